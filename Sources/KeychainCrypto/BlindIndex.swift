@@ -1,7 +1,9 @@
-// BlindIndex: keyed labels under which values are found without being stored.
+// BlindIndex: keyed labels by which values are found without being stored.
 //   (1) A label is the first 16 bytes of HMAC-SHA-256 under the index key.
-//   (2) Equal values of one attribute of one class have equal labels; nothing else is told.
-//   (3) The encoding of each input is injective: fixed-size fields, or lengths in front.
+//   (2) Equal values of one attribute of one class have equal labels. The labels reveal nothing
+//       else.
+//   (3) The encoding of each input is injective: all fields have a fixed size or are preceded by
+//       their length.
 
 package import KeychainCore
 import Synchronization
@@ -13,8 +15,8 @@ package struct BlindIndex: Sendable {
     package static let labelByteCount = 16
 
     private let keyed: KeyedHash
-    /// Labels that many requests share: those of access groups and of first key attributes
-    /// (service or server), of which a program uses few.
+    /// Caches of labels that many requests have in common: those of access groups and of the first
+    /// key attribute (service or server). A program uses few different ones.
     private let recentGroups = RecentLabels()
     private let recentKeys = RecentLabels()
 
@@ -22,7 +24,7 @@ package struct BlindIndex: Sendable {
         keyed = KeyedHash(key: key)
     }
 
-    /// The part of the index an item belongs to: labels of different parts never meet.
+    /// The part of the index that an item belongs to. Labels of different spaces are unrelated.
     package struct Space: Hashable, Sendable {
         package var itemClass: ItemClass
         package var isSynchronizable: Bool
@@ -35,7 +37,7 @@ package struct BlindIndex: Sendable {
         }
     }
 
-    /// Domains of labels; the first byte of each input.
+    /// The domains of labels, encoded as the first byte of each input.
     private enum Domain: UInt8 {
         case attribute = 1
         case remainingKey = 2
@@ -51,7 +53,8 @@ package struct BlindIndex: Sendable {
         return recentKeys.label(for: input) { label(input) }
     }
 
-    /// The label of what completes an item's primary key beside its two key attributes.
+    /// The label of all attributes of the primary key other than its first and second, with the
+    /// access group.
     package func remainingKeyLabel(
         _ attributes: Attributes, accessGroup: String, in space: Space
     ) -> Label {
@@ -61,7 +64,8 @@ package struct BlindIndex: Sendable {
         return label(input)
     }
 
-    /// The label of all parts that tell the servers on a host apart, the absent ones as empty values.
+    /// The label of all attributes that distinguish the servers on one host. Absent attributes
+    /// count as empty values.
     package func serverLabel(_ attributes: Attributes, in space: Space) -> Label {
         var input = Self.prefix(.server, space)
         Self.append(ItemClass.serverParts, of: attributes, to: &input)
@@ -110,15 +114,15 @@ package struct BlindIndex: Sendable {
     }
 }
 
-/// Labels that were made before, by their whole input: as text, two Unicode forms of a name would
-/// be one key. Forgets all when it has grown too large.
+/// A cache of labels, keyed by their complete input as bytes: as text, two Unicode forms of a name
+/// would be the same key. The cache is emptied when it reaches its limit.
 private final class RecentLabels: Sendable {
     private static let limit = 256
-    /// A longer input is a rare one, and is not worth the memory.
+    /// Longer inputs are rare and not worth the memory.
     private static let longestInput = 256
 
     private struct Known {
-        /// What was asked for last: comparing it costs less than hashing.
+        /// The most recent entry. Comparing with it costs less than hashing.
         var last: (input: [UInt8], label: Label)?
         var labels: [[UInt8]: Label] = [:]
     }

@@ -1,7 +1,7 @@
-// DeviceKeyFiles: the file formats of the key that all other keys are under.
-//   (1) In the clear: Documentation/Formats/device-key-v1.md. Sealed by hardware:
+// DeviceKeyFiles: the file formats of the device key, at the root of the key hierarchy.
+//   (1) Unencrypted: Documentation/Formats/device-key-v1.md. Sealed by hardware:
 //       Documentation/Formats/device-key-v2.md.
-//   (2) Everything stands twice, so that one flipped byte doesn't lose a keychain.
+//   (2) Everything is stored twice, so that one flipped byte doesn't lose a keychain.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -13,17 +13,17 @@ package enum DeviceKeyFile {
     /// magic 4, version 1, zero 3, key 32, SHA-256 of these 40 bytes.
     private static let copyByteCount = 72
 
-    /// The file's bytes. They hold the key, so they are a secret too.
+    /// Encodes the file. The bytes contain the key and are therefore secret too.
     package static func encode(_ key: SecretBytes) -> SecretBytes {
         let head = SecretBytes(copying: magic + [version, 0, 0, 0]).appending(key)
         let copy = head.appending(SecretBytes(copying: head.sha256))
         return copy.appending(copy)
     }
 
-    /// A device key as it was read.
+    /// A device key that was read.
     package struct Contents {
         package let key: SecretBytes
-        /// False when one of the two copies is damaged; the file should be written anew.
+        /// `false` if one of the two copies is damaged. The file should then be rewritten.
         package let isWhole: Bool
     }
 
@@ -55,10 +55,10 @@ package enum SealedDeviceKeyFile {
     /// A TPM 2.0, the only kind of hardware in this version.
     private static let sealing: UInt8 = 1
     package static let sealedByteCounts = 1...1024
-    /// magic 4, version 1, sealing 1, size 2, the sealed key, SHA-256 of all before.
+    /// magic 4, version 1, sealing 1, size 2, the sealed key, SHA-256 of all bytes before it.
     private static let overhead = 40
 
-    /// The file's bytes. They hold no secret for a program without the hardware.
+    /// Encodes the file. Without the hardware, the bytes reveal no secret.
     package static func encode(_ sealed: Data) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(magic + [version, sealing])
@@ -68,18 +68,19 @@ package enum SealedDeviceKeyFile {
         return copy + copy
     }
 
-    /// A sealed device key as it was read.
+    /// A sealed device key that was read.
     package struct Contents: Hashable {
         package let sealed: Data
-        /// False when one of the two copies is damaged; the file should be written anew.
+        /// `false` if one of the two copies is damaged. The file should then be rewritten.
         package let isWhole: Bool
     }
 
-    /// - Returns: nil for what has no sound copy, or two that differ: it may be of version 1.
+    /// - Returns: `nil` if no copy is intact, or the two copies differ. The file can then be of
+    ///   version 1.
     package static func decode(_ file: SecretBytes) -> Contents? {
         guard file.count.isMultiple(of: 2), file.count > 2 * overhead else { return nil }
         let half = file.count / 2
-        // A file of version 1 is a secret, and stays in memory for secrets.
+        // A file of version 1 is secret, so the bytes stay in secret memory.
         let start = SecretBytes(copying: magic + [version, sealing])
         let copies = [file.slice(0..<half), file.slice(half..<file.count)]
             .filter { $0.slice(0..<6).isEqual(to: start) }

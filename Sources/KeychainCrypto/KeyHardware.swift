@@ -1,54 +1,55 @@
-// KeyHardware: what a chip can do that keeps keys, such as a TPM 2.0, and the points of the curve
-// on which it has them.
-//   (1) A private key is made in the chip and never leaves it in the clear; what is kept outside is
-//       wrapped by the chip and of no use to another one.
-//   (2) Every use of a key takes its authorization value, which the keychain keeps.
-//   (3) A chip gives the x coordinate of a product, but the crypto library makes a shared secret by
-//       a key agreement alone. Agreeing as the owner of the private key 1 gives the other side's x
-//       coordinate, so the other side is a point with the x coordinate that the chip gave. The
-//       point's sign doesn't matter.
+// KeyHardware: the functions of a chip for keys, such as a TPM 2.0, and points on the curve of its
+// keys.
+//   (1) The chip creates a private key and never reveals it unencrypted. Outside the chip there is
+//       only the wrapped key, which is useless with another chip.
+//   (2) Every use of a key requires its authorization value, which the keychain stores.
+//   (3) A chip returns the x coordinate of a shared point, but the crypto library creates a shared
+//       secret only by key agreement. Key agreement with the private key 1 yields the x coordinate
+//       of the peer's public key. A point with the chip's x coordinate is therefore used as this
+//       public key. The sign of the point doesn't matter.
 
 package import Crypto
 package import FoundationEssentials
 package import KeychainCore
 
-/// Hardware that keeps keys. Safe to call from many threads at once.
+/// Hardware for keys. All functions can be called concurrently from any thread.
 package protocol KeyHardware: Sendable {
-    /// Its maker and kind, for people.
+    /// The manufacturer and kind of the hardware, to show to a user.
     var name: String { get }
 
-    /// Whether it can be used. A simulation can be taken out.
+    /// Whether the hardware can be used. Simulated hardware can be removed.
     var isPresent: Bool { get }
 
-    /// Makes a key on P-256 that signs and agrees. Every use of it will take the authorization,
-    /// 32 random bytes.
+    /// Creates a P-256 key for signing and key agreement. Every use of it requires the
+    /// authorization value, 32 random bytes.
     func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey
 
     /// Signs 32 bytes with ECDSA.
     /// - Returns: r ‖ s, 64 bytes.
-    /// - Throws: `decode` for a key that is damaged or another chip's.
+    /// - Throws: `decode` if the key is damaged or belongs to another chip.
     func sign(
         digest: Data, with wrapped: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> Data
 
-    /// The x coordinate of the product with another's public key, 04 ‖ X ‖ Y; 32 bytes.
-    /// - Throws: `param` for what is no point of the curve.
+    /// Multiplies a peer's public key, 04 ‖ X ‖ Y, by the key and returns the x coordinate of the
+    /// product, 32 bytes.
+    /// - Throws: `param` if the public key is not a point on the curve.
     func sharedSecret(
         of wrapped: Data, with publicKey: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> SecretBytes
 
-    /// Encrypts 1 to 128 bytes so that this chip alone gives them back.
+    /// Encrypts 1 to 128 bytes so that only this chip can decrypt them.
     func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data
 
-    /// - Throws: `decode` for what is damaged or another chip's.
+    /// - Throws: `decode` if the bytes are damaged or belong to another chip.
     func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes
 
-    /// What tells this chip from every other, and that nobody else can pass for it: the names of
-    /// its storage keys. Empty: it has nothing of the kind.
+    /// The names of the chip's storage keys. They distinguish it from all other chips, and no other
+    /// hardware can impersonate it. Empty if the hardware has no such keys.
     func identity() throws(KeychainFailure) -> [Data]
 
-    /// The same hardware for as long as it has one of these names. Else each use throws `decode`
-    /// with the cause `otherMachine`, before anything secret was sent to it.
+    /// Returns the same hardware, usable only while it has one of these names. Otherwise each use
+    /// throws `decode` with the cause `otherMachine`, before any secret is sent to it.
     func bound(to identity: [Data]) -> any KeyHardware
 }
 
@@ -60,9 +61,9 @@ extension KeyHardware {
     package func bound(to identity: [Data]) -> any KeyHardware { self }
 }
 
-/// A key that hardware has made.
+/// A key that the hardware created.
 package struct HardwareKey: Hashable, Sendable {
-    /// The key as the chip wrapped it.
+    /// The key, wrapped by the chip.
     package let wrapped: Data
     /// 04 ‖ X ‖ Y, 65 bytes.
     package let publicKey: Data
@@ -76,9 +77,9 @@ package struct HardwareKey: Hashable, Sendable {
 // MARK: - Points
 
 extension SharedSecret {
-    /// The secret with this x coordinate of a point on P-256, 32 bytes.
+    /// Creates the shared secret whose x coordinate of a point on P-256 is `coordinate`, 32 bytes.
     ///
-    /// - Throws: What the library throws where there is no point of this coordinate.
+    /// - Throws: The library's error if no point has this coordinate.
     package init(p256Coordinate coordinate: some DataProtocol) throws {
         let one = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: [UInt8](repeating: 0, count: 31) + [1])

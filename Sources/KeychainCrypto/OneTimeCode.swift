@@ -1,4 +1,4 @@
-// OneTimeCode: the codes of RFC 4226 (HOTP) and RFC 6238 (TOTP).
+// OneTimeCode: one-time passwords of RFC 4226 (HOTP) and RFC 6238 (TOTP).
 
 import Crypto
 
@@ -9,7 +9,7 @@ package enum OneTimeCode {
         case sha512 = "SHA512"
     }
 
-    /// The code of 6 to 8 digits that a secret and a counter give, with zeros in front.
+    /// Computes the code for a secret and a counter, with 6 to 8 digits and leading zeros.
     package static func code(
         of secret: [UInt8], counter: UInt64, digits: Int, by algorithm: Algorithm
     ) -> String {
@@ -22,7 +22,7 @@ package enum OneTimeCode {
             case .sha256: Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
             case .sha512: Array(HMAC<SHA512>.authenticationCode(for: message, using: key))
             }
-        // RFC 4226, section 5.3: the last four bits say where the 31 bits begin that are taken.
+        // RFC 4226, section 5.3: the last four bits are the offset of the 31 bits that are used.
         let start = Int((hash.last ?? 0) & 0xF)
         let number = hash[start..<start + 4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
         var rest = number & 0x7FFF_FFFF
@@ -34,7 +34,7 @@ package enum OneTimeCode {
         return String(decoding: text.reversed(), as: UTF8.self)
     }
 
-    /// The counter's eight bytes, the highest first.
+    /// The eight bytes of the counter in big-endian order.
     private static func bytes(of counter: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * $0)) }
     }

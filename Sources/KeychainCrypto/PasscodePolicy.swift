@@ -1,8 +1,8 @@
-// PasscodePolicy: which passcodes are long enough, and what opening one costs.
-//   (1) The device key is in a file beside the keybag: an attacker with a copy of the folder is held
-//       up by the passcode and its cost alone.
-//   (2) The cost is measured where the passcode is set; it is never below scrypt's N = 2^17, r = 8,
-//       p = 1, the least that OWASP recommends.
+// PasscodePolicy: the minimum length of passcodes, and the cost of deriving a key from one.
+//   (1) The device key is in a file beside the keybag. Against an attacker with a copy of the
+//       folder, only the passcode and its cost protect the items.
+//   (2) The cost is measured when the passcode is set. It is never below scrypt's N = 2^17, r = 8,
+//       p = 1, the minimum that OWASP recommends.
 
 import FoundationEssentials
 import Glibc
@@ -10,13 +10,13 @@ package import KeychainCore
 
 package enum PasscodePolicy: Hashable, Sendable {
     case floor
-    /// For those who know what they do: any passcode of a byte and more.
+    /// For users who accept the risk: any passcode of at least one byte.
     case weak
 
     package static let leastCharacterCount = 12
     package static let leastWordCount = 5
 
-    /// - Throws: `param` for a passcode below the floor.
+    /// - Throws: `param` if the passcode is shorter than the policy permits.
     package func check(_ passcode: SecretBytes) throws(KeychainFailure) {
         guard self == .floor else { return }
         let (characters, words) = passcode.textCounts
@@ -31,9 +31,9 @@ package enum PasscodePolicy: Hashable, Sendable {
 // MARK: - Cost
 
 extension PasscodeCost {
-    /// The highest N of 2^17 to 2^19, and so at most 512 MiB of memory, that takes no longer than
-    /// the time and an eighth of the machine's memory, in bytes. 2^17 in any case, which is what is
-    /// measured.
+    /// The cost with the highest N from 2^17 to 2^19, and so with at most 512 MiB of memory, that
+    /// takes at most `time` and at most an eighth of `memory`, in bytes. Only 2^17 is measured, and
+    /// it is the result even if it exceeds the limits.
     package static func calibrated(
         toward time: Duration = .seconds(1), memory: Int = physicalMemory,
         measuring measure: (PasscodeCost) -> Duration = Self.measured
@@ -48,7 +48,7 @@ extension PasscodeCost {
         return cost
     }
 
-    /// Measured once in a process.
+    /// The calibrated cost, measured once per process.
     package static let ofThisMachine = calibrated()
 
     package static let physicalMemory =

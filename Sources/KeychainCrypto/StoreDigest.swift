@@ -1,7 +1,7 @@
-// StoreDigest: a keyed hash over a set of rows that is kept up to date at constant cost.
+// StoreDigest: a keyed hash over a set of rows that is updated at constant cost.
 //   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's identity and tag.
-//   (2) The order of changes doesn't count; removing a row takes away what adding it gave.
-//   (3) An attacker without the integrity key can't make rows that give a chosen sum.
+//   (2) The order of changes doesn't matter. Removing a row subtracts what adding it contributed.
+//   (3) An attacker without the integrity key can't create rows that result in a chosen sum.
 
 package import KeychainCore
 
@@ -14,7 +14,7 @@ package struct StoreAuthenticator: Sendable {
         keyed = KeyedHash(key: key)
     }
 
-    /// One with a key of its own, which follows from this one's.
+    /// Returns an authenticator with a key derived from this one's.
     package func derived(for purpose: String) -> StoreAuthenticator {
         StoreAuthenticator(key: SecretBytes(copying: tag(of: Array(purpose.utf8))))
     }
@@ -32,7 +32,7 @@ package struct StoreAuthenticator: Sendable {
         return difference == 0
     }
 
-    /// What one row adds to the digest of its store.
+    /// The contribution of one row to the digest of its store.
     package func contribution(reference: [UInt8], metadataTag: [UInt8]) -> StoreDigest {
         StoreDigest(bytes: tag(of: Array("row".utf8) + reference + metadataTag)) ?? .zero
     }
@@ -43,7 +43,7 @@ package struct StoreDigest: Hashable, Sendable {
     package static let byteCount = 32
     package static let zero = StoreDigest(words: (0, 0, 0, 0))
 
-    /// Most significant first.
+    /// The most significant word comes first.
     private var high: UInt64
     private var middleHigh: UInt64
     private var middleLow: UInt64
@@ -53,7 +53,7 @@ package struct StoreDigest: Hashable, Sendable {
         (high, middleHigh, middleLow, low) = words
     }
 
-    /// - Returns: nil unless there are exactly ``byteCount`` bytes, most significant first.
+    /// - Returns: `nil` unless there are exactly ``byteCount`` bytes. They are in big-endian order.
     package init?(bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let high: UInt64 = reader.number(), let middleHigh: UInt64 = reader.number(),

@@ -1,8 +1,9 @@
-// AgeFile: writing and reading a file in the age v1 format, 64 KiB at a time.
-//   (1) Each chunk is authenticated with its number, and with whether it is the last one: none can be
-//       taken out, repeated, moved or left off at the end.
-//   (2) The last chunk is empty only where all of the content is. Nothing follows it.
-//   (3) A reader gives a chunk after its tag was checked. That a file is whole is known at its end.
+// AgeFile: writes and reads files in the age v1 format, 64 KiB at a time.
+//   (1) Each chunk is authenticated together with its number and with whether it is the last one.
+//       Chunks can't be removed, repeated, moved or cut off at the end.
+//   (2) The last chunk is empty only if the whole content is. Nothing follows it.
+//   (3) A reader returns a chunk after checking its tag. Only at the end is it known that the file
+//       is complete.
 
 import Crypto
 package import FoundationEssentials
@@ -14,28 +15,30 @@ package enum AgeFile {
     static let tagByteCount = 16
     static let nonceByteCount = 16
 
-    /// N = 2^18, as age itself has it: 256 MiB of memory.
+    /// N = 2^18, as in age itself, which takes 256 MiB of memory.
     package static let passphraseCost = PasscodeCost(logN: 18, blockSize: 8, parallelism: 1)
 
     static func payloadKey(_ fileKey: SecretBytes, _ nonce: [UInt8]) -> SymmetricKey {
         AgeKeys.derive(from: fileKey, salt: nonce, info: "payload")
     }
 
-    /// The number of a chunk in eleven bytes, and whether it is the last one.
+    /// The nonce of a chunk: its number in eleven bytes, and a byte that says whether it is the
+    /// last one.
     static func nonce(_ number: UInt64, isLast: Bool) -> [UInt8] {
         [0, 0, 0] + bigEndianBytes(number) + [isLast ? 1 : 0]
     }
 }
 
-/// Writes to a descriptor.
+/// Writes an age file to a descriptor.
 package final class AgeWriter {
     private let descriptor: Int32
     private let key: SymmetricKey
     private var number: UInt64 = 0
     private var chunk: [UInt8] = []
 
-    /// Begins a file for recipients: keys, or one passphrase.
-    /// - Throws: ``AgeFailure/header`` for any others; ``AgeFailure/read`` where writing fails.
+    /// Starts a file for recipients: any number of keys, or a single passphrase.
+    /// - Throws: ``AgeFailure/header`` for any other recipients; ``AgeFailure/read`` if writing
+    ///   fails.
     package init(
         _ recipients: [AgeRecipient], to descriptor: Int32,
         cost: PasscodeCost = AgeFile.passphraseCost
@@ -56,7 +59,7 @@ package final class AgeWriter {
     package func write(_ bytes: some Collection<UInt8>) throws(AgeFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            // A full chunk may be the last one, so it is written when more follows.
+            // A full chunk can be the last one, so it is written only when more follows.
             if chunk.count == AgeFile.chunkByteCount { try seal(isLast: false) }
             let part = rest.prefix(AgeFile.chunkByteCount - chunk.count)
             chunk += part
@@ -64,7 +67,7 @@ package final class AgeWriter {
         }
     }
 
-    /// Writes what is left. Without it the file is not whole.
+    /// Writes the remaining bytes. Without this call the file is incomplete.
     package func finish() throws(AgeFailure) {
         try seal(isLast: true)
     }
@@ -87,16 +90,16 @@ package final class AgeWriter {
     }
 }
 
-/// Reads from a descriptor, from its start.
+/// Reads an age file from a descriptor, from its start.
 package final class AgeReader {
-    /// What opens this file again.
+    /// An identity that opens this file again.
     package let identity: AgeIdentity
     private var input: AgeInput
     private let key: SymmetricKey
     private var number: UInt64 = 0
     private var isFinished = false
 
-    /// Reads the header and finds the identity that opens the file.
+    /// Reads the header and finds an identity that opens the file.
     package init(
         _ descriptor: Int32, _ identities: [AgeIdentity]
     ) throws(AgeFailure) {
@@ -121,13 +124,13 @@ package final class AgeReader {
         throw .noMatch
     }
 
-    /// Whether a file, read from its start, is for a passphrase.
+    /// Whether a file, read from its start, is encrypted with a passphrase.
     package static func isForPassphrase(_ descriptor: Int32) throws(AgeFailure) -> Bool {
         var input = AgeInput(descriptor)
         return try AgeHeader(&input).stanzas.contains(where: \.isOfPassphrase)
     }
 
-    /// The next part of the content, which is the caller's to erase; nil at its end.
+    /// Returns the next part of the content, which the caller must erase; `nil` at the end.
     package func next() throws(AgeFailure) -> Data? {
         guard !isFinished else { return nil }
         let sealed = try input.bytes(AgeFile.chunkByteCount + AgeFile.tagByteCount)

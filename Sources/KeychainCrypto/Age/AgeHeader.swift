@@ -1,26 +1,28 @@
-// AgeHeader: the text at the start of an age file: who can open it, and a code over all of it.
-// age-encryption.org/v1, published as c2sp.org/age.
-//   (1) Reading accepts exactly what the document's grammar describes: one form for each header.
-//   (2) The code is over the bytes as they were read, not over an encoding of what was understood.
-//   (3) A stanza for a passphrase is the only one.
+// AgeHeader: the text at the start of an age file. It contains the file key for each recipient, and
+// a MAC over the whole header. age-encryption.org/v1, published as c2sp.org/age.
+//   (1) A reader accepts exactly the grammar of the specification, in which each header has one
+//       form.
+//   (2) The MAC is computed over the bytes that were read, not over a new encoding of the parsed
+//       header.
+//   (3) A passphrase stanza must be the only stanza.
 
 import Crypto
 import FoundationEssentials
 import KeychainCore
 
-/// Why an age file was not opened.
+/// The reason why an age file was not opened.
 package enum AgeFailure: Error, Hashable, Sendable {
-    /// The header isn't one.
+    /// The header is invalid.
     case header
-    /// No identity opens the file.
+    /// None of the identities opens the file.
     case noMatch
-    /// The header was changed.
+    /// The header was modified.
     case code
-    /// The content was changed or cut off.
+    /// The content was modified or truncated.
     case payload
-    /// Reading failed; `errno` says why.
+    /// Reading failed; `errno` contains the reason.
     case read
-    /// The derivation of a key failed.
+    /// Deriving a key failed.
     case derivation
 }
 
@@ -35,7 +37,8 @@ struct AgeStanza: Hashable {
         let encoded = Array(AgeBase64.encode(body).utf8)
         var text = "-> " + arguments.joined(separator: " ") + "\n"
         var position = 0
-        // The last line is shorter than the others, and empty where it has to be.
+        // The last line is always shorter than the others; it is empty if the text fills whole
+        // lines.
         repeat {
             let end = min(position + AgeHeader.lineLength, encoded.count)
             text += String(decoding: encoded[position..<end], as: UTF8.self) + "\n"
@@ -48,16 +51,16 @@ struct AgeStanza: Hashable {
 struct AgeHeader {
     static let versionLine = "age-encryption.org/v1"
     static let lineLength = 64
-    /// Beyond it no header is read.
+    /// The maximum size of a header that is read, in bytes.
     private static let sizeLimit = 1 << 20
     private static let codeMark = "---"
 
     let stanzas: [AgeStanza]
-    /// All up to and with the mark before the code.
+    /// The bytes up to and including the mark before the MAC.
     private let authenticated: [UInt8]
     private let code: [UInt8]
 
-    /// A header for new stanzas.
+    /// Creates a header for new stanzas.
     init(_ stanzas: [AgeStanza], fileKey: SecretBytes) {
         self.stanzas = stanzas
         let text = Self.versionLine + "\n" + stanzas.map(\.text).joined() + Self.codeMark
@@ -69,13 +72,13 @@ struct AgeHeader {
         authenticated + Array(" \(AgeBase64.encode(code))\n".utf8)
     }
 
-    /// Reads a header, and leaves the input behind it.
+    /// Reads a header. The input is then positioned after it.
     init(_ input: inout AgeInput) throws(AgeFailure) {
         var bytes: [UInt8] = []
         func line() throws(AgeFailure) -> String {
             let line = try input.line(atMost: Self.sizeLimit - bytes.count)
             bytes += line + [UInt8(ascii: "\n")]
-            // Printable ASCII alone: a carriage return, for one, is part of no line.
+            // Only printable ASCII is permitted, so a carriage return, for example, is rejected.
             guard line.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw .header }
             return String(decoding: line, as: UTF8.self)
         }
@@ -128,7 +131,7 @@ struct AgeHeader {
 }
 
 enum AgeKeys {
-    /// HKDF-SHA-256, 32 bytes.
+    /// Derives 32 bytes with HKDF-SHA-256.
     static func derive(from key: SecretBytes, salt: [UInt8], info: String) -> SymmetricKey {
         key.withSymmetricKey {
             HKDF<SHA256>.deriveKey(
@@ -137,7 +140,7 @@ enum AgeKeys {
     }
 }
 
-/// Base64 without padding, of which each value has one text.
+/// Base64 without padding. Each value has exactly one valid encoding.
 enum AgeBase64 {
     static func encode(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString().filter { $0 != "=" }
@@ -151,7 +154,7 @@ enum AgeBase64 {
     }
 }
 
-/// What is left to read of a descriptor.
+/// The unread part of a descriptor.
 struct AgeInput {
     let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -161,7 +164,7 @@ struct AgeInput {
         self.descriptor = descriptor
     }
 
-    /// - Returns: False at the end.
+    /// - Returns: `false` at the end.
     private mutating func fill() throws(AgeFailure) -> Bool {
         guard position == buffer.count else { return true }
         guard let part = try? [UInt8](readingFrom: descriptor, atMost: 1 << 16) else {
@@ -172,7 +175,8 @@ struct AgeInput {
         return !part.isEmpty
     }
 
-    /// A line without its end. One that is longer, or has no end, is none of a header.
+    /// Reads a line and returns it without its end. Throws ``AgeFailure/header`` if the line is
+    /// longer than the limit or has no end.
     mutating func line(atMost limit: Int) throws(AgeFailure) -> [UInt8] {
         var line: [UInt8] = []
         while line.count < limit, try fill() {
@@ -184,7 +188,7 @@ struct AgeInput {
         throw .header
     }
 
-    /// As many bytes as are asked for, or all that are left.
+    /// Reads `count` bytes, or all remaining bytes if there are fewer.
     mutating func bytes(_ count: Int) throws(AgeFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -196,6 +200,6 @@ struct AgeInput {
         return bytes
     }
 
-    /// Whether nothing is left.
+    /// Whether all bytes have been read.
     mutating func isAtEnd() throws(AgeFailure) -> Bool { try !fill() }
 }

@@ -1,21 +1,21 @@
-// AgeRecipients: who an age file is for, and who opens it: keys on Curve25519, and passphrases.
-//   (1) What a stanza holds is checked for its size before anything is decrypted with it.
-//   (2) A passphrase's cost is limited in reading, so that a file can't exhaust the machine.
-//   (3) A shared secret of zeros, which a point of low order gives, opens nothing.
+// AgeRecipients: the recipients and identities of age files: Curve25519 keys and passphrases.
+//   (1) The size of a stanza's contents is checked before anything is decrypted with it.
+//   (2) A reader limits the cost of a passphrase, so that a file can't exhaust the machine.
+//   (3) A shared secret of zeros, which results from a point of low order, is rejected.
 
 import Crypto
 import FoundationEssentials
 package import KeychainCore
 
-/// Whom a file is encrypted to.
+/// A recipient that a file is encrypted to.
 package enum AgeRecipient: Sendable {
-    /// A public key of 32 bytes, which the library has taken as one.
+    /// A public key of 32 bytes.
     case x25519([UInt8])
     case passphrase(SecretBytes)
 
     fileprivate static let prefix = "age"
 
-    /// Reads `age1…`. nil: it is no such key.
+    /// Decodes `age1…`. Returns `nil` if the text is not such a key.
     package init?(text: String) {
         guard let key = Bech32.decode(Array(text.utf8), prefix: Self.prefix), key.count == 32 else {
             return nil
@@ -23,7 +23,7 @@ package enum AgeRecipient: Sendable {
         self = .x25519(key)
     }
 
-    /// The public key as text; nil for a passphrase.
+    /// The public key as text; `nil` for a passphrase.
     package var text: String? {
         guard case .x25519(let key) = self else { return nil }
         return Bech32.encode(key, prefix: Self.prefix)
@@ -56,17 +56,18 @@ package enum AgeRecipient: Sendable {
     }
 }
 
-/// What opens a file.
+/// An identity, which opens files.
 package enum AgeIdentity: Sendable {
     /// A private key of 32 bytes.
     case x25519(SecretBytes)
     case passphrase(SecretBytes)
-    /// What another identity has found for the same file, so that a passphrase is paid for once.
+    /// The file key that another identity unwrapped for the same file, so that the cost of a
+    /// passphrase is paid only once.
     case fileKey(SecretBytes)
 
     private static let prefix = "age-secret-key-"
 
-    /// Reads `AGE-SECRET-KEY-1…`. nil: it is no such key.
+    /// Decodes `AGE-SECRET-KEY-1…`. Returns `nil` if the text is not such a key.
     package init?(text: [UInt8]) {
         guard var key = Bech32.decode(text, prefix: Self.prefix) else { return nil }
         defer { key.erase() }
@@ -74,7 +75,7 @@ package enum AgeIdentity: Sendable {
         self = .x25519(SecretBytes(copying: key))
     }
 
-    /// Whom to encrypt to, so that this one opens it.
+    /// The recipient to encrypt to for this identity; `nil` for a file key.
     package var recipient: AgeRecipient? {
         switch self {
         case .x25519(let secret):
@@ -84,7 +85,7 @@ package enum AgeIdentity: Sendable {
         }
     }
 
-    /// nil: the stanza is not for this identity.
+    /// Returns `nil` if the stanza is not for this identity.
     func unwrap(_ stanza: AgeStanza) throws(AgeFailure) -> SecretBytes? {
         switch self {
         case .fileKey(let key): return key
@@ -123,7 +124,7 @@ private enum X25519Stanza {
         return try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes)
     }
 
-    /// nil: the other side's point is of low order.
+    /// Returns `nil` if the peer's point is of low order.
     static func key(
         _ own: Curve25519.KeyAgreement.PrivateKey, with other: [UInt8], _ share: [UInt8],
         _ recipient: [UInt8]
@@ -137,7 +138,7 @@ private enum X25519Stanza {
             from: secret, salt: share + recipient, info: "age-encryption.org/v1/X25519")
     }
 
-    /// The library lets it pass.
+    /// Compared explicitly, because the library accepts a shared secret of zeros.
     private static let zeros = SecretBytes(copying: [UInt8](repeating: 0, count: 32))
 }
 
@@ -156,7 +157,7 @@ private enum ScryptStanza {
     }
 }
 
-/// A file key under a key that seals nothing else, so its nonce is zero.
+/// A file key encrypted under a key that encrypts nothing else. The nonce is therefore zero.
 private enum FileKeyBox {
     static let byteCount = AgeFile.fileKeyByteCount + 16
 

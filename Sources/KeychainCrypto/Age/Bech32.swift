@@ -1,13 +1,13 @@
-// Bech32: the text form of age's keys (BIP 173), without its limit of length.
-//   (1) A text is all upper or all lower case. The checksum is over the lower case.
-//   (2) Padding bits are zero, and fewer than five: each value has one text.
+// Bech32: the text form of age's keys (BIP 173), without its length limit.
+//   (1) A text is either all uppercase or all lowercase. The checksum is over the lowercase form.
+//   (2) Padding bits are zero, and fewer than five, so that each value has exactly one encoding.
 
 enum Bech32 {
     private static let alphabet = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
     private static let separator = UInt8(ascii: "1")
     private static let checksumLength = 6
 
-    /// The text, in lower case.
+    /// Returns the text in lowercase.
     static func encode(_ bytes: [UInt8], prefix: String) -> String {
         let values = regrouped(bytes, from: 8, to: 5, padding: true) ?? []
         let head = Array(prefix.utf8)
@@ -18,7 +18,8 @@ enum Bech32 {
             decoding: head + [separator] + (values + sum).map { alphabet[Int($0)] }, as: UTF8.self)
     }
 
-    /// The bytes behind a prefix, which is given in lower case. nil: it is no such text.
+    /// Decodes the bytes after a prefix, which is given in lowercase. Returns `nil` if the text is
+    /// invalid.
     static func decode(_ text: [UInt8], prefix: String) -> [UInt8]? {
         let isUpper = text.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         let isLower = text.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
@@ -56,7 +57,7 @@ enum Bech32 {
         return sum
     }
 
-    /// nil: what is left over is no padding.
+    /// Returns `nil` if the remaining bits are not valid padding.
     private static func regrouped(
         _ values: some Sequence<UInt8>, from: UInt32, to: UInt32, padding: Bool
     ) -> [UInt8]? {
@@ -82,7 +83,7 @@ enum Bech32 {
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes, where no other array shares them.
+    /// Overwrites the bytes in place, provided that no other array shares the storage.
     package mutating func erase() {
         for index in indices { self[index] = 0 }
     }

@@ -1,5 +1,5 @@
-// AuditFolder: the files of an audit: records, the anchor, and the verification key until it is
-// taken away.
+// AuditFolder: the files of an audit: the records, the anchor, and the verification key until it is
+// removed.
 
 import FoundationEssentials
 import Glibc
@@ -13,18 +13,18 @@ package struct AuditFolder: Hashable, Sendable {
 
     package var anchorPath: String { path + "/anchor" }
 
-    /// Holds the verification key of an audit, 16 bytes.
+    /// The path of the file with an audit's verification key, 16 bytes.
     package func keyPath(_ chain: Bytes16) -> String {
         "\(path)/\(Hexadecimal.text(chain.bytes)).key"
     }
 
     // MARK: Files of records
 
-    /// Records one after the other, behind a line that says which.
+    /// A file with a header line followed by consecutive records.
     package struct File: Hashable, Sendable {
         package let path: String
         package let chain: Bytes16
-        /// The number of its first record.
+        /// The number of the file's first record.
         package let first: UInt64
     }
 
@@ -36,7 +36,7 @@ package struct AuditFolder: Hashable, Sendable {
             first: first)
     }
 
-    /// Those that are there, of every audit, in order.
+    /// The existing files of all audits, in order.
     package func files() throws(KeychainFailure) -> [File] {
         let names: [String]
         do {
@@ -55,7 +55,7 @@ package struct AuditFolder: Hashable, Sendable {
         }
     }
 
-    /// The line in front of a file's records, with its end.
+    /// The header line of a file, including its end.
     package static func header(of file: File, after head: AuditHead) -> [UInt8] {
         Array(
             """
@@ -65,18 +65,18 @@ package struct AuditFolder: Hashable, Sendable {
             """.utf8)
     }
 
-    /// A file's content in lines, the first of them its header's; what stands behind the last end of
-    /// a line, and where that is.
+    /// The lines of a file, of which the first is the header, and the bytes after the end of the
+    /// last complete line.
     package struct Lines {
         package var lines: [ArraySlice<UInt8>]
         package let rest: ArraySlice<UInt8>
     }
 
-    /// Reads from an offset on.
+    /// Reads the lines from `offset` on.
     package static func lines(
         of descriptor: OwnedDescriptor, from offset: Int64 = 0
     ) throws(KeychainFailure) -> Lines {
-        // What comes while it is read is not looked at.
+        // Bytes that are appended during the read are ignored.
         guard let size = Files.status(of: descriptor)?.identity.size, size >= offset,
             size - offset <= contentByteLimit,
             lseek(descriptor.number, off_t(offset), SEEK_SET) >= 0,
@@ -91,10 +91,11 @@ package struct AuditFolder: Hashable, Sendable {
             rest: content[(end + 1)...])
     }
 
-    /// No service writes a file of so many bytes.
+    /// A limit that no file written by a service reaches.
     private static let contentByteLimit: Int64 = 1 << 30
 
-    /// What the header of a file says of the records before it. nil: it is no header of this file.
+    /// Decodes the head in a file's header, which stands for all earlier records. Returns `nil` if
+    /// the line is not the header of this file.
     package static func head(in header: ArraySlice<UInt8>, of file: File) -> AuditHead? {
         let fields = String(decoding: header, as: UTF8.self).split(separator: " ")
         guard let head = fields.last.flatMap({ Hexadecimal.bytes($0) }).map(AuditHead.init),
@@ -105,7 +106,7 @@ package struct AuditFolder: Hashable, Sendable {
 
     // MARK: The verification key
 
-    /// The verification key that lies in the folder. nil: it was taken away.
+    /// The verification key stored in the folder; `nil` if it was removed.
     package func verificationKey(of chain: Bytes16) throws(KeychainFailure) -> RecoveryCode? {
         guard let descriptor = Files.open(keyPath(chain), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return nil }
@@ -119,7 +120,7 @@ package struct AuditFolder: Hashable, Sendable {
         return RecoveryCode(bytes: bytes)
     }
 
-    /// Overwrites the verification key in its file, and removes that.
+    /// Overwrites the file with the verification key and removes it.
     package func eraseVerificationKey(of chain: Bytes16) throws(KeychainFailure) {
         let path = keyPath(chain)
         guard let descriptor = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -130,7 +131,7 @@ package struct AuditFolder: Hashable, Sendable {
         synchronize()
     }
 
-    /// Makes the names in the folder durable.
+    /// Makes changes of file names in the folder durable.
     package func synchronize() {
         if let folder = Files.open(path, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
     }

@@ -1,18 +1,20 @@
-// AuditKey: the keys of an audit: each record has its own, made from that of the record before.
-//   (1) From a record's key follow those of all later ones, and none of an earlier one.
-//   (2) Who keeps the audit has the key of the next record. Who has the verification key can make all
-//       of them, from the first on.
-//   (3) `next` leaves nothing behind of the key that it was asked of, once that one is let go of.
+// AuditKey: the keys of an audit. Each record has its own key, derived from that of the record
+// before.
+//   (1) The key of a record determines the keys of all later records, but of no earlier one.
+//   (2) The process that writes the audit has only the key of the next record. A holder of the
+//       verification key can derive all keys from the first on.
+//   (3) `next` keeps no copy of the current key: nothing is left of it once it is released.
 
 package import KeychainCore
 
-/// What follows from the verification key of an audit, which is printed as a recovery code is.
+/// The values derived from the verification key of an audit. This key is printed in the same form
+/// as a recovery code.
 package struct AuditOrigin: Sendable {
-    /// Names the audit.
+    /// The identifier of the audit.
     package let chain: Bytes16
-    /// That of record 1.
+    /// The key of record 1.
     package let firstKey: AuditKey
-    /// Labels items. It stays the same.
+    /// The key of the item labels. It never changes.
     package let itemKey: SecretBytes
 
     package init(_ verificationKey: RecoveryCode) {
@@ -25,7 +27,7 @@ package struct AuditOrigin: Sendable {
 
 /// The key of one record.
 package struct AuditKey: Sendable {
-    /// 32 of them.
+    /// The key, 32 bytes.
     package let bytes: SecretBytes
     private let keyed: KeyedHash
 
@@ -34,10 +36,10 @@ package struct AuditKey: Sendable {
         keyed = KeyedHash(key: bytes)
     }
 
-    /// What a record ends in: 32 bytes.
+    /// The tag at the end of a record, 32 bytes.
     package func tag(of record: [UInt8]) -> [UInt8] { keyed.code(of: record).bytes }
 
-    /// The key of the next record.
+    /// Derives the key of the next record.
     package func next() -> AuditKey {
         AuditKey(keyed.secretCode(of: Self.step))
     }
@@ -45,20 +47,21 @@ package struct AuditKey: Sendable {
     private static let step = Array("swift-keychain audit 1 next".utf8)
 }
 
-/// Names items in an audit, without saying what they are called.
+/// Computes labels that identify items in an audit without revealing their names.
 package struct AuditItemLabels: Sendable {
     private let keyed: KeyedHash
 
     package init(key: SecretBytes) { keyed = KeyedHash(key: key) }
 
-    /// The same for each record about the item. It is made of random bytes, so not even who has the
-    /// key can guess a name by it.
+    /// The label of an item, which is the same in all records. It is computed from the item's
+    /// random reference, so even a holder of the key can't use it to guess a name.
     package func label(of item: ItemReference) -> Bytes16 {
         Bytes16(prefixOf: keyed.code(of: item.bytes))
     }
 }
 
-/// What stands for all records up to one: SHA-256 over that of the records before and its tag.
+/// A hash over all records up to one: SHA-256 over the head of the records before and the record's
+/// tag.
 package struct AuditHead: Hashable, Sendable {
     package static let none = AuditHead(bytes: [UInt8](repeating: 0, count: byteCount))
     package static let byteCount = 32
@@ -71,11 +74,11 @@ package struct AuditHead: Hashable, Sendable {
         AuditHead(bytes: Fingerprint.sha256(of: bytes + tag))
     }
 
-    /// The first 16 bytes, 32 digits: what is noted elsewhere.
+    /// The first 16 bytes as 32 digits, for notes outside the audit.
     package var short: String { Hexadecimal.text(bytes.prefix(16)) }
 }
 
-/// Digits of audits: lower case, two a byte.
+/// The hexadecimal form used in audits: lowercase, two digits per byte.
 package enum Hexadecimal {
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -83,7 +86,7 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// nil: it is anything else.
+    /// Returns `nil` if the text is malformed.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let values = text.utf8.map { byte -> UInt8? in
             switch byte {

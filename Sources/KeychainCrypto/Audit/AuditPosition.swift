@@ -1,6 +1,9 @@
-// AuditPosition: how far an audit is, as its anchor says: which record is next, and the key of it.
-//   (1) It is written over its predecessor, in one sector of the disk: the earlier key is gone then.
-//   (2) Only who had the key of a record can say that it is the next one.
+// AuditPosition: the position of an audit, as stored in its anchor: the number and key of the next
+// record.
+//   (1) The anchor is overwritten in place, within one disk sector, so that the earlier key is
+//       erased.
+//   (2) Only a process that had the key of a record can write an anchor in which this record is the
+//       next.
 
 import Glibc
 package import KeychainCore
@@ -9,17 +12,17 @@ package struct AuditPosition: Sendable {
     package let chain: Bytes16
     /// The number of the next record.
     package private(set) var next: UInt64
-    /// Its key.
+    /// The key of the next record.
     package private(set) var key: AuditKey
     package let itemKey: SecretBytes
-    /// What stands for all records before it.
+    /// The hash over all records before the next one.
     package private(set) var head: AuditHead
-    /// The number of the first record of the file that it goes to.
+    /// The number of the first record in the file that the next record goes to.
     package private(set) var fileFirst: UInt64
-    /// Where in that file the records end.
+    /// The offset in that file at which the records end.
     package private(set) var offset: Int64
 
-    /// That of an audit without a record.
+    /// The position of an audit without records.
     package init(_ origin: AuditOrigin) {
         chain = origin.chain
         next = 1
@@ -30,7 +33,7 @@ package struct AuditPosition: Sendable {
         offset = 0
     }
 
-    /// A record was written, and is so many bytes long.
+    /// Advances past a record of `byteCount` bytes that was written.
     package mutating func advance(over tag: [UInt8], byteCount: Int) {
         next += 1
         key = key.next()
@@ -38,7 +41,7 @@ package struct AuditPosition: Sendable {
         offset += Int64(byteCount)
     }
 
-    /// The next record goes to a file of its own, behind so many bytes.
+    /// Starts a new file for the next record, after a header of `offset` bytes.
     package mutating func beginFile(offset: Int) {
         fileFirst = next
         self.offset = Int64(offset)
@@ -50,7 +53,7 @@ package struct AuditPosition: Sendable {
     private static let magic = Array("KCAU".utf8)
     private static let checksumByteCount = 16
 
-    /// The anchor's bytes.
+    /// The bytes of the anchor.
     package var encoded: SecretBytes {
         var front = ByteWriter()
         front.bytes(Self.magic)
@@ -67,7 +70,7 @@ package struct AuditPosition: Sendable {
             SecretBytes(copying: body.sha256.prefix(Self.checksumByteCount)))
     }
 
-    /// - Returns: nil for anything but an anchor's bytes.
+    /// - Returns: `nil` if the bytes are not an anchor.
     package init?(_ bytes: SecretBytes) {
         let end = Self.byteCount - Self.checksumByteCount
         guard bytes.count == Self.byteCount else { return nil }
@@ -93,8 +96,8 @@ package struct AuditPosition: Sendable {
 }
 
 extension AuditFolder {
-    /// What the anchor says. nil: there is none.
-    /// - Throws: `ioError` for one that is damaged.
+    /// Reads the anchor. Returns `nil` if there is none.
+    /// - Throws: `ioError` if the anchor is damaged.
     package func position() throws(KeychainFailure) -> AuditPosition? {
         guard let descriptor = Files.open(anchorPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
             if errno == ENOENT { return nil }

@@ -1,34 +1,35 @@
-// AuditRecord: one line of an audit. Documentation/Formats/audit-v1.md is the format.
-//   (1) A field holds no space and no end of line, whatever a program is called.
-//   (2) No field has a name or a value of an item.
+// AuditRecord: one line of an audit, in the format of Documentation/Formats/audit-v1.md.
+//   (1) A field contains no space and no line end, whatever the name of a program is.
+//   (2) No field contains the name or an attribute value of an item.
 
 package import KeychainCore
 
 package struct AuditRecord: Hashable, Sendable {
-    /// 1 and up, one after the other.
+    /// The number of the record, consecutive from 1.
     package var number: UInt64
     /// Milliseconds since 1970-01-01 00:00:00 UTC.
     package var moment: Int64
-    /// Who asked.
+    /// The user id of the client.
     package var user: UInt32
     package var process: Int32
-    /// What the service takes the program for. Empty: the service itself.
+    /// The service's identification of the client program; empty for the service itself.
     package var identity: String
     package var operation: String
-    /// nil: it is about no items, or it isn't known.
+    /// `nil` if the operation is not about items, or the class is unknown.
     package var itemClass: String?
-    /// Apple's status of the answer. Of the service's own records: what their operation says.
+    /// Apple's status code of the answer. In the service's own records, its meaning depends on the
+    /// operation.
     package var result: Int64
-    /// Which items were given, changed or deleted.
+    /// The items that were returned, changed or deleted.
     package var items: [Bytes16]
-    /// How many more they were.
+    /// The number of further items beyond those in ``items``.
     package var unnamedItemCount = 0
 
-    /// The most items that a record names.
+    /// The maximum number of items in a record.
     package static let itemLimit = 16
-    /// The most bytes of an identity. A path of the kernel has no more.
+    /// The maximum size of an identity in bytes, which is the kernel's limit for paths.
     package static let identityByteLimit = 4096
-    /// No line is longer, its end included.
+    /// The maximum size of a line in bytes, including its end.
     package static let lineByteLimit = 1 << 14
 
     package init(
@@ -47,9 +48,9 @@ package struct AuditRecord: Hashable, Sendable {
         unnamedItemCount = items.count - self.items.count
     }
 
-    // MARK: Its line
+    // MARK: The record's line
 
-    /// What the tag is made of.
+    /// The bytes from which the tag is computed.
     package var encoded: [UInt8] {
         var labels = items.map { Hexadecimal.text($0.bytes) }
         if unnamedItemCount > 0 { labels.append("+\(unnamedItemCount)") }
@@ -61,12 +62,12 @@ package struct AuditRecord: Hashable, Sendable {
             ].joined(separator: " ").utf8)
     }
 
-    /// The line, with its end.
+    /// The line, including its end.
     package static func line(_ encoded: [UInt8], tag: [UInt8]) -> [UInt8] {
         encoded + Array(" \(Hexadecimal.text(tag))\n".utf8)
     }
 
-    /// Reads a line, without its tag. nil: no service wrote it.
+    /// Decodes a line without its tag. Returns `nil` if it is malformed.
     package init?(encoded: some Collection<UInt8>) {
         let fields = String(decoding: encoded, as: UTF8.self)
             .split(separator: " ", omittingEmptySubsequences: false)
@@ -89,7 +90,7 @@ package struct AuditRecord: Hashable, Sendable {
         }
     }
 
-    /// The two parts of a line without its end. nil: it has no tag.
+    /// Splits a line, without its end, into its two parts. Returns `nil` if it has no tag.
     package static func parts(
         of line: some BidirectionalCollection<UInt8>
     ) -> (encoded: [UInt8], tag: [UInt8])? {
@@ -103,8 +104,8 @@ package struct AuditRecord: Hashable, Sendable {
 
     // MARK: Fields
 
-    /// Graphic ASCII but the percent sign stands for itself, any other byte as % and two digits;
-    /// nothing at all is a hyphen.
+    /// Encodes a field. Graphic ASCII except the percent sign stays as it is, and any other byte
+    /// becomes % and two digits. An empty field becomes a hyphen.
     private static func escaped(_ text: String) -> String {
         if text.isEmpty { return "-" }
         if text == "-" { return "%2d" }
@@ -133,16 +134,19 @@ package struct AuditRecord: Hashable, Sendable {
     }
 }
 
-/// What the service says of the audit itself. The raw value is the operation.
+/// An event of the audit itself that the service records. The raw value is the operation.
 package enum AuditEvent: String, CaseIterable, Sendable {
-    /// The service started. Its result is how many bytes of an unfinished record were removed.
+    /// The service started. The result is the number of bytes of an incomplete record that were
+    /// removed.
     case start = "audit-start"
-    /// The service ended as it was told to.
+    /// The service ended in the regular way.
     case end = "audit-end"
-    /// The audit couldn't be written for a while. Its result is how many requests have no record.
+    /// Writing works again after a time when the audit couldn't be written. The result is the
+    /// number of requests without a record.
     case resume = "audit-resume"
-    /// The records before this one that the anchor knows of were not in the file.
+    /// Records before this one that the anchor knew of were missing from the file.
     case gap = "audit-gap"
-    /// The oldest file was removed. Its result is the number of the last record that is gone.
+    /// The oldest file was removed. The result is the number of the last record that was removed
+    /// with it.
     case prune = "audit-prune"
 }

@@ -1,38 +1,39 @@
-// AuditVerification: holds an audit against its verification key: which records are as they were
-// written, and where one is missing, altered or in another place.
-//   (1) A record is as it was written if its tag is that of the key of its number.
-//   (2) The anchor says how many records there are. It is believed where it has the key of the next
-//       one: nobody can make that of an earlier record.
-//   (3) The first records may be gone with their files where a later record of the service says so.
-//   (4) A last line without an end is not an alteration: the service was ended while it wrote.
+// AuditVerification: checks an audit with its verification key and reports which records are
+// missing, altered or misplaced.
+//   (1) A record is authentic if its tag was computed with the key of its number.
+//   (2) The anchor states the number of records. It is trusted if it contains the right key for the
+//       next record, because the key of an earlier record can't be derived from a later one.
+//   (3) The first records may be missing together with their files if a later record of the service
+//       says so.
+//   (4) An incomplete last line is not an alteration: the service was terminated while it wrote.
 
 import Glibc
 package import KeychainCore
 
-/// What is wrong with an audit, and where.
+/// A problem in an audit, and its location.
 package enum AuditFinding: Hashable, Sendable {
     case missing(ClosedRange<UInt64>)
-    /// A line isn't as it was written. It stands where the record of that number belongs.
+    /// A line differs from what was written. It is in the place of the record with this number.
     case altered(UInt64, file: String)
-    /// It stands behind a later one, or for the second time.
+    /// A record occurs after a later one, or a second time.
     case misplaced(UInt64, file: String)
-    /// There are records, and no anchor that says how many.
+    /// There are records, but no anchor that states their number.
     case noAnchor
-    /// The anchor doesn't have the key of the record that it says is next.
+    /// The anchor doesn't contain the key of the record that it says is next.
     case alteredAnchor
-    /// The anchor is of another audit: this one was ended and another one begun.
+    /// The anchor belongs to another audit: this audit was ended and a new one started.
     case otherAnchor(Bytes16)
-    /// Nothing in the folder is of the audit that the verification key is of.
+    /// The folder contains nothing of the audit that the verification key belongs to.
     case otherKey
-    /// What was noted of the audit elsewhere doesn't fit the records up to that one.
+    /// The records up to this number don't match the head that was noted outside the audit.
     case otherHead(UInt64)
     case unreadable(file: String)
 }
 
-/// What was noted of an audit elsewhere: what stands for its records up to one.
+/// A note, kept outside the audit, of the head of its records up to one.
 package struct AuditWitness: Hashable, Sendable {
     package let count: UInt64
-    /// The first 16 bytes, 32 digits.
+    /// The first 16 bytes of the head, as 32 digits.
     package let head: String
 
     package init(count: UInt64, head: String) {
@@ -40,7 +41,7 @@ package struct AuditWitness: Hashable, Sendable {
         self.head = head
     }
 
-    /// As ``description`` gives it.
+    /// Decodes the text of ``description``.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let count = UInt64(parts[0]),
@@ -54,16 +55,16 @@ package struct AuditWitness: Hashable, Sendable {
 
 package struct AuditVerification {
     package private(set) var findings: [AuditFinding] = []
-    /// How many records are as they were written.
+    /// The number of authentic records.
     package private(set) var validCount = 0
-    /// The first record that the files have. 1, unless the files before were removed.
+    /// The number of the first record in the files. It is 1 unless earlier files were removed.
     package private(set) var first: UInt64 = 1
-    /// What stands for all records, where nothing is wrong with them.
+    /// The head of all records; `nil` if there are findings.
     package private(set) var witness: AuditWitness?
-    /// The bytes of a record that was never finished.
+    /// The size of an incomplete record at the end, in bytes.
     package private(set) var unfinishedByteCount = 0
 
-    /// Whether the record is there that something was noted of.
+    /// Whether the record of the expected note was reached.
     package private(set) var isExpectedReached = false
 
     private var cursor: Cursor
@@ -73,15 +74,15 @@ package struct AuditVerification {
     private var lastPruned: UInt64 = 0
 
     /// - Parameters:
-    ///   - folder: The audit.
-    ///   - key: Its verification key.
-    ///   - expected: What was noted of it elsewhere.
-    /// - Throws: Where the folder can't be read.
+    ///   - folder: The folder of the audit.
+    ///   - key: The audit's verification key.
+    ///   - expected: A note of the audit that was kept elsewhere.
+    /// - Throws: An error if the folder can't be read.
     package init(
         _ folder: AuditFolder, key: RecoveryCode, expecting expected: AuditWitness? = nil
     ) throws(KeychainFailure) {
         let origin = AuditOrigin(key)
-        // Before the files: a service that runs goes on writing.
+        // The anchor is read before the files, because a running service continues to write.
         let found = Result { () throws(KeychainFailure) in try folder.position() }
         let files = try folder.files().filter { $0.chain == origin.chain }
         let anchor = (try? found.get()) ?? nil
@@ -121,7 +122,7 @@ package struct AuditVerification {
         if let header = content.lines.first,
             let before = AuditFolder.head(in: header, of: file)
         {
-            // Behind a gap, and where earlier files were removed, the header alone tells.
+            // After a gap, and if earlier files were removed, only the header states the head.
             if hasGap || file.first == first, first > 1 || file.first > 1 { head = before }
             if head != before { findings.append(.altered(file.first, file: file.path)) }
         } else if !(isLast && content.lines.isEmpty) {
@@ -137,7 +138,8 @@ package struct AuditVerification {
 
     private var hasGap: Bool { !findings.isEmpty }
 
-    /// Records are missing up to that one. A number that no record can have isn't counted up to.
+    /// Skips to a record and reports those before it as missing. Gaps of an impossible length are
+    /// not iterated over.
     private mutating func skip(to number: UInt64, reporting reports: Bool = true) {
         if reports { findings.append(.missing(cursor.number...number - 1)) }
         guard number - cursor.number < Self.longestGap else {
@@ -155,7 +157,7 @@ package struct AuditVerification {
             findings.append(.misplaced(record.number, file: file.path))
             return
         }
-        // A number that no record can have is an alteration, and isn't counted up to.
+        // An impossible number is an alteration, and is not iterated to.
         var ahead = cursor
         if record.number > cursor.number {
             guard record.number < max(position?.next ?? .max, cursor.number),
@@ -177,7 +179,7 @@ package struct AuditVerification {
 
     private static let longestGap: UInt64 = 100_000_000
 
-    /// A line that nobody who had the key has written stands for the record that belongs there.
+    /// Treats a line without an authentic tag as the altered form of the record that belongs there.
     private mutating func takeAltered(_ file: AuditFolder.File, tag: [UInt8]?) {
         findings.append(.altered(cursor.number, file: file.path))
         finish(tag ?? [])
@@ -210,13 +212,13 @@ package struct AuditVerification {
     }
 }
 
-/// The key of one record, on its way from the first to the last.
+/// Derives the keys of the records one after the other.
 private struct Cursor {
     private(set) var number: UInt64 = 1
     private(set) var key: AuditKey
     private let watched: AuditPosition?
-    /// Whether the key that the anchor has is that of the record that it says is next. nil: that
-    /// one wasn't reached.
+    /// Whether the anchor contains the key of the record that it says is next; `nil` if that record
+    /// was not reached.
     private(set) var fitsWatched: Bool?
 
     init(key: AuditKey, watched: AuditPosition?) {

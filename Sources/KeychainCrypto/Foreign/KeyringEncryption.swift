@@ -1,5 +1,5 @@
-// KeyringEncryption: how gnome-keyring encrypts its files: AES-128-CBC under a password, with an MD5 of
-// the content as a check. It is read for imports and never written.
+// KeyringEncryption: decrypts the files of gnome-keyring, which use AES-128-CBC under a password,
+// with an MD5 of the content as a checksum. It is used for imports; such files are never written.
 
 import Crypto
 import CryptoExtras
@@ -7,18 +7,18 @@ package import FoundationEssentials
 package import KeychainCore
 
 package enum KeyringEncryption {
-    /// More than gnome-keyring ever writes, and less than a second.
+    /// More than gnome-keyring ever writes, and fast enough to take less than a second.
     package static let largestIterationCount: UInt32 = 1_000_000
 
     /// Decrypts the content of a keyring.
     ///
     /// - Parameters:
-    ///   - ciphertext: A multiple of 16 bytes.
-    ///   - password: 0 bytes and up.
+    ///   - ciphertext: The encrypted bytes. Their number must be a multiple of 16.
+    ///   - password: The password, which can be empty.
     ///   - salt: 8 bytes.
     ///   - iterations: 1 to ``largestIterationCount``.
-    /// - Returns: The content with its padding, without the check; nil for a wrong password and for
-    ///   bytes that were changed.
+    /// - Returns: The content with its padding and without the checksum; `nil` if the password is
+    ///   wrong or the bytes were modified.
     package static func open(
         _ ciphertext: [UInt8], password: SecretBytes, salt: [UInt8], iterations: UInt32
     ) -> Data? {

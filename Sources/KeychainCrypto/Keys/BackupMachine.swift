@@ -1,8 +1,9 @@
-// BackupMachine: the machine that the items of a backup belong to which stay on their device.
+// BackupMachine: the machine to which the *this device only* items of a backup are bound.
 // Documentation/Formats/backup-v1.md.
-//   (1) Whoever opens the backup elsewhere lacks the key of these items: it takes the machine's chip,
-//       or where it has none, what is derived from the machine's identity.
-//   (2) It doesn't take the keychain: one that is lost comes back from its backup, on its machine.
+//   (1) These items can't be opened on another machine: their key requires the machine's chip or,
+//       if it has none, the secret derived from the machine's identity.
+//   (2) The key doesn't require the keychain, so a lost keychain can be restored from its backup on
+//       the same machine.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -15,11 +16,12 @@ package struct BackupMachine: Codable, Hashable, Sendable {
 
     let kind: Kind
     let salt: Data
-    /// What the chip has sealed.
+    /// The bytes that the chip sealed.
     let sealed: Data?
 
-    /// A fresh key for the items of one backup, and what finds it again on this machine alone.
-    /// - Returns: nil where the machine has nothing that lasts.
+    /// Creates a new key for the items of one backup, and the data with which only this machine can
+    /// recover it.
+    /// - Returns: `nil` if the machine has neither a chip nor a permanent identity.
     package static func make(
         for machine: Machine
     ) throws(KeychainFailure) -> (place: BackupMachine, key: SecretBytes)? {
@@ -37,7 +39,7 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         )
     }
 
-    /// nil: this is another machine, or its chip can't be used now.
+    /// Returns `nil` if this is another machine, or its chip can't be used now.
     package func key(on machine: Machine) -> SecretBytes? {
         let secret: SecretBytes? =
             switch kind {
@@ -47,12 +49,12 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         return secret.map { KeyDerivation.derive(.backup, from: $0, salt: Array(salt)) }
     }
 
-    /// An item under the key, bound to the name that stands beside it.
+    /// Seals an item under the key, with the unencrypted name beside it as associated data.
     package static func seal(_ item: Data, as name: [UInt8], using key: SecretBytes) -> Data {
         AuthenticatedEncryption.seal(item, using: key, authenticating: name)
     }
 
-    /// nil: another machine's.
+    /// Returns `nil` if the item belongs to another machine.
     package static func open(_ sealed: Data, as name: [UInt8], using key: SecretBytes) -> Data? {
         try? AuthenticatedEncryption.open(sealed, using: key, authenticating: name)
     }

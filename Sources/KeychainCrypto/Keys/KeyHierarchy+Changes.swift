@@ -1,5 +1,5 @@
-// KeyHierarchy+Changes: a keybag with another passcode, other ways in, or another machine.
-//   (1) Each gives the next keybag, of the next generation; this one stays as it is.
+// KeyHierarchy+Changes: changes of the passcode, the other ways in, and the machine.
+//   (1) Each function returns a new keybag with the next generation. The receiver is unchanged.
 
 import FoundationEssentials
 package import KeychainCore
@@ -7,7 +7,7 @@ package import KeychainCore
 extension KeyHierarchy {
     // MARK: Passcode
 
-    /// Sets the first passcode: it makes the key of the guarded tier.
+    /// Sets the first passcode, which creates the key of the guarded tier.
     package func settingPasscode(
         _ passcode: SecretBytes, cost: PasscodeCost, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -15,7 +15,7 @@ extension KeyHierarchy {
         return try guarding(with: .passcode(passcode), cost: cost, at: now)
     }
 
-    /// Puts another passcode in the place of the one that there is, if there is one.
+    /// Replaces the passcode if there is one; otherwise adds it.
     package func changingPasscode(
         from way: WayIn, to new: SecretBytes, cost: PasscodeCost, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -27,7 +27,7 @@ extension KeyHierarchy {
         return try replacing(slots: keybag.slots.filter { $0.kind != .passcode } + [slot])
     }
 
-    /// Ends the guarded tier: its key, all ways in, and the keys of the when-passcode-set class.
+    /// Removes the guarded tier: its key, all ways in, and the keys of the when-passcode-set class.
     package func removingPasscode(_ way: WayIn) throws(KeychainFailure) -> KeyHierarchy {
         let keys = try allKeys(provedBy: way).keys
         return try replacing(
@@ -53,9 +53,10 @@ extension KeyHierarchy {
 
     // MARK: Other ways in
 
-    /// Adds a recovery code, which replaces an earlier one and opens all that needs more than the
-    /// device key, or a credential. The proof is another way in, where the tier has one. Throws
-    /// `param` where a recovery code would open nothing, or there are too many slots.
+    /// Adds a recovery code or a credential. A recovery code replaces an earlier one, and opens
+    /// everything for which the device key is not enough. The proof is another way in, required if
+    /// the tier has one. Throws `param` if a recovery code would open nothing, or if there are too
+    /// many slots.
     package func adding(
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -91,8 +92,8 @@ extension KeyHierarchy {
         return try replacing(slots: staying + [slot])
     }
 
-    /// - Throws: `param` where no slot has the number, for the last way in, and for
-    ///   that of the machine.
+    /// - Throws: `param` if no slot has the number, or if it is the last way in or the slot of the
+    ///   machine.
     package func removingSlot(_ number: UInt32) throws(KeychainFailure) -> KeyHierarchy {
         guard let slot = keybag.slots.first(where: { $0.number == number }) else {
             throw .param("There is no slot \(number).")
@@ -114,9 +115,10 @@ extension KeyHierarchy {
 
     // MARK: Machine
 
-    /// Binds the classes that stay on this device to this machine. The proof is a way in, where the
-    /// guarded tier has one. Throws `param` where it is bound already, or the machine has no
-    /// identity; ``KeychainFailure/boundElsewhere(_:)`` where it is bound to another machine.
+    /// Binds the *this device only* classes to this machine. The proof is a way in, required if the
+    /// guarded tier has one. Throws `param` if the keychain is already bound to this machine, or
+    /// the machine has no identity, and ``KeychainFailure/boundElsewhere(_:)`` if it is bound to
+    /// another machine.
     package func binding(
         provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -133,7 +135,7 @@ extension KeyHierarchy {
             Protectors(tierKey: tierKey, machineKey: machineKey))
     }
 
-    /// Binds what another machine's keychain brought along to this one.
+    /// Binds a keychain that was moved from another machine to this one, with the recovery code.
     package func rebinding(
         with code: SecretBytes, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -148,7 +150,8 @@ extension KeyHierarchy {
             slots: keybag.slots.filter { !$0.kind.isOfMachine } + [slot], machineKey: machineKey)
     }
 
-    /// The proof is a way in, where the guarded tier has one; on another machine, a recovery code.
+    /// The proof is a way in, required if the guarded tier has one. On another machine it must be a
+    /// recovery code.
     package func unbinding(provedBy proof: WayIn?) throws(KeychainFailure) -> KeyHierarchy {
         guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
         let (keys, tierKey) = try allKeys(provedBy: proof)
@@ -172,8 +175,8 @@ extension KeyHierarchy {
 
     // MARK: Shared steps
 
-    /// Every key of the keybag, and that of the guarded tier. On another machine a recovery code gives
-    /// those that stay on their device.
+    /// All keys of the keybag, and the key of the guarded tier. On another machine, the keys of the
+    /// *this device only* classes require a recovery code.
     func allKeys(
         provedBy proof: WayIn?
     ) throws(KeychainFailure) -> (keys: [KeyName: SecretBytes], tierKey: SecretBytes?) {
@@ -200,7 +203,7 @@ extension KeyHierarchy {
         return keybag.nextSlotNumber
     }
 
-    /// The next keybag of the keychain, whose keys are wrapped anew.
+    /// Returns the next keybag of the keychain, with all keys wrapped again.
     func replacing(
         _ keys: [KeyName: SecretBytes], slots: [KeySlot], _ protectors: Protectors
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -210,7 +213,7 @@ extension KeyHierarchy {
             machineKey: protectors.machineKey)
     }
 
-    /// The same with the keys as they are wrapped.
+    /// Returns the next keybag, with the keys as they are already wrapped unless others are given.
     func replacing(
         slots: [KeySlot], keys: [WrappedKey]? = nil, machineKey: SecretBytes?? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -231,10 +234,10 @@ extension KeyHierarchy {
     }
 }
 
-// MARK: - For people
+// MARK: - Status
 
 extension KeyHierarchy {
-    /// Whether a key is wrapped as it was in another keybag, and so is the same.
+    /// Whether a key is wrapped identically in another keybag, and therefore is the same key.
     package func hasSameKey(_ name: KeyName, as other: KeyHierarchy) -> Bool {
         keybag.keys.first { $0.name == name } == other.keybag.keys.first { $0.name == name }
     }

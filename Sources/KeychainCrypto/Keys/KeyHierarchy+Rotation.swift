@@ -1,8 +1,10 @@
-// KeyHierarchy+Rotation: a keybag under another device key, with other keys of every kind.
-//   (1) No key of the new keybag follows from one of the old, or is wrapped under one: who has the old
-//       device key and all ways in of that time opens nothing of it.
-//   (2) Earlier class keys stay as retired ones where applications keep blobs that are sealed under them.
-//   (3) A way in that isn't shown can't be carried over: what opens its slot is not known. It ends.
+// KeyHierarchy+Rotation: replaces the device key and all other keys.
+//   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. The old
+//       device key and all ways in of that time therefore open nothing in it.
+//   (2) Earlier class keys are kept as retired keys for the classes of blobs that applications
+//       store and that are sealed under them.
+//   (3) A way in whose secret is not presented can't be kept, because the secret is needed to
+//       create its new slot. It becomes invalid.
 
 import FoundationEssentials
 package import KeychainCore
@@ -10,26 +12,26 @@ package import KeychainCore
 extension KeyHierarchy {
     package struct Rotated {
         package let hierarchy: KeyHierarchy
-        /// What the proof opened of the old one. nil: no passcode was set.
+        /// What the proof opened in the old keybag; `nil` if no way in was set.
         package let before: UnlockedTier?
-        /// nil: no passcode is set, or will be.
+        /// `nil` if no way in is set, before or after the rotation.
         package let unlocked: UnlockedTier?
-        /// The ways in that ended.
+        /// The slots that became invalid.
         package let ended: [SlotSummary]
     }
 
     /// Rotates all keys.
     ///
     /// - Parameters:
-    ///   - deviceKey: The new one.
-    ///   - proof: A way in, where there is one: the passcode, where one is set.
-    ///   - new: The first way in, where there is none.
-    ///   - classes: Those whose class keys are kept, retired.
-    ///   - credential: Kept as well where it opens a slot.
-    ///   - cost: That of the passcode's slot.
-    ///   - now: Seconds since 2001-01-01.
+    ///   - deviceKey: The new device key.
+    ///   - proof: A way in, required if there is one. It must be the passcode if one is set.
+    ///   - new: The first way in, if the keychain has none.
+    ///   - classes: The classes whose class keys are kept as retired keys.
+    ///   - credential: A credential to keep as well, if it opens a slot.
+    ///   - cost: The cost for the passcode's slot.
+    ///   - now: The time in seconds since 2001-01-01.
     /// - Returns: The next keybag, and what it opens.
-    /// - Throws: `authFailed` for a wrong or missing proof; `notAvailable` on another machine.
+    /// - Throws: `authFailed` if the proof is wrong or missing; `notAvailable` on another machine.
     package func rotating(
         to deviceKey: SecretBytes, provedBy proof: WayIn?, guardingWith new: WayIn? = nil,
         retiring classes: Set<ProtectionClass>, credential: SecretBytes? = nil, cost: PasscodeCost,
@@ -43,7 +45,7 @@ extension KeyHierarchy {
                 throw .param("Changing the keys takes the passcode: its slot is made anew.")
             }
         }
-        // Its slot would be this machine's: binding it comes first.
+        // Rotation would create a slot for this machine, so the keychain must be bound to it first.
         guard machineState.isOpen else { throw .boundElsewhere(machineState) }
         let hasTier = keybag.hasPasscode || new != nil
         let old = try allKeys(provedBy: proof)
@@ -70,7 +72,7 @@ extension KeyHierarchy {
         let shown = [proof, credential.map { .credential($0) }].compactMap(\.self)
         for old in keybag.slots where !slots.contains(where: { $0.number == old.number }) {
             guard let way = shown.first(where: { $0.kind == old.kind }) else { continue }
-            // A passcode has opened its slot already, and that takes long.
+            // A passcode has already opened its slot above. Opening it again would take long.
             if old.kind != .passcode, try wrapper.open(old, with: way) == nil { continue }
             let opening = old.opens.elements.compactMap { part in
                 (part == .tier ? tierKey : machineKey).map { (part, $0) }
@@ -97,7 +99,7 @@ extension KeyHierarchy {
         return try hierarchy.unlock(tierKey, machineKey: nil)
     }
 
-    /// New keys of all names, and the earlier class keys.
+    /// New keys for all names, and the earlier class keys as retired keys.
     private func rotatedKeys(
         _ old: [KeyName: SecretBytes], retiring classes: Set<ProtectionClass>, hasTier: Bool
     ) throws(KeychainFailure) -> [KeyName: SecretBytes] {
@@ -124,6 +126,6 @@ extension KeyHierarchy {
         return keys
     }
 
-    /// Leaves room for all slots.
+    /// A limit that leaves room for all slots.
     private static let maximumKeyCount = 220
 }

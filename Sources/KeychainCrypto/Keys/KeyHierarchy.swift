@@ -1,23 +1,26 @@
-// KeyHierarchy: a keybag with what opens it: made, opened, given other ways in, bound to a machine.
-//   (1) A key is wrapped under a key derived from the device key; with that of the tier, where the
-//       key belongs to the guarded tier and a passcode or credential is set; with that of the
-//       machine, where its class stays on this device and the keychain is bound.
-//   (2) Another way in, or another machine, wraps the tier's or the machine's key anew; no row is
-//       touched.
-//   (3) The keys of the when-passcode-set class exist only while the tier has a key.
-//   (4) The guarded tier keeps one way in at the least, until it ends as a whole.
-//   (5) On another machine the keys that need the machine are missing, and all others open.
+// KeyHierarchy: a keybag together with the keys that open it. It creates and opens keybags, adds
+// ways in, and binds a keychain to a machine.
+//   (1) A key is wrapped under a key derived from the device key; from the tier key as well, if the
+//       key belongs to the guarded tier and a passcode or credential is set; and from the machine
+//       key as well, if its class is *this device only* and the keychain is bound.
+//   (2) To add a way in or change the machine, only the tier key or machine key is wrapped again.
+//       No row is touched.
+//   (3) The keys of the when-passcode-set class exist only while there is a tier key.
+//   (4) The guarded tier always has at least one way in, until the tier is removed as a whole.
+//   (5) On another machine, the keys that require the machine are missing. All others can be
+//       opened.
 
 import FoundationEssentials
 package import KeychainCore
 
 /// The two keys of a protection class.
 package struct ClassKeys: Sendable {
-    /// Wraps each row's key.
+    /// Wraps the row keys.
     package let classKey: SecretBytes
-    /// Seals each row's attributes.
+    /// Seals the attributes of the rows.
     package let metadataKey: SecretBytes
-    /// Earlier class keys, the latest last. They open blobs that applications keep, and nothing else.
+    /// Earlier class keys, the most recent last. They are used only to open blobs that applications
+    /// store.
     package let retiredClassKeys: [SecretBytes]
 
     package init(
@@ -33,7 +36,7 @@ package struct ClassKeys: Sendable {
     }
 }
 
-/// The keys of a tier, as far as they open on this machine.
+/// The keys of a tier that can be opened on this machine.
 package struct TierKeys: Sendable {
     package let indexKey: SecretBytes
     package let integrityKey: SecretBytes
@@ -49,15 +52,16 @@ package struct TierKeys: Sendable {
     }
 }
 
-/// The guarded tier, opened by a way in.
+/// The guarded tier, opened with a way in.
 package struct UnlockedTier: Sendable {
-    /// The key in every slot.
+    /// The tier key, which is in the slots of all ways in.
     let tierKey: SecretBytes
-    /// What a recovery code opened besides.
+    /// The machine key: the one already known or, if there is none, the one in a recovery code's
+    /// slot.
     let machineKey: SecretBytes?
     package let keys: TierKeys
-    /// What of the open tier that machine key opens: the always-available classes of this device, where
-    /// the keychain is bound to another machine.
+    /// The keys of the open tier that become available with that machine key: those of the *always,
+    /// this device only* class, if the keychain is bound to another machine.
     package let openClasses: [ProtectionClass: ClassKeys]
 }
 
@@ -71,20 +75,21 @@ extension WayIn {
     }
 }
 
-/// A keybag together with the device key that made it, on a machine.
+/// A keybag together with the device key that authenticates it, on a given machine.
 package struct KeyHierarchy: Sendable {
     package let keybag: Keybag
     package let authenticator: StoreAuthenticator
     package let machineState: MachineState
     let deviceKey: SecretBytes
     let machine: Machine
-    /// nil: the keychain isn't bound, or not to this machine.
+    /// `nil` if the keychain isn't bound, or not to this machine.
     let machineKey: SecretBytes?
 
-    /// - Throws: `invalidKeychain` when another device key made the keybag, or it was altered.
+    /// - Throws: `invalidKeychain` if the keybag was created with another device key, or was
+    ///   altered.
     ///
-    /// What `previous`, an earlier keybag of the same machine, knows of the machine isn't asked of
-    /// the chip again.
+    /// `previous` is an earlier keybag of the same machine. If it has the same machine slot, its
+    /// machine key is used without accessing the chip.
     package init(
         _ keybag: Keybag, deviceKey: SecretBytes, machine: Machine = .unidentified,
         after previous: KeyHierarchy? = nil
@@ -123,17 +128,17 @@ package struct KeyHierarchy: Sendable {
             .authenticator
     }
 
-    /// The keybag's bytes.
+    /// The bytes of the keybag.
     package var encoded: [UInt8] { keybag.encoded(with: authenticator) }
 
     var wrapper: SlotWrapper {
         SlotWrapper(keychainID: keybag.keychainID, deviceKey: deviceKey)
     }
 
-    // MARK: Making
+    // MARK: Creation
 
-    /// A keychain's first keybag: without a passcode, and bound to the machine where it can be. A
-    /// chip that fails binds nothing; the identity does then.
+    /// Creates a keychain's first keybag, without a passcode and bound to the machine if possible.
+    /// If the chip fails, the keychain is bound to the machine's identity instead.
     package static func create(
         deviceKey: SecretBytes, machine: Machine = .unidentified, at now: Double = 0
     ) -> KeyHierarchy {
@@ -165,9 +170,9 @@ package struct KeyHierarchy: Sendable {
             state: slot == nil ? .notBound : .thisMachine, machineKey: protectors.machineKey)
     }
 
-    /// The keybag that follows one of version 1: the same keychain and class keys, new index and
-    /// integrity keys, not bound. The passcode is that of the old keybag, where it has one, and
-    /// stays. Throws `authFailed` for a wrong one.
+    /// Converts a keybag of version 1. The keychain identifier and class keys stay the same, index
+    /// and integrity keys are new, and the result is not bound. If the old keybag has a passcode,
+    /// it is required and stays set. Throws `authFailed` if the passcode is wrong.
     package static func converting(
         _ old: KeyHierarchyVersion1, passcode: SecretBytes?, deviceKey: SecretBytes,
         machine: Machine = .unidentified, cost: PasscodeCost, at now: Double
@@ -215,18 +220,20 @@ package struct KeyHierarchy: Sendable {
 
     // MARK: Opening
 
-    /// The open tier. Classes that need another machine are missing.
+    /// Opens the open tier. Classes that require another machine are missing.
     package func openTier() throws(KeychainFailure) -> TierKeys {
         try tierKeys(.open, Protectors(tierKey: nil, machineKey: machineKey))
     }
 
-    /// The guarded tier where nothing guards it; nil: a passcode or credential is set.
+    /// Opens the guarded tier if it has no way in. Returns `nil` if a passcode or credential is
+    /// set.
     package func guardedTierWithoutPasscode() throws(KeychainFailure) -> TierKeys? {
         guard !keybag.hasPasscode else { return nil }
         return try tierKeys(.guarded, Protectors(tierKey: nil, machineKey: machineKey))
     }
 
-    /// - Throws: `authFailed` for one that is wrong; `param` where there is none of the kind.
+    /// - Throws: `authFailed` if the way in is wrong; `param` if the keychain has none of this
+    ///   kind.
     package func unlock(_ way: WayIn) throws(KeychainFailure) -> UnlockedTier {
         let opened = try open(way)
         guard let tierKey = opened[.tier] else {
@@ -252,7 +259,7 @@ package struct KeyHierarchy: Sendable {
             keys: try tierKeys(.guarded, protectors), openClasses: open)
     }
 
-    /// What the slots of a way's kind open.
+    /// Opens the slots of the given kind and returns the keys in the first one that opens.
     func open(_ way: WayIn) throws(KeychainFailure) -> [KeySlot.Opens: SecretBytes] {
         defer { MemoryScrubber.eraseFreedMemory() }
         let slots = keybag.slots.filter { $0.kind == way.kind }
@@ -296,7 +303,7 @@ package struct KeyHierarchy: Sendable {
         return TierKeys(indexKey: indexKey, integrityKey: integrityKey, classes: classes)
     }
 
-    /// The keys that open; those that need another machine are missing.
+    /// Unwraps the keys. Those that require another machine are omitted.
     func openKeys(
         _ protectors: Protectors, where isIncluded: (KeyName) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> [KeyName: SecretBytes] {

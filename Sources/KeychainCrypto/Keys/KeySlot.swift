@@ -1,17 +1,17 @@
-// KeySlot: one thing that opens a tier or the machine's key, as LUKS has key slots.
+// KeySlot: one way to open the tier key or the machine key, comparable to the key slots of LUKS.
 
 package import FoundationEssentials
 import KeychainCore
 
 package struct KeySlot: Hashable, Sendable {
-    /// What a slot opens. Each has a box of its own in the slot.
+    /// The keys that a slot opens. Each is sealed in its own box in the slot.
     package struct Opens: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// The key of the guarded tier.
         package static let tier = Opens(rawValue: 1)
-        /// The key that the classes of this device need.
+        /// The key that the *this device only* classes require.
         package static let machine = Opens(rawValue: 2)
 
         var elements: [Opens] { [.tier, .machine].filter { contains($0) } }
@@ -19,7 +19,7 @@ package struct KeySlot: Hashable, Sendable {
 
     package enum Kind: Hashable, Sendable {
         case passcode, recoveryCode, credential, machineIdentity, machineChip
-        /// One of a later version.
+        /// A kind from a later version.
         case unknown(UInt8)
 
         package init(_ code: UInt8) {
@@ -41,7 +41,7 @@ package struct KeySlot: Hashable, Sendable {
             .passcode, .recoveryCode, .credential, .machineIdentity, .machineChip,
         ]
 
-        /// What a slot of the kind may open.
+        /// Whether a slot of this kind can open these keys.
         fileprivate func fits(_ opens: Opens) -> Bool {
             switch self {
             case .passcode, .credential: opens == .tier
@@ -56,20 +56,21 @@ package struct KeySlot: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Never that of another slot, also of one that was removed.
+    /// Unique among all slots, including those that were removed.
     package var number: UInt32
-    /// When it was made, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time of creation, in seconds since 2001-01-01 00:00:00 UTC.
     package var madeAt: Double
     package var opens: Opens
     /// 16 random bytes.
     package var salt: [UInt8]
-    /// That of a passcode.
+    /// The scrypt cost, for a passcode.
     package var cost: PasscodeCost?
-    /// What the chip has sealed, for a slot of the machine's chip.
+    /// The secret sealed by the chip, for a slot of the machine's chip.
     package var sealed: Data?
-    /// The keys that it opens, each sealed under the slot's wrapping key, in the order of the bits.
+    /// The keys that the slot opens, each sealed under the slot's wrapping key, in the order of the
+    /// bits in ``opens``.
     package var boxes: [Data]
-    /// What a slot of an unknown kind holds after its head.
+    /// The bytes after the head of a slot of an unknown kind.
     private var unknownBytes: [UInt8] = []
 
     package init(
@@ -86,7 +87,8 @@ package struct KeySlot: Hashable, Sendable {
         self.boxes = boxes
     }
 
-    /// The slot without what it opens of `end`, which is there no more; nil where nothing is left.
+    /// Returns the slot without the keys in `end`, which no longer exist; `nil` if it opens nothing
+    /// else.
     func removing(_ end: Opens) -> KeySlot? {
         var slot = self
         slot.opens = opens.subtracting(end)

@@ -1,10 +1,10 @@
-// KeyWrapping: how keys and slots of a keybag are sealed under the device key.
-// Documentation/Formats/keybag-v2.md states the derivations and the associated data.
+// KeyWrapping: seals the keys and slots of a keybag under the device key.
+// Documentation/Formats/keybag-v2.md specifies the derivations and the associated data.
 
 import FoundationEssentials
 import KeychainCore
 
-/// The keys that keys are wrapped under besides the device key.
+/// The keys that wrapping keys are derived from in addition to the device key.
 struct Protectors {
     let tierKey: SecretBytes?
     let machineKey: SecretBytes?
@@ -26,7 +26,7 @@ struct SlotWrapper {
 
     // MARK: Keys
 
-    /// All keys that there are of those that a keybag has, in their order.
+    /// Wraps the given keys, in the order in which a keybag contains them.
     func wrap(_ keys: [KeyName: SecretBytes], under protectors: Protectors) -> [WrappedKey] {
         let fixed = KeyName.fixed(hasTier: protectors.tierKey != nil)
         let retired = keys.keys.filter { !fixed.contains($0) }.sorted {
@@ -100,7 +100,7 @@ struct SlotWrapper {
         return slot
     }
 
-    /// nil: the machine has no identity that lasts.
+    /// Returns `nil` if the machine has neither a chip nor a permanent identity.
     func machineSlot(
         _ machineKey: SecretBytes, _ machine: Machine, number: UInt32, at now: Double
     ) throws(KeychainFailure) -> KeySlot? {
@@ -129,7 +129,7 @@ struct SlotWrapper {
         return slot
     }
 
-    /// nil: the way is the wrong one.
+    /// Returns `nil` if the way in is wrong.
     func open(
         _ slot: KeySlot, with way: WayIn
     ) throws(KeychainFailure) -> [KeySlot.Opens: SecretBytes]? {
@@ -159,15 +159,15 @@ struct SlotWrapper {
         return (key == nil ? .otherMachine : .thisMachine, key)
     }
 
-    /// What a slot's wrapping key is derived from besides the device key.
+    /// The secret from which the wrapping key of a slot is derived, in addition to the device key.
     private func secret(
         of way: WayIn, for slot: KeySlot
     ) throws(KeychainFailure) -> SecretBytes? {
         switch way {
         case .passcode(let passcode):
             guard let cost = slot.cost else { return nil }
-            // The code in front tells passcodes apart that scrypt takes for one: longer than 64
-            // bytes, or with zero bytes at their end.
+            // HMAC is applied first, so that passcodes that scrypt treats as equal stay different:
+            // those longer than 64 bytes or with trailing zero bytes.
             return try cost.deriveKey(
                 from: passcode.authenticationCode(under: Self.passcodeKey), salt: slot.salt)
         case .recoveryCode, .credential: return way.secret

@@ -1,10 +1,10 @@
-// Keybag: the wrapped keys of a keychain and the ways to open them, as bytes and as a value.
-// Documentation/Formats/keybag-v2.md states the layout.
-//   (1) `parse` takes any bytes: it gives a keybag or an error, never a trap, and holds
-//       nothing that encodes to other bytes.
-//   (2) A keybag that was parsed is not yet trusted: `isAuthentic` says whether the device key
-//       made it.
-//   (3) A slot of a kind that isn't known is kept as it is.
+// Keybag: the wrapped keys of a keychain and its key slots, as a value and as bytes.
+// Documentation/Formats/keybag-v2.md specifies the layout.
+//   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. Each
+//       keybag that it returns encodes to the same bytes.
+//   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
+//       device key.
+//   (3) A slot of an unknown kind is kept unchanged.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -15,21 +15,21 @@ package struct Keybag: Hashable, Sendable {
     package static let maximumByteCount = 16_384
     package static let maximumCredentialCount = 8
 
-    /// Random bytes that name the keychain, 16 of them. A part of every salt.
+    /// The identifier of the keychain, 16 random bytes. It is a part of every salt.
     package var keychainID: [UInt8]
-    /// Raised by one with every change of the keybag.
+    /// Incremented with every change of the keybag.
     package var generation: UInt64
-    /// Above the number of every slot that there ever was.
+    /// Greater than the number of every slot that has ever existed.
     package var nextSlotNumber: UInt32
-    /// By number, ascending.
+    /// In ascending order of their numbers.
     package var slots: [KeySlot]
     package var keys: [WrappedKey]
-    /// HMAC-SHA-256 over everything before it. Empty until encoded.
+    /// HMAC-SHA-256 over all bytes before it. Empty until encoded.
     package fileprivate(set) var tag: [UInt8] = []
 
-    /// Whether the guarded tier needs a key of its own: a passcode, or a credential, is set.
+    /// Whether the guarded tier has a tier key, because a passcode or credential is set.
     package var hasPasscode: Bool { keys.contains { $0.protector.contains(.tier) } }
-    /// Whether the keys of the classes that stay on this device need the machine.
+    /// Whether the keys of the *this device only* classes require the machine.
     package var isBound: Bool { keys.contains { $0.protector.contains(.machine) } }
 
     package init(
@@ -71,13 +71,13 @@ package struct Keybag: Hashable, Sendable {
         return head.result + rest.result
     }
 
-    /// The version of what begins as a keybag does; nil for anything else.
+    /// The format version, if the bytes start like a keybag; otherwise `nil`.
     package static func formatVersion(of bytes: [UInt8]) -> UInt8? {
         bytes.count > magic.count && bytes.starts(with: magic) ? bytes[magic.count] : nil
     }
 
-    /// - Throws: `wrongVersion` for another format; `invalidKeychain` for anything else
-    ///   that is no keybag.
+    /// - Throws: `wrongVersion` for another format; `invalidKeychain` for any other bytes that are
+    ///   not a keybag.
     package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> Keybag {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic,
@@ -115,7 +115,7 @@ package struct Keybag: Hashable, Sendable {
         return keybag
     }
 
-    /// Whether the keys are those that a keybag holds, in the one order that they have.
+    /// Whether the keys are exactly those of a keybag, in their only valid order.
     private var hasOrderedKeys: Bool {
         let fixed = KeyName.fixed(hasTier: hasPasscode)
         let retired = keys.dropFirst(fixed.count).map(\.name)
@@ -154,20 +154,20 @@ package struct Keybag: Hashable, Sendable {
 
 // MARK: - Keys
 
-/// Which key of a keybag.
+/// The name of a key in a keybag.
 package enum KeyName: Hashable, Sendable {
-    /// Makes the labels of the blind index.
+    /// Computes the labels of the blind index.
     case indexKey(Tier)
-    /// Authenticates rows and their number.
+    /// Authenticates the rows and their number.
     case integrityKey(Tier)
     /// Wraps row keys.
     case classKey(ProtectionClass)
     /// Seals the attributes of a protection class's rows.
     case metadataKey(ProtectionClass)
-    /// An earlier class key, which opens blobs that applications keep.
+    /// An earlier class key, which opens blobs that applications store.
     case retiredClassKey(ProtectionClass, number: UInt8)
 
-    /// Role, tier or class, number.
+    /// The role, the tier or class, and the number.
     var bytes: [UInt8] {
         switch self {
         case .classKey(let protection): [1, protection.rawValue, 0]
@@ -190,7 +190,7 @@ package enum KeyName: Hashable, Sendable {
             case 5: protection.map { .retiredClassKey($0, number: number) }
             default: nil
             }
-        // What doesn't encode to the same bytes again has a number where none belongs.
+        // If the bytes don't match, the number is set for a key that has none.
         guard let name, name.bytes == [role, subject, number] else { return nil }
         self = name
     }
@@ -220,7 +220,7 @@ package enum KeyName: Hashable, Sendable {
         return protector
     }
 
-    /// The keys that every keybag has, in their order.
+    /// The keys that every keybag has, in order.
     static func fixed(hasTier: Bool) -> [KeyName] {
         Tier.allCases.flatMap { [.indexKey($0), .integrityKey($0)] }
             + ProtectionClass.allCases
@@ -230,13 +230,13 @@ package enum KeyName: Hashable, Sendable {
 }
 
 extension Tier {
-    /// The tier's number in files.
+    /// The number of the tier in files.
     var code: UInt8 { self == .open ? 1 : 2 }
 }
 
-/// One key of the keybag, sealed.
+/// One key of the keybag, wrapped.
 package struct WrappedKey: Hashable, Sendable {
-    /// What has to be there to unwrap a key.
+    /// The keys required to unwrap a key.
     package struct Protector: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -1,13 +1,13 @@
-// Machine: what tells this machine from others, where something does.
+// Machine: the identity and chip that distinguish this machine from others, if there are any.
 
 package import KeychainCore
 
 package struct Machine: Sendable {
-    /// What stands for the machine, from its identity; nil where it has none that lasts.
+    /// A secret derived from the machine's identity; `nil` if it has no permanent identity.
     package var identity: SecretBytes?
-    /// The chip that binds in place of the identity.
+    /// A chip, which is used instead of the identity if it is present.
     package var chip: (any KeyHardware)?
-    /// For people: why it has no identity.
+    /// A description for users of why the machine has no identity.
     package var absence: String?
 
     package init(
@@ -18,10 +18,10 @@ package struct Machine: Sendable {
         self.absence = absence
     }
 
-    /// `none`: this process takes the machine for one without an identity.
+    /// The variable that disables the machine's identity for this process, if it is `none`.
     package static let variable = "KEYCHAIN_MACHINE"
 
-    /// The one that this process runs on.
+    /// Returns the machine that this process runs on.
     package static func current(chip: (any KeyHardware)?) -> Machine {
         guard ProcessEnvironment.variables[variable] != "none" else {
             return Machine(absence: "The variable \(variable) says so.")
@@ -30,10 +30,10 @@ package struct Machine: Sendable {
         return Machine(identity: identity.secret, chip: chip, absence: identity.absence)
     }
 
-    /// One that nothing can be bound to.
+    /// A machine to which nothing can be bound.
     package static let unidentified = Machine()
 
-    /// Why nothing can be bound to it; nil: it can.
+    /// The reason why nothing can be bound to the machine; `nil` if it is possible.
     package var whyNotBindable: String? {
         guard identity == nil, chip?.isPresent != true else { return nil }
         return absence ?? "This machine has no identity that lasts."
@@ -41,7 +41,7 @@ package struct Machine: Sendable {
 }
 
 extension KeychainFailure {
-    /// Something that stays on its device is asked for on another one.
+    /// The error if a *this device only* item is requested on another machine.
     package static func boundElsewhere(
         _ state: MachineState, itemCount: UInt64? = nil
     ) -> KeychainFailure {

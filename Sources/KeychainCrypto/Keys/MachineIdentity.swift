@@ -1,29 +1,31 @@
-// MachineIdentity: what stands for this machine where it has no chip.
-//   (1) The machine's own id, /etc/machine-id, is for no other program's files: what leaves this
-//       file is derived from it and an id of this application, as
-//       sd_id128_get_machine_app_specific(3) does. The id can't be computed from it.
-//   (2) In a container the id is that of an image, or made anew with each start: there is none.
-//   (3) An id that a restart changes is none: systemd puts one into memory where /etc can't be
-//       written.
+// MachineIdentity: a secret that identifies this machine if it has no chip.
+//   (1) The machine's id, /etc/machine-id, should not appear in the files of other programs. The
+//       secret is therefore derived from it and from an application id, as
+//       sd_id128_get_machine_app_specific(3) does. The machine's id can't be computed from the
+//       secret.
+//   (2) In a container, the id belongs to an image or is generated at each start. Containers
+//       therefore have no identity.
+//   (3) An id that changes at a restart is not an identity. If /etc can't be written, systemd
+//       provides such an id in memory.
 
 import FoundationEssentials
 import Glibc
 package import KeychainCore
 
 package struct MachineIdentity: Sendable {
-    /// 16 bytes; nil where the machine has no identity that lasts.
+    /// 16 bytes; `nil` if the machine has no permanent identity.
     package let secret: SecretBytes?
-    /// For people: why there is none.
+    /// A description for users of why there is no identity.
     package let absence: String?
 
-    /// Where the system says who it is. Tests have their own.
+    /// The files from which the identity is read. Tests use other files.
     package struct Sources: Sendable {
         package var machineID = "/etc/machine-id"
-        /// Files that are there in a container alone: of systemd-nspawn, Docker and Podman.
+        /// Files that exist only in containers of systemd-nspawn, Docker and Podman.
         package var containerMarks = [
             "/run/systemd/container", "/.dockerenv", "/run/.containerenv",
         ]
-        /// The variables of the first process. It isn't everybody's to read.
+        /// The environment of the first process. Not every user can read it.
         package var firstEnvironment = "/proc/1/environ"
         /// A folder in memory, from which systemd mounts an id over /etc/machine-id.
         package var memory = "/run"
@@ -31,7 +33,7 @@ package struct MachineIdentity: Sendable {
         package init() {}
     }
 
-    /// That of the machine that this process runs on.
+    /// Returns the identity of the machine that this process runs on.
     package static func current(_ sources: Sources = Sources()) -> MachineIdentity {
         if sources.containerMarks.contains(where: Files.isThere)
             || isContainer(sources.firstEnvironment)
@@ -70,7 +72,8 @@ package struct MachineIdentity: Sendable {
         }
     }
 
-    /// 32 digits, and perhaps a newline, as machine-id(5) has it. All zeros are no id.
+    /// Parses 32 digits and an optional newline, as specified in machine-id(5). All zeros are not
+    /// an id.
     private static func bytes(of content: Data) -> SecretBytes? {
         let digits = content.last == 0x0A ? content.dropLast() : content[...]
         guard digits.count == 32 else { return nil }
@@ -88,14 +91,15 @@ package struct MachineIdentity: Sendable {
         return pairs.contains { $0 != 0 } ? SecretBytes(copying: pairs) : nil
     }
 
-    /// The id of this application, random: made once, for good.
+    /// The id of this application. It is random and never changes.
     private static let application: [UInt8] = [
         0x40, 0xD0, 0x1F, 0x1C, 0x47, 0x15, 0x4A, 0x79, 0xA6, 0x81, 0x48, 0x1E, 0x88, 0xA9, 0x30,
         0x38,
     ]
 
-    /// What `systemd-id128 machine-id --app-specific=40d01f1c47154a79a681481e88a93038` prints: the
-    /// start of HMAC-SHA-256 of the application's id under the machine's, as a UUID of version 4.
+    /// Computes what `systemd-id128 machine-id --app-specific=40d01f1c47154a79a681481e88a93038`
+    /// prints: the first bytes of HMAC-SHA-256 of the application's id under the machine's, as a
+    /// UUID of version 4.
     private static func applicationSpecific(_ id: SecretBytes) -> SecretBytes {
         var bytes = Array(KeyedHash(key: id).code(of: application).bytes.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x40

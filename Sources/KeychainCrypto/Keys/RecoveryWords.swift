@@ -1,13 +1,12 @@
-// RecoveryWords: the 2048 words that a recovery code is printed in, and that
-// `keychainctl generate` takes. No two have the same first four
-// letters.
+// RecoveryWords: the 2048 words that recovery codes are printed in and that `keychainctl generate`
+// chooses from. All differ in their first four letters.
 //
 // They are the English word list of BIP 39, whose file english.txt has the SHA-256
 // 2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda. MIT License, Marek Palatinus,
 // Pavol Rusnak, Aaron Voisine, Sean Bowe; see NOTICE.
 
 package enum RecoveryWords {
-    /// In the order of their numbers, which is the alphabet's.
+    /// In the order of their numbers, which is alphabetical.
     package static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }
         .map { Array($0) }
 

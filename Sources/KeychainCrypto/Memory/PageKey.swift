@@ -1,8 +1,10 @@
-// PageKey: the key that authenticates the pages of one database file (AES-256-GMAC, which is AES-256-GCM
-// of no plaintext).
-//   (1) It follows from the device key and the salt of the file, so that a page of another file fails.
-//   (2) Every tag has a random nonce of 96 bits. The bound of 2^32 tags under one key is the format's.
-//   (3) What the crypto library leaves of the key is erased, see `MemoryScrubber`.
+// PageKey: the key that authenticates the pages of one database file with AES-256-GMAC, which is
+// AES-256-GCM with an empty plaintext.
+//   (1) The key is derived from the device key and the salt of the file. A page of another file
+//       therefore fails authentication.
+//   (2) Every tag has a random nonce of 96 bits. The format limits the number of tags under one key
+//       to 2^32.
+//   (3) Copies of the key in the crypto library's memory are erased, see `MemoryScrubber`.
 
 import Crypto
 import FoundationEssentials
@@ -20,10 +22,10 @@ package struct PageKey: Sendable {
         key = KeyDerivation.derive(.pages, from: deviceKey, salt: salt)
     }
 
-    /// Writes the tag over some bytes, and the nonce that it was made with.
+    /// Computes a tag over the data, and writes the tag and its nonce.
     ///
     /// - Parameters:
-    ///   - data: What is authenticated.
+    ///   - data: The data to authenticate.
     ///   - tag: The first of ``tagByteCount`` writable bytes.
     ///   - nonce: The first of ``nonceByteCount`` writable bytes.
     package func authenticate(
@@ -31,15 +33,15 @@ package struct PageKey: Sendable {
         nonceAt nonce: UnsafeMutableRawPointer
     ) {
         defer { MemoryScrubber.eraseContext() }
-        // SAFETY: the library reads `data` within the call. The caller vouches for the sizes of both
-        // targets, which are those of what is copied.
+        // SAFETY: the library reads `data` during the call. The caller guarantees the sizes of both
+        // targets, which are those of the copied bytes.
         let random = AES.GCM.Nonce.random()
         let box = key.withSymmetricKey {
             try? unsafe AES.GCM.seal(
                 [UInt8](), using: $0, nonce: random, authenticating: data)
         }
         guard let box else {
-            // Only a key of a wrong size gets here, and every key is made by this module.
+            // This is reached only with a key of a wrong size, and this module creates all keys.
             preconditionFailure("authentication failed")
         }
         unsafe UnsafeMutableRawBufferPointer(start: tag, count: Self.tagByteCount)
@@ -50,19 +52,19 @@ package struct PageKey: Sendable {
         }
     }
 
-    /// Whether a tag is the one over some bytes.
+    /// Checks a tag.
     ///
     /// - Parameters:
-    ///   - tag: ``tagByteCount`` bytes.
-    ///   - data: What was authenticated.
-    ///   - nonce: ``nonceByteCount`` bytes.
-    /// - Returns: Whether it is.
+    ///   - tag: The tag, ``tagByteCount`` bytes.
+    ///   - data: The authenticated data.
+    ///   - nonce: The nonce, ``nonceByteCount`` bytes.
+    /// - Returns: Whether the tag is valid for the data.
     package func isValid(
         _ tag: UnsafeRawBufferPointer, for data: UnsafeRawBufferPointer,
         nonce: UnsafeRawBufferPointer
     ) -> Bool {
         defer { MemoryScrubber.eraseContext() }
-        // SAFETY: the library copies tag and nonce, and reads `data` within the call.
+        // SAFETY: the library copies the tag and the nonce, and reads `data` during the call.
         return key.withSymmetricKey { key in
             do {
                 let box = try unsafe AES.GCM.SealedBox(

@@ -1,29 +1,30 @@
-// ProcessEnvironment: what this process was started with: its variables, arguments and standard
-// streams.
-//   (1) No other code of this package reads a variable.
+// ProcessEnvironment: the environment variables, arguments and standard streams of this process.
+//   (1) No other code of this package reads environment variables.
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
-//       believes none: they would have it open another's keychain, or ask another service, with
-//       rights that its caller doesn't have.
-//   (3) A value that is not UTF-8 stands for no path: Swift would make one of two different ones.
-//   (4) The tools refuse arguments that are not UTF-8 before they look at any: Swift puts U+FFFD in
-//       place of such bytes, so that two different names become one.
-//       What `run` gives to another program goes to it byte for byte, whatever it is.
+//       ignores all variables. With them, the caller could make it open another user's keychain or
+//       connect to another service, with rights that the caller doesn't have.
+//   (3) A value that is not UTF-8 is never used as a path, because Swift would make one path of two
+//       different ones.
+//   (4) The tools reject arguments that are not UTF-8 before they evaluate any. Swift replaces such
+//       bytes with U+FFFD, so that two different names would become the same. The arguments that
+//       `run` passes to another program are passed unchanged, byte for byte.
 //   (5) A program can be started with descriptors 0 to 2 (standard input, output and error) closed.
-//       The next file that it opens gets the number, and what the program prints, a secret perhaps,
-//       is written into that file. So the tools put something in place of a closed one before they
-//       open anything, and the keychain's own files and sockets never keep such a number, in any
-//       program.
+//       The next file that it opens then gets such a number, and the program's output, which can
+//       include a secret, would be written to that file. The tools therefore open a replacement for
+//       each closed descriptor before they open anything else. In any program, the keychain's files
+//       and sockets never keep such a number.
 
-// `environ` is a variable of C, which no thread of this package changes.
+// `environ` is a C variable, which no thread of this package changes.
 @unsafe @preconcurrency import Glibc
 
 package enum ProcessEnvironment {
-    /// The variables; none where they are not to be believed.
+    /// The environment variables; empty if they must be ignored, see (2).
     ///
-    /// Foundation gives the same, and takes a fifth of the time of `keychainctl get` for it.
+    /// Foundation returns the same, but takes a fifth of the running time of `keychainctl get` for
+    /// it.
     package static var variables: [String: String] {
         var variables: [String: String] = [:]
-        // SAFETY: glibc's array of terminated strings ends with nil.
+        // SAFETY: glibc's array of null-terminated strings ends with `nil`.
         if hasRightsOfOthers { return variables }
         var next = unsafe environ
         while let entry = unsafe next.pointee {
@@ -35,26 +36,26 @@ package enum ProcessEnvironment {
         return variables
     }
 
-    /// Whether the caller set a variable, to whatever it is.
+    /// Whether the caller set a variable, with any value.
     package static func isSet(_ name: String) -> Bool {
-        // SAFETY: the name is a terminated copy for the call; what is found is not read.
+        // SAFETY: the name is a null-terminated copy for the call, and the value is not read.
         unsafe getenv(name) != nil
     }
 
-    /// Reads and forgets a variable, so that no child takes it for its own. The caller has no other
-    /// thread yet.
+    /// Reads a variable and removes it from the environment, so that no child process uses it. Call
+    /// it while the process has only one thread.
     package static func take(_ name: String) -> String? {
         let value = variables[name]
-        // SAFETY: the name is a terminated copy for the call; no other code reads variables
-        // meanwhile.
+        // SAFETY: the name is a null-terminated copy for the call, and no other code reads
+        // variables at the same time.
         _ = unsafe unsetenv(name)
         return value
     }
 
-    /// A variable's name and value, from `name=value`. A value that is not UTF-8 is U+FFFD alone,
-    /// which no path is; nil: the name is not UTF-8.
+    /// Splits `name=value`. A value that is not UTF-8 is returned as U+FFFD, which is not the path
+    /// of anything. Returns `nil` if the name is not UTF-8.
     static func variable(_ entry: UnsafePointer<CChar>) -> (name: String, value: String)? {
-        // SAFETY: the string is terminated, and `=` stands within it.
+        // SAFETY: the string is null-terminated, and `=` lies within it.
         guard let equals = unsafe strchr(entry, Int32(UInt8(ascii: "="))) else { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(
             start: entry, count: equals - UnsafeMutablePointer(mutating: entry))
@@ -62,20 +63,20 @@ package enum ProcessEnvironment {
         return (name, unsafe String(validatingCString: equals + 1) ?? "\u{FFFD}")
     }
 
-    // MARK: Rights
+    // MARK: Privileges
 
     /// Whether this program has rights that its caller doesn't have.
     package static var hasRightsOfOthers: Bool {
         isSecureExecution || getuid() != geteuid() || getgid() != getegid()
     }
 
-    /// What the kernel said of the program when it was started, AT_SECURE of linux/auxvec.h. It
-    /// stays when the program gives its rights back.
+    /// AT_SECURE of linux/auxvec.h, which the kernel sets when it starts the program. It doesn't
+    /// change when the program drops its rights.
     private static let isSecureExecution = auxiliaryValue(23) != 0
 
     private typealias Getauxval = @convention(c) (CUnsignedLong) -> CUnsignedLong
 
-    /// The corresponding C function is `getauxval`, which Swift's module of glibc lacks.
+    /// The C function `getauxval`, which is missing from Swift's Glibc module.
     private static func auxiliaryValue(_ type: CUnsignedLong) -> CUnsignedLong {
         // SAFETY: the symbol is glibc's `unsigned long getauxval(unsigned long)`.
         guard let symbol = unsafe dlsym(nil, "getauxval") else { return 0 }
@@ -84,15 +85,16 @@ package enum ProcessEnvironment {
 
     // MARK: The user
 
-    /// The home folder: `HOME`, or what the user database says. nil: neither names one.
+    /// The home folder, from `HOME` or the user database; `nil` if neither contains an absolute
+    /// path.
     package static func home(_ variables: [String: String]) -> String? {
         if let home = variables["HOME"], home.hasPrefix("/") { return home }
         return homeInUserDatabase
     }
 
     private static var homeInUserDatabase: String? {
-        // SAFETY: the entry's texts lie in the array, whose size is given; they are copied before
-        // it goes.
+        // SAFETY: the strings of the entry are in the array, whose size is passed. They are copied
+        // before the array is released.
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         var texts = [CChar](repeating: 0, count: 1 << 14)
@@ -110,21 +112,22 @@ package enum ProcessEnvironment {
 // MARK: - Arguments
 
 package enum ProcessArguments {
-    /// The position of the first argument that is not valid UTF-8, as the shell counts: `$1` is 1.
-    /// What follows the name of a program after `run … --` is that program's. nil: all are.
+    /// The position of the first argument that is not valid UTF-8, counted as in a shell, where
+    /// `$1` is 1. Arguments after the program's name in `run … --` belong to that program and are
+    /// not checked. `nil` if all arguments are valid.
     package static var firstInvalidPosition: Int? {
         let arguments = CommandLine.arguments
         let separator = arguments.dropFirst().first == "run" ? arguments.firstIndex(of: "--") : nil
         let end = separator.map { $0 + 2 } ?? arguments.count
         for position in 0..<min(end, Int(CommandLine.argc)) {
-            // SAFETY: argv holds argc terminated strings for the life of the process.
+            // SAFETY: argv contains argc null-terminated strings for the lifetime of the process.
             guard let argument = unsafe CommandLine.unsafeArgv[position] else { continue }
             if unsafe String(validatingCString: argument) == nil { return position }
         }
         return nil
     }
 
-    /// What to tell the person. It repeats nothing of the argument.
+    /// The error message. It doesn't repeat any part of the argument.
     package static func complaint(about position: Int) -> String {
         "Argument \(position) isn't valid UTF-8. Names are texts: give it in UTF-8. Nothing was done."
     }
@@ -133,21 +136,22 @@ package enum ProcessArguments {
 // MARK: - Standard streams
 
 package enum StandardStreams {
-    /// Occupies each descriptor that is closed, so that no file gets its number.
+    /// Opens a replacement for each closed standard descriptor, so that no file gets its number.
     ///
-    /// What takes its place is open in the other direction: reading from a closed standard input,
-    /// and writing to a closed standard output or error, still fail with `EBADF`.
+    /// The replacement is opened for the opposite direction: reading from a closed standard input
+    /// and writing to a closed standard output or error still fail with `EBADF`.
     package static func occupyClosed() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             let direction = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
-            // SAFETY: the path is a terminated copy for the duration of the call. The system gives
-            // the lowest number that is free, which is this one: those below are open by now.
+            // SAFETY: the path is a null-terminated copy for the duration of the call. The system
+            // assigns the lowest free number, which is this one, because all lower ones are open by
+            // now.
             _ = unsafe open("/dev/null", direction)
         }
     }
 
-    /// Runs `body`, which has a library open files or sockets, while no number of a standard stream
-    /// is free. What is closed is closed again afterwards.
+    /// Runs `body`, in which a library opens files or sockets, while no standard descriptor is
+    /// free. The descriptors that were closed before are closed again afterwards.
     package static func withoutFreeNumbers<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -160,8 +164,8 @@ package enum StandardStreams {
     /// Moves a new descriptor to a number above those of the standard streams.
     ///
     /// - Parameter descriptor: A descriptor that this process has just opened, or -1.
-    /// - Returns: The descriptor to use from now on, which isn't inherited by programs that are
-    ///   started; -1, with `errno`, where none is left, and `descriptor` is closed then.
+    /// - Returns: The descriptor to use from now on, which programs that are started don't inherit.
+    ///   If no descriptor is free, returns -1, sets `errno` and closes `descriptor`.
     package static func moveAbove(_ descriptor: Int32) -> Int32 {
         guard (STDIN_FILENO...STDERR_FILENO).contains(descriptor) else { return descriptor }
         let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)

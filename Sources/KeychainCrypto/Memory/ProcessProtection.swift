@@ -1,31 +1,32 @@
-// ProcessProtection: what keeps other processes, and a crash, away from this one's memory.
-//   (1) A process that can't be traced can't be identified either: the kernel hides which
-//       executable it runs from all but root. A keychain service has to see it, so for as long as
-//       ``whileIdentifiable(_:)`` runs, the process is as others are.
-//   (2) What can be identified can be read. So it is either identified or holds a secret: after
-//       ``beginHoldingSecrets()`` it isn't identifiable again.
-//   (3) Swift's report of a crash, which shows registers and memory, is not made.
+// ProcessProtection: protects the memory of this process from other processes and from crash dumps.
+//   (1) The kernel hides the executable of a process that can't be traced from all users but root.
+//       A keychain service has to see the executable in order to identify the process. While
+//       ``whileIdentifiable(_:)`` runs, the process can therefore be traced like any other.
+//   (2) A process that can be identified can also be read. A process is therefore either
+//       identifiable or holds a secret: after ``beginHoldingSecrets()`` it is never identifiable
+//       again.
+//   (3) Swift's crash report, which shows registers and memory, is disabled.
 
 import Glibc
 import Synchronization
 
 package enum ProcessProtection {
     private struct State {
-        /// Whether ``apply()`` took away what was there before.
+        /// Whether ``apply()`` has disabled what was enabled before.
         var isOff = false
         var identifications = 0
         var holdsSecrets = false
-        /// The limit for core dumps before ``apply()``. nil: it was left as it was.
+        /// The limit for core dumps before ``apply()``; `nil` if it was not changed.
         var coreLimit: rlimit?
     }
 
     private static let state = Mutex(State())
 
-    /// Switches core dumps off, tracing by other processes of this user, and Swift's reports of
-    /// crashes. It comes first in a program, before there is another thread.
+    /// Disables core dumps, tracing by other processes of this user, and Swift's crash reports. A
+    /// program calls this first, while it has only one thread.
     ///
-    /// Neither stops the program where the system refuses it: all are a second line behind memory
-    /// that is locked and left out of dumps.
+    /// If the system refuses any of these, the program continues: they are a second line of defense
+    /// behind memory that is locked and excluded from core dumps.
     package static func apply() {
         forgetCrashHandlers()
         state.withLock { state in
@@ -35,28 +36,28 @@ package enum ProcessProtection {
         }
     }
 
-    /// What may go no higher than before stays as high, so that it can be given back.
+    /// Lowers only the soft limit. The hard limit stays, so that the soft limit can be restored.
     private static func lowerCoreLimit() -> rlimit? {
         let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
         var limit = rlimit()
-        // SAFETY: the limits are written and read within the calls.
+        // SAFETY: the limits are written and read during the calls.
         guard unsafe getrlimit(resource, &limit) == 0 else { return nil }
         var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
         return unsafe setrlimit(resource, &none) == 0 ? limit : nil
     }
 
-    /// Runs `body`, which starts another program, while the limit for core dumps is that which this
-    /// process was started with. Of itself it leaves none meanwhile either.
+    /// Runs `body`, which starts another program, with the limit for core dumps that this process
+    /// was started with. Even then, this process itself leaves no core dump.
     package static func withLimitOfCaller<Result>(_ body: () -> Result) -> Result {
         let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
-        // SAFETY: the limit is read within the call.
+        // SAFETY: the limit is read during the call.
         if var limit = state.withLock({ $0.coreLimit }) { _ = unsafe setrlimit(resource, &limit) }
         defer { _ = lowerCoreLimit() }
         return body()
     }
 
-    /// Says that a secret is about to come into memory. From here on no other process of this user
-    /// can see which executable this process runs.
+    /// Declares that a secret is about to be read into memory. From now on, no other process of
+    /// this user can see the executable of this process.
     package static func beginHoldingSecrets() {
         state.withLock { state in
             state.holdsSecrets = true
@@ -64,16 +65,15 @@ package enum ProcessProtection {
         }
     }
 
-    /// Whether a service of the same user can no longer be shown what this process runs.
+    /// Whether a service of the same user can no longer identify the executable of this process.
     package static var isHiddenForGood: Bool { state.withLock { $0.isOff && $0.holdsSecrets } }
 
-    /// Whether other processes of this user may read this one's memory, as far as the system lets
-    /// them.
+    /// Whether other processes of this user can read the memory of this one, if the system
+    /// otherwise permits it.
     package static var isReadable: Bool { control(dumpable, 0) == 1 }
 
-    /// Runs `body` while a service of the same user can see which executable this process runs,
-    /// which it can't after ``apply()``; after ``beginHoldingSecrets()`` it can't see it here
-    /// either.
+    /// Runs `body` while a service of the same user can see the executable of this process, which
+    /// it otherwise can't after ``apply()``. After ``beginHoldingSecrets()`` this has no effect.
     package static func whileIdentifiable<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -90,9 +90,9 @@ package enum ProcessProtection {
         return try body()
     }
 
-    /// Swift's runtime reads SWIFT_BACKTRACE before `main` and takes these signals for its report.
-    /// They end the process again as they do in C. A signal that was ignored when the process
-    /// started stays ignored.
+    /// Restores the default handling of these signals, which end the process as in C. Swift's
+    /// runtime reads SWIFT_BACKTRACE before `main` and installs handlers for its crash report. A
+    /// signal that was ignored when the process started stays ignored.
     private static func forgetCrashHandlers() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
             let handler = signal(number, SIG_DFL)
@@ -101,7 +101,7 @@ package enum ProcessProtection {
         }
     }
 
-    /// Takes no variable arguments, as Swift sees it: `prctl` itself can't be imported.
+    /// `prctl` without variable arguments, because Swift can't import the variadic function.
     private typealias Prctl = @convention(c) (CInt, CUnsignedLong) -> CInt
 
     /// PR_GET_DUMPABLE and PR_SET_DUMPABLE of linux/prctl.h.
@@ -109,9 +109,9 @@ package enum ProcessProtection {
     private static let setDumpable: CInt = 4
 
     private static func control(_ option: CInt, _ value: CUnsignedLong) -> CInt {
-        // SAFETY: the symbol is glibc's `int prctl(int, ...)`. On Linux's x86-64 and AArch64 its
+        // SAFETY: the symbol is glibc's `int prctl(int, ...)`. On Linux for x86-64 and AArch64, its
         // variable integer arguments are passed in the same registers as fixed ones, and these
-        // options read one at the most.
+        // options read at most one.
         guard let symbol = unsafe dlsym(nil, "prctl") else { return -1 }
         let prctl = unsafe unsafeBitCast(symbol, to: Prctl.self)
         return prctl(option, value)

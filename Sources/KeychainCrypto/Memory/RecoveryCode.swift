@@ -1,12 +1,11 @@
-// RecoveryCode: 128 random bits that open what a forgotten passcode or another machine keeps shut,
-// and the twelve words that they are printed in.
-//   (1) The words are those of BIP 39: 128 bits and the first 4 of their SHA-256, 11 a word. So one
-//       word that is taken for another is found out, 15 times of 16.
-//   (2) What is typed may be in capitals, with any spaces, numbers, commas or full stops between; of
-//       each word the first four letters are enough.
-//   (3) What is typed is read where it stands: no copy of it is made, and the numbers of its words
-//       are erased.
-//   (4) No error holds a word.
+// RecoveryCode: 128 random bits that open a keychain after the passcode was forgotten, or on
+// another machine, and their form as twelve words.
+//   (1) The words are encoded as in BIP 39: 128 bits and the first 4 bits of their SHA-256, 11 bits
+//       per word. A wrong word is therefore detected with a probability of 15/16.
+//   (2) Input can contain capital letters, and any spaces, digits, commas or full stops between the
+//       words. The first four letters of each word are enough.
+//   (3) Input is parsed in place without a copy, and the word numbers are erased.
+//   (4) No error contains a word.
 
 package import KeychainCore
 
@@ -27,7 +26,7 @@ package struct RecoveryCode: Sendable {
 
     // MARK: Words
 
-    /// To be printed once.
+    /// The words of the code, to be printed once.
     package var words: [String] {
         let bits = bytes.plainBytes + [checksum << 4]
         return (0..<Self.wordCount).map { index in
@@ -39,11 +38,12 @@ package struct RecoveryCode: Sendable {
         }
     }
 
-    /// - Parameter typed: The words as a person typed them, in UTF-8.
-    /// - Throws: `param`, with the position of a word that isn't one.
+    /// - Parameter typed: The words as a user typed them, in UTF-8.
+    /// - Throws: `param` if the code is invalid; for an unknown word, the message contains its
+    ///   position.
     package init(words typed: SecretBytes) throws(KeychainFailure) {
         defer { MemoryScrubber.eraseFreedMemory() }
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         let numbers = try unsafe typed.withUnsafeBytes {
             typed throws(KeychainFailure) in unsafe try Self.numbers(of: typed)
         }
@@ -53,7 +53,7 @@ package struct RecoveryCode: Sendable {
         }
         bytes = unsafe SecretBytes(byteCount: Self.byteCount) { target in
             for bit in 0..<Self.byteCount * 8 where numbers[bit / 11] >> (10 - bit % 11) & 1 == 1 {
-                // SAFETY: the bits are those of the block.
+                // SAFETY: all bit positions lie within the block.
                 unsafe target[bit / 8] |= 1 << (7 - bit % 8)
             }
         }
@@ -69,7 +69,8 @@ package struct RecoveryCode: Sendable {
     private static func numbers(
         of typed: UnsafeRawBufferPointer
     ) throws(KeychainFailure) -> [UInt16] {
-        // SAFETY: positions are below the buffer's count, and its parts are used within the call.
+        // SAFETY: positions are below the buffer's count, and its parts are used only during the
+        // call.
         var numbers: [UInt16] = []
         var start: Int?
         for position in 0...typed.count {
@@ -90,18 +91,18 @@ package struct RecoveryCode: Sendable {
         return numbers
     }
 
-    /// Any byte beyond ASCII counts as a letter, so that it spoils its word.
+    /// Any non-ASCII byte counts as a letter, so that its word is rejected.
     private static func isLetter(_ byte: UInt8) -> Bool {
         byte >= 0x80 || (0x61...0x7A).contains(byte | 0x20)
     }
 
     private static func number(of typed: UnsafeRawBufferPointer) -> UInt16? {
         RecoveryWords.all.firstIndex { word in
-            // No word begins with another one of four letters or more.
+            // No word is a prefix of another word after four or more letters.
             guard typed.count == word.count || typed.count >= 4 && typed.count < word.count else {
                 return false
             }
-            // SAFETY: the indices are those of `typed`; the word has as many bytes at the least.
+            // SAFETY: the indices are those of `typed`. The word has at least as many bytes.
             return typed.indices.allSatisfy { unsafe typed[$0] | 0x20 == word[$0] }
         }.map { UInt16($0) }
     }

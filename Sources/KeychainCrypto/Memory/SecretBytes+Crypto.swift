@@ -1,19 +1,20 @@
-// SecretBytes+Crypto: secret bytes and the crypto library: they go in without a copy outside locked
-// memory, and what the library leaves behind is erased.
-//   (1) This project makes no copy of them outside locked memory.
-//   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a key that stays the same. The two padded keys
-//       are in secret memory, and hashed where they stand, anew for each code.
-//   (3) The states behind the padded keys are as good as the key, and they lie in ordinary memory.
-//       So none is kept, which would save two of four compressions, and each is overwritten in its
-//       place before it is freed: hashing a further block replaces it with a one-way result of it.
-//   (4) swift-crypto frees the object that holds an AES key schedule without zeroing it; the
-//       schedule begins with the key. Likewise the padded keys of its HMAC. `MemoryScrubber` erases them:
-//       glibc hands a thread the block that it freed last for the same size, so a block taken right
-//       after the operation is that object, and is zeroed.
-//   (5) With another allocator (4) does nothing of use and no harm. The threat model says so.
+// SecretBytes+Crypto: passes secret bytes to the crypto library without copies outside locked
+// memory, and erases what the library leaves behind.
+//   (1) This project makes no copy of secret bytes outside locked memory.
+//   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a fixed key. The two padded keys are in secret
+//       memory. They are hashed in place, again for each code.
+//   (3) The hash states after the padded keys are equivalent to the key, and they are in ordinary
+//       memory. They are therefore not cached, although that would save two of four compressions,
+//       and each is overwritten in place before it is freed: hashing a further block replaces it
+//       with a one-way result.
+//   (4) swift-crypto frees the object with an AES key schedule, which starts with the key, without
+//       zeroing it. The same is true of the padded keys in its HMAC. `MemoryScrubber` erases them:
+//       for each size, glibc returns the block that the thread freed last, so a block allocated
+//       right after the operation is that object, and is zeroed.
+//   (5) With another allocator, (4) has no effect and does no harm. The threat model says so.
 //
-// The library's HMAC is generic. On inputs as short as these it takes longer to call than to
-// compute, and a write needs twelve codes.
+// The library's HMAC is generic. For short inputs such as these, calling it takes longer than the
+// computation, and a write needs twelve codes.
 
 package import Crypto
 import CryptoExtras
@@ -22,7 +23,7 @@ import Glibc
 package import KeychainCore
 
 extension SecretBytes {
-    /// The bytes of a key of the crypto library.
+    /// Copies the bytes of a key of the crypto library.
     package convenience init(_ key: SymmetricKey) {
         unsafe self.init(byteCount: key.bitCount / 8) { target in
             // SAFETY: both ranges have the same size and do not overlap.
@@ -30,7 +31,7 @@ extension SecretBytes {
         }
     }
 
-    /// What two sides have agreed on.
+    /// Copies the bytes of a shared secret.
     package convenience init(_ secret: SharedSecret) {
         // SAFETY: both ranges have the same size and do not overlap.
         unsafe self.init(byteCount: secret.withUnsafeBytes { $0.count }) { target in
@@ -47,24 +48,24 @@ extension SecretBytes {
         return try body(key)
     }
 
-    /// SHA-256 of the bytes: 32 bytes.
+    /// SHA-256 of the bytes, 32 bytes.
     package var sha256: [UInt8] {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes { unsafe Array(SHA256.hash(data: $0)) }
     }
 
-    /// SHA-256 of bytes that are not to be known by it: 32 bytes.
+    /// SHA-256 of the bytes, 32 bytes, if the digest is secret too.
     package var digest: SecretBytes {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes {
             unsafe SecretBytes(
                 copying: SHA256.hash(data: $0), byteCount: SHA256.byteCount)
         }
     }
 
-    /// HMAC-SHA-256 of the bytes as a message, under a key that is no secret: 32 bytes.
+    /// HMAC-SHA-256 of the bytes as a message, under a key that is not secret. 32 bytes.
     func authenticationCode(under key: [UInt8]) -> SecretBytes {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes {
             unsafe SecretBytes(
                 copying: HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: key)),
@@ -72,9 +73,9 @@ extension SecretBytes {
         }
     }
 
-    /// scrypt (RFC 7914) of the bytes as a password.
+    /// Derives a key with scrypt (RFC 7914) from the bytes as a password.
     func scrypt(salt: [UInt8], cost: PasscodeCost) throws -> SecretBytes {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         try unsafe withUnsafeBytes { bytes in
             SecretBytes(
                 try unsafe KDF.Scrypt.deriveKey(
@@ -84,9 +85,9 @@ extension SecretBytes {
         }
     }
 
-    /// The bytes sealed as a plaintext: nonce ‖ ciphertext ‖ tag.
+    /// Seals the bytes as a plaintext: nonce ‖ ciphertext ‖ tag.
     func sealed(using key: SecretBytes, authenticating data: [UInt8]) -> Data {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes { bytes in
             unsafe AuthenticatedEncryption.seal(bytes, using: key, authenticating: data)
         }
@@ -94,9 +95,10 @@ extension SecretBytes {
 }
 
 extension AES.GCM.Nonce {
-    /// Twelve bytes of the system's generator, in one call of it, which the library's own aren't.
+    /// Creates a nonce with one call of the system's random number generator. The library's own
+    /// nonces take several.
     static func random() -> AES.GCM.Nonce {
-        // SAFETY: the buffer is of this call alone, and filled before it is read.
+        // SAFETY: the buffer is private to this call, and filled before it is read.
         unsafe withUnsafeTemporaryAllocation(
             byteCount: AuthenticatedEncryption.nonceByteCount, alignment: 4
         ) { bytes in
@@ -123,7 +125,8 @@ struct KeyedHash: Sendable {
     }
 
     private static func block(of key: SecretBytes, paddedWith pad: UInt8) -> SecretBytes {
-        // SAFETY: the key is not longer than the block, and each buffer is used within its call.
+        // SAFETY: the key is not longer than the block, and each buffer is used only during its
+        // call.
         unsafe SecretBytes(byteCount: SHA256.blockByteCount) { block in
             for index in block.indices { unsafe block[index] = pad }
             unsafe key.withUnsafeBytes { key in
@@ -135,7 +138,7 @@ struct KeyedHash: Sendable {
     func code(of bytes: [UInt8]) -> SHA256Digest {
         var inner = SHA256()
         var outer = SHA256()
-        // SAFETY: each buffer is used within its call.
+        // SAFETY: each buffer is used only during its call.
         unsafe self.inner.withUnsafeBytes { unsafe inner.update(bufferPointer: $0) }
         unsafe bytes.withUnsafeBytes { unsafe inner.update(bufferPointer: $0) }
         unsafe self.outer.withUnsafeBytes { unsafe outer.update(bufferPointer: $0) }
@@ -148,7 +151,7 @@ struct KeyedHash: Sendable {
         return code
     }
 
-    /// A code that is a key itself. Nothing else is left of it.
+    /// A code that is itself a key. No other copy of it is left.
     func secretCode(of bytes: [UInt8]) -> SecretBytes {
         defer { MemoryScrubber.eraseStack() }
         let code = code(of: bytes)
@@ -158,14 +161,15 @@ struct KeyedHash: Sendable {
         }
     }
 
-    /// They take the place of what is left of the last block, and are too few for another one.
+    /// These overwrite what is left of the last block. They are one byte too few to fill another
+    /// block.
     private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
 }
 
 extension SHA256Digest {
     /// All 32 bytes.
     var bytes: [UInt8] {
-        // SAFETY: copied within the call.
+        // SAFETY: the bytes are copied during the call.
         unsafe withUnsafeBytes { unsafe Array($0) }
     }
 }
@@ -173,20 +177,20 @@ extension SHA256Digest {
 // MARK: - Freed memory
 
 package enum MemoryScrubber {
-    /// The allocation of swift-crypto's AEAD context: a 16-byte object header and BoringSSL's
-    /// EVP_AEAD_CTX. A test looks for the keys, so a change of this size does not go unnoticed.
+    /// The allocation size of swift-crypto's AEAD context: a 16-byte object header and BoringSSL's
+    /// EVP_AEAD_CTX. A test searches memory for the keys and would detect a change of this size.
     private static let contextByteCount = 600
 
     /// Erases the AEAD context that this thread freed last.
     package static func eraseContext() {
-        // SAFETY: malloc'ed here, erased over its whole size, freed at once.
+        // SAFETY: the block is allocated here, erased over its whole size, and freed at once.
         guard let block = unsafe malloc(contextByteCount) else { return }
         unsafe explicit_bzero(block, contextByteCount)
         unsafe free(block)
     }
 
-    /// Erases this thread's freed blocks of the sizes that key handling uses, and the unused
-    /// part of its stack. For the rare moments when keys come and go.
+    /// Erases the blocks that this thread freed, in the sizes that key handling uses, and the
+    /// unused part of its stack. It is meant for the rare times when keys are created or discarded.
     package static func eraseFreedMemory() {
         for byteCount in stride(from: 24, through: 1032, by: 16) {
             erase(byteCount: byteCount, blocks: 8)
@@ -196,10 +200,11 @@ package enum MemoryScrubber {
 
     private static func erase(byteCount: Int, blocks: Int) {
         var taken = unsafe [UnsafeMutableRawPointer]()
-        // One block at a time would be the same one again and again.
+        // All blocks are allocated before any is freed, because otherwise each allocation would
+        // return the same block.
         unsafe taken.reserveCapacity(blocks)
         for _ in 0..<blocks {
-            // SAFETY: malloc'ed here, erased over its whole size, freed below.
+            // SAFETY: the block is allocated here, erased over its whole size, and freed below.
             guard let block = unsafe malloc(byteCount) else { break }
             unsafe explicit_bzero(block, byteCount)
             unsafe taken.append(block)
@@ -210,7 +215,7 @@ package enum MemoryScrubber {
     /// Erases the unused part of this thread's stack.
     @inline(never)
     static func eraseStack() {
-        // SAFETY: a temporary of this frame, written over its whole size.
+        // SAFETY: the buffer is a temporary of this frame, written over its whole size.
         unsafe withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 16) { buffer in
             if let base = buffer.baseAddress { unsafe explicit_bzero(base, buffer.count) }
         }
@@ -220,7 +225,7 @@ package enum MemoryScrubber {
 // MARK: - Sixteen bytes
 
 extension Bytes16 {
-    /// - Returns: nil unless the buffer holds exactly 16 bytes.
+    /// - Returns: `nil` unless the buffer has exactly 16 bytes.
     package init?(loading bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         // SAFETY: both loads lie within the 16 bytes.
@@ -229,9 +234,9 @@ extension Bytes16 {
             low: UInt64(bigEndian: unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// The first 16 bytes of a code of 32.
+    /// The first 16 bytes of a 32-byte code.
     init(prefixOf code: SHA256Digest) {
-        // SAFETY: a digest of SHA-256 has 32 bytes.
+        // SAFETY: a SHA-256 digest has 32 bytes.
         self = unsafe code.withUnsafeBytes { bytes in
             Bytes16(
                 high: UInt64(bigEndian: unsafe bytes.loadUnaligned(as: UInt64.self)),

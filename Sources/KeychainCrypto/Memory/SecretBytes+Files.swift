@@ -1,28 +1,30 @@
-// SecretBytes+Files: secrets to and from file descriptors, without a buffer in between.
+// SecretBytes+Files: reads secrets from file descriptors and writes them, without an intermediate
+// buffer.
 
 import KeychainCore
 package import Glibc
 
-/// A read that failed; `errno` says why.
+/// A failed read; `errno` contains the reason.
 package struct ReadFailure: Error {}
 
 extension SecretBytes {
-    /// Reads to the end of the file, `limit` bytes at the most.
+    /// Reads to the end of the file, at most `limit` bytes.
     ///
-    /// - Throws: ``ReadFailure`` also when there is more, or a file grew meanwhile.
+    /// - Throws: ``ReadFailure``, also if the file has more bytes than `limit`, or grew during the
+    ///   read.
     package convenience init(
         readingFrom descriptor: Int32, atMost limit: Int
     ) throws(ReadFailure) {
-        // A small file needs no buffer of the limit's size: locking memory takes time.
+        // A small file doesn't get a buffer of the limit's size, because locking memory takes time.
         let expected = Self.byteCount(ofFile: descriptor).map { min($0, limit) } ?? limit
-        // SAFETY: nothing is written here; the block is zero.
+        // SAFETY: nothing is written here. The block is zeroed.
         let buffer = unsafe SecretBytes(byteCount: expected + 1) { _ in }
         let count = try buffer.fill(from: descriptor)
         guard count <= expected else {
             errno = EFBIG
             throw ReadFailure()
         }
-        // SAFETY: count bytes of the buffer were written by read(2).
+        // SAFETY: read(2) wrote `count` bytes of the buffer.
         unsafe self.init(byteCount: count) { target in
             unsafe buffer.withUnsafeBytes {
                 unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
@@ -30,7 +32,7 @@ extension SecretBytes {
         }
     }
 
-    /// nil for what has no size, such as a pipe.
+    /// Returns `nil` for descriptors without a size, such as pipes.
     private static func byteCount(ofFile descriptor: Int32) -> Int? {
         guard let status = Files.systemStatus(of: descriptor), status.st_mode & S_IFMT == S_IFREG
         else {
@@ -39,11 +41,11 @@ extension SecretBytes {
         return Int(status.st_size)
     }
 
-    /// Only for a buffer that no other code has seen.
+    /// Fills a buffer to which no other code has a reference yet.
     private func fill(from descriptor: Int32) throws(ReadFailure) -> Int {
         var count = 0
         while count < self.count {
-            // SAFETY: what is left of the block is filled.
+            // SAFETY: only the remaining part of the block is written.
             let result = unsafe withUnsafeBytes { bytes in
                 let rest = unsafe UnsafeMutableRawBufferPointer(
                     mutating: UnsafeRawBufferPointer(rebasing: bytes[count...]))
@@ -56,31 +58,33 @@ extension SecretBytes {
         return count
     }
 
-    /// Writes all bytes. False when that failed; `errno` says why.
+    /// Writes all bytes. Returns `false` if that failed; `errno` contains the reason.
     package func write(to descriptor: Int32) -> Bool {
-        // SAFETY: the bytes are read within the call.
+        // SAFETY: the bytes are read during the call.
         unsafe withUnsafeBytes { unsafe Descriptor.write(all: $0, to: descriptor) }
     }
 
     /// Writes the bytes at an offset of a file, as pwrite(2) does.
     package func write(to descriptor: Int32, at offset: off_t) -> Bool {
-        // SAFETY: the bytes are read within the call.
+        // SAFETY: the bytes are read during the call.
         unsafe withUnsafeBytes { bytes in
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
         }
     }
 }
 
-/// The system's text for an error number.
+/// The system's message for an error number.
 package func errorText(_ code: Int32) -> String {
-    // SAFETY: strerror gives a terminated string that stays valid until this thread's next call.
+    // SAFETY: strerror returns a null-terminated string that is valid until this thread's next
+    // call.
     unsafe String(cString: strerror(code))
 }
 
 extension SecretBytes {
-    /// The bytes as a plain array, for content that is no secret though it was read as one.
+    /// The bytes as an ordinary array, for content that is not secret although it was read as a
+    /// secret.
     package var plainBytes: [UInt8] {
-        // SAFETY: copied within the call.
+        // SAFETY: the bytes are copied during the call.
         unsafe withUnsafeBytes { unsafe Array($0) }
     }
 }
@@ -89,7 +93,7 @@ extension [UInt8] {
     /// Writes the bytes at an offset of a file, as pwrite(2) does.
     @discardableResult
     package func withPlainBytes(writeTo descriptor: Int32, at offset: off_t) -> Bool {
-        // SAFETY: the buffer is used within the call only.
+        // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes { bytes in
             unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
         }
@@ -97,11 +101,11 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// The next bytes of a file, none at its end.
+    /// Reads the next bytes of a file; empty at its end.
     /// - Throws: ``ReadFailure``
     package init(readingFrom descriptor: Int32, atMost limit: Int) throws(ReadFailure) {
         var bytes = [UInt8](repeating: 0, count: limit)
-        // SAFETY: the array is written within its bounds, within the call.
+        // SAFETY: the array is written within its bounds, during the call.
         let count = unsafe bytes.withUnsafeMutableBytes {
             unsafe Descriptor.read(into: $0, from: descriptor)
         }

@@ -1,11 +1,11 @@
-// SecretBytes+Keys: private keys of the crypto library, made of secret bytes.
-//   (1) No copy is made outside locked memory but the library's own, which exists as long as its key.
+// SecretBytes+Keys: creates private keys of the crypto library from secret bytes.
+//   (1) The only copy outside locked memory is the library's own, which exists as long as its key.
 
 package import Crypto
 package import KeychainCore
 
 extension SecretBytes {
-    /// The key of a scalar of P-256. nil: it is none of the curve.
+    /// The private key with this P-256 scalar; `nil` if the scalar is invalid.
     package var signingKeyP256: P256.Signing.PrivateKey? {
         // SAFETY: the initializer copies the bytes and keeps no pointer.
         unsafe withUnsafeBytes { bytes in
@@ -13,7 +13,7 @@ extension SecretBytes {
         }
     }
 
-    /// The X-Wing key of a seed of 32 bytes. nil: it has another size.
+    /// The X-Wing key with this seed of 32 bytes; `nil` if the seed has another size.
     package var keyXWing: XWingMLKEM768X25519.PrivateKey? {
         // SAFETY: the initializer copies the bytes and keeps no pointer.
         unsafe withUnsafeBytes { bytes in

@@ -1,17 +1,18 @@
-// ServiceCredential: the secret that systemd gives a service, so that it unlocks without a person.
-//   (1) It is a file in the folder that CREDENTIALS_DIRECTORY names, which systemd makes for this
-//       service alone. Its bytes are taken as they are.
+// ServiceCredential: the secret that systemd passes to a service, so that it unlocks without a
+// user.
+//   (1) The credential is a file in the folder named by CREDENTIALS_DIRECTORY, which systemd
+//       creates for this service alone. The bytes are used unchanged.
 
 import FoundationEssentials
 import Glibc
 package import KeychainCore
 
 package enum ServiceCredential {
-    /// Names another credential than ``standardName``.
+    /// The variable that names a credential other than ``standardName``.
     package static let variable = "KEYCHAIN_CREDENTIAL"
     package static let standardName = "keychain.unlock"
 
-    /// nil: this process was given none of the name.
+    /// Reads a credential. Returns `nil` if this process has none with that name.
     package static func read(
         _ name: String? = nil, _ variables: [String: String] = ProcessEnvironment.variables
     ) -> SecretBytes? {

@@ -1,5 +1,5 @@
-// Descriptor: bytes from and to file descriptors, and waiting for them.
-//   (1) Reading and writing go on when a signal interrupted them.
+// Descriptor: reads from, writes to and waits for file descriptors.
+//   (1) Reads and writes are retried when a signal interrupts them.
 
 import Glibc
 
@@ -8,10 +8,11 @@ package enum Descriptor {
         isatty(descriptor) == 1
     }
 
-    /// Whether the program was started with a descriptor open. One that it has opened itself, which no
-    /// program that it starts would get, may have the number that a caller means by mistake.
+    /// Whether a descriptor was open when the program was started. A caller can by mistake name a
+    /// number under which the program itself has opened a file, and which the programs that it
+    /// starts would not inherit.
     ///
-    /// - Returns: Whether it was. If not, `errno` says that it is closed.
+    /// - Returns: Whether it was open. If not, `errno` is `EBADF`.
     package static func isInherited(_ descriptor: Int32) -> Bool {
         let flags = fcntl(descriptor, F_GETFD)
         if flags >= 0, flags & FD_CLOEXEC == 0 || descriptor <= STDERR_FILENO { return true }
@@ -19,26 +20,26 @@ package enum Descriptor {
         return false
     }
 
-    /// Keeps a descriptor from programs that are started.
+    /// Prevents programs that are started from inheriting a descriptor.
     package static func setClosedOnExec(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Opens a closed number on nothing, so that no file gets it. Programs that are started don't
-    /// have it.
+    /// Opens `/dev/null` under a closed number, so that no file gets this number. Programs that are
+    /// started don't inherit it.
     ///
-    /// - Returns: False where the system has no such number; `errno` says why.
+    /// - Returns: `false` if the system has no such number; `errno` contains the reason.
     package static func reserve(_ descriptor: Int32) -> Bool {
         guard fcntl(descriptor, F_GETFD) == -1 else { return true }
         guard let null = Files.open("/dev/null", O_RDONLY) else { return false }
         let reserved = fcntl(null.number, F_DUPFD_CLOEXEC, descriptor)
-        // Only another thread could have taken the number meanwhile.
+        // If the number is taken now, another thread took it in the meantime.
         if reserved >= 0, reserved != descriptor { Glibc.close(reserved) }
         return reserved >= 0
     }
 
-    /// Two ends of a pipe, for reading and for writing, which programs that are started don't have.
-    /// nil: there are no descriptors left.
+    /// Creates a pipe and returns its ends for reading and for writing. Programs that are started
+    /// don't inherit them. Returns `nil` if no descriptors are left.
     package static func pipe() -> (OwnedDescriptor, OwnedDescriptor)? {
         var ends: [Int32] = [-1, -1]
         // SAFETY: two numbers are written to the array.
@@ -51,22 +52,23 @@ package enum Descriptor {
 
     // MARK: Bytes
 
-    /// Writes all bytes. False when that failed; `errno` says why.
-    /// One that was made not to block is waited for with `waits`; without, that is a failure.
+    /// Writes all bytes. Returns `false` if that failed; `errno` contains the reason.
+    /// If the descriptor is non-blocking and not ready, the call waits if `waits` is set, and fails
+    /// otherwise.
     package static func write(
         _ bytes: [UInt8], to descriptor: Int32, waits: Bool = false
     ) -> Bool {
-        // SAFETY: the bytes are read within the call.
+        // SAFETY: the bytes are read during the call.
         unsafe bytes.withUnsafeBytes { unsafe write(all: $0, to: descriptor, waits: waits) }
     }
 
-    /// Writes all bytes. False when that failed; `errno` says why.
+    /// Writes all bytes. Returns `false` if that failed; `errno` contains the reason.
     static func write(
         all bytes: UnsafeRawBufferPointer, to descriptor: Int32, waits: Bool = false
     ) -> Bool {
         var offset = 0
         while offset < bytes.count {
-            // SAFETY: the offset is below the number of the bytes.
+            // SAFETY: the offset is below the number of bytes.
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
             let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
@@ -80,27 +82,28 @@ package enum Descriptor {
         return true
     }
 
-    /// Reads some bytes, as many as fit and are there.
-    /// - Returns: 0 at the end; -1 when it failed, and `errno` says why.
+    /// Reads the available bytes, at most as many as fit.
+    /// - Returns: 0 at the end; -1 if the read failed, and `errno` contains the reason.
     static func read(into target: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> Int {
         while true {
-            // SAFETY: the target is valid for the call, and its size is given.
+            // SAFETY: the target is valid during the call, and its size is passed.
             let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
             if count < 0, errno == EINTR { continue }
             return count
         }
     }
 
-    /// Reads so many bytes, or fewer. Empty: the end. nil: it failed, and `errno` says why.
+    /// Reads at most `limit` bytes. Returns an empty array at the end, and `nil` if the read
+    /// failed; `errno` then contains the reason.
     package static func bytes(atMost limit: Int, of descriptor: Int32) -> [UInt8]? {
-        // The system needn't have room for all that is asked for.
+        // A large limit doesn't allocate a large buffer.
         var bytes = [UInt8](repeating: 0, count: min(limit, 1 << 16))
-        // SAFETY: the array is written within its bounds, within the call.
+        // SAFETY: the array is written within its bounds, during the call.
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(into: $0, from: descriptor) }
         return count < 0 ? nil : Array(bytes[..<count])
     }
 
-    /// Reads one byte. nil: the end, or a failure.
+    /// Reads one byte. Returns `nil` at the end or if the read failed.
     package static func nextByte(of descriptor: Int32) -> UInt8? {
         var byte: UInt8 = 0
         // SAFETY: one byte is written to the variable.
@@ -112,27 +115,27 @@ package enum Descriptor {
 
     // MARK: Waiting
 
-    /// Waits until one of some descriptors is ready, or its other side is gone. Negative ones are
-    /// passed over.
+    /// Waits until one of the descriptors is ready or its other end is closed. Negative descriptors
+    /// are ignored.
     ///
     /// - Parameters:
-    ///   - descriptors: What to wait for.
+    ///   - descriptors: The descriptors to wait for.
     ///   - events: `POLLIN` or `POLLOUT`.
-    ///   - milliseconds: How long at the most; -1: without end.
-    /// - Returns: Whether each is ready, in their order. nil: it failed, as when a signal came, and
-    ///   `errno` says why.
+    ///   - milliseconds: The timeout; -1 to wait indefinitely.
+    /// - Returns: For each descriptor, in order, whether it is ready; `nil` if the wait failed, for
+    ///   example because of a signal, and `errno` contains the reason.
     package static func ready(
         among descriptors: [Int32], for events: Int32 = POLLIN, milliseconds: Int32
     ) -> [Bool]? {
         var polls = descriptors.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
-        // SAFETY: as many entries as are said are read and written within the call.
+        // SAFETY: exactly the stated number of entries is read and written during the call.
         let count = unsafe polls.withUnsafeMutableBufferPointer {
             unsafe poll($0.baseAddress, nfds_t($0.count), milliseconds)
         }
         return count < 0 ? nil : polls.map { $0.revents != 0 }
     }
 
-    /// How a wait ended.
+    /// The outcome of a wait.
     package enum Wait {
         case readable
         case interrupted
@@ -140,8 +143,9 @@ package enum Descriptor {
         case failed
     }
 
-    /// Waits until a descriptor can be read, or its other side is closed, and no longer than so
-    /// many milliseconds; -1: without end. An interruption goes before input.
+    /// Waits until a descriptor is readable or its other end is closed, at most for the given
+    /// number of milliseconds; -1 to wait indefinitely. An interruption takes precedence over
+    /// input.
     package static func wait(
         for descriptor: Int32?, until interruption: Interruption?, milliseconds: Int32 = -1
     ) -> Wait {

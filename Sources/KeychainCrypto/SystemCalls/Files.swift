@@ -1,10 +1,10 @@
-// Files: files and folders by their paths.
-// A path with a NUL byte ends there, as in C.
+// Files: operations on files and folders by path.
+// As in C, a path ends at its first NUL byte.
 
 package import FoundationEssentials
 package import Glibc
 
-/// What tells one state of a file from every other: only root can put `changed` back.
+/// Distinguishes one state of a file from all others: only root can set `changed` back.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -20,18 +20,19 @@ package struct FileIdentity: Hashable, Sendable {
         self.changed = changed
     }
 
-    /// Whether it is the same file, and it was not written. Links and permissions may have changed.
+    /// Whether it is the same file and has not been written. Links and permissions can have
+    /// changed.
     package func isUnwritten(since other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }
 
-    /// Whether it is the same file, whatever happened to its content and its permissions.
+    /// Whether it is the same file, regardless of changes to its content and permissions.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }
 }
 
-/// What the file system says of a file.
+/// The status of a file in the file system.
 package struct FileStatus: Hashable, Sendable {
     package let identity: FileIdentity
     package let owner: uid_t
@@ -61,37 +62,39 @@ package struct FileStatus: Hashable, Sendable {
 }
 
 package enum Files {
-    /// O_PATH of fcntl.h: a descriptor for the file itself, not its content.
+    /// O_PATH of fcntl.h: a descriptor of the file itself, without access to its content.
     private static let pathOnly: Int32 = 0o10_000_000
 
-    /// The corresponding C function is `open`. nil: it failed, and `errno` says why.
+    /// The corresponding C function is `open`. Returns `nil` if it failed; `errno` contains the
+    /// reason.
     package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> OwnedDescriptor? {
         let descriptor = openNumber(path, flags, mode: mode)
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
-    /// A descriptor that the caller closes. It isn't inherited, and never that of a standard
-    /// stream. -1: it failed, and `errno` says why.
+    /// Opens a file and returns a descriptor that the caller must close. It is not inherited, and
+    /// is never a standard stream's number. Returns -1 if opening failed; `errno` contains the
+    /// reason.
     package static func openNumber(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
-        // SAFETY: the path is a terminated copy for the duration of the call. So below.
+        // SAFETY: the path is a null-terminated copy for the duration of the call, here and below.
         StandardStreams.moveAbove(unsafe Glibc.open(path, flags | O_CLOEXEC, mode))
     }
 
-    /// A descriptor that names a file and reads nothing.
+    /// A descriptor that identifies a file and can't read it.
     package static func locate(_ path: String) -> OwnedDescriptor? { open(path, pathOnly) }
 
-    /// The corresponding C function is `fstat`. nil: it failed.
+    /// The corresponding C function is `fstat`. Returns `nil` if it failed.
     package static func status(of descriptor: OwnedDescriptor) -> FileStatus? {
         systemStatus(of: descriptor.number).map(FileStatus.init)
     }
 
     package static func systemStatus(of descriptor: Int32) -> stat? {
         var status = stat()
-        // SAFETY: `status` is written by the call and read after it. So below.
+        // SAFETY: `status` is written during the call and read after it, here and below.
         return unsafe fstat(descriptor, &status) == 0 ? status : nil
     }
 
-    /// The corresponding C function is `lstat`. nil: it failed.
+    /// The corresponding C function is `lstat`. Returns `nil` if it failed.
     package static func status(ofLink path: String) -> FileStatus? {
         systemStatus(ofLink: path).map(FileStatus.init)
     }
@@ -102,34 +105,37 @@ package enum Files {
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 
-    /// The corresponding C function is `stat`. nil: it failed.
+    /// The corresponding C function is `stat`. Returns `nil` if it failed.
     package static func status(of path: String) -> FileStatus? {
         var status = stat()
         // SAFETY: as above.
         return unsafe stat(path, &status) == 0 ? FileStatus(status) : nil
     }
 
-    /// Whether there is anything at a path, also what this process may not look at.
+    /// Whether anything exists at a path, even if this process has no permission to examine it.
     package static func isThere(_ path: String) -> Bool {
         status(of: path) != nil || (errno != ENOENT && errno != ENOTDIR)
     }
 
-    /// The corresponding C function is `access`, asked for writing. False: `errno` says why.
+    /// The corresponding C function is `access` with `W_OK`. If it returns `false`, `errno`
+    /// contains the reason.
     package static func mayWrite(_ path: String) -> Bool {
         // SAFETY: as above.
         unsafe access(path, W_OK) == 0
     }
 
-    /// The corresponding C function is `access`, asked for executing. False: `errno` says why.
+    /// The corresponding C function is `access` with `X_OK`. If it returns `false`, `errno`
+    /// contains the reason.
     package static func mayExecute(_ path: String) -> Bool {
         // SAFETY: as above.
         unsafe access(path, X_OK) == 0
     }
 
-    /// The corresponding C function is `readlink`. nil: it failed, or the path is no text.
+    /// The corresponding C function is `readlink`. Returns `nil` if it failed, or the target is not
+    /// UTF-8.
     package static func target(ofLink path: String) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
-        // SAFETY: the array is written within its bounds, within the call.
+        // SAFETY: the array is written within its bounds, during the call.
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress else { return -1 }
             return unsafe readlink(path, base.assumingMemoryBound(to: CChar.self), buffer.count)
@@ -138,8 +144,8 @@ package enum Files {
         return String(validating: bytes[..<count], as: UTF8.self)
     }
 
-    /// The whole of a file that is open, `limit` bytes at the most. nil: it is larger, or can't be
-    /// read.
+    /// Reads the rest of an open file, at most `limit` bytes. Returns `nil` if there is more, or if
+    /// reading failed.
     package static func content(of descriptor: OwnedDescriptor, atMost limit: Int) -> Data? {
         var content = Data()
         while true {
@@ -185,24 +191,27 @@ package enum Files {
         unsafe Glibc.rename(old, new) == 0
     }
 
-    /// Gives a file a second name, where nothing has it. The corresponding C function is `link`.
+    /// Creates a second name for a file, unless the name exists. The corresponding C function is
+    /// `link`.
     package static func link(_ path: String, as name: String) -> Bool {
         // SAFETY: as above.
         unsafe Glibc.link(path, name) == 0
     }
 
-    /// Reads and writes go on at the start of a file. False for what has none, such as a pipe.
+    /// Moves the position of a descriptor to the start. Returns `false` if that is impossible, as
+    /// for a pipe.
     package static func seekToStart(_ descriptor: Int32) -> Bool {
         lseek(descriptor, 0, SEEK_SET) == 0
     }
 
-    /// Has the disk keep room for the first bytes of a file, whose size stays. The corresponding C
-    /// function is `fallocate`, which Glibc doesn't give to Swift.
+    /// Reserves disk space up to an offset of a file without changing the file's size. The
+    /// corresponding C function is `fallocate`, which is missing from Swift's Glibc module.
     ///
-    /// - Returns: False where there is none. A file system that can't tell is believed to have it.
+    /// - Returns: `false` if there is not enough space. If the file system can't reserve space,
+    ///   returns `true`.
     package static func keepRoom(in descriptor: OwnedDescriptor, until end: Int64) -> Bool {
         typealias Call = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
-        // SAFETY: the symbol is glibc's function of this type, which is given no pointer.
+        // SAFETY: the symbol is glibc's function of this type, and no pointer is passed to it.
         guard let symbol = unsafe dlsym(nil, "fallocate") else { return true }
         let call = unsafe unsafeBitCast(symbol, to: Call.self)
         while call(descriptor.number, keepsSize, 0, off_t(end)) != 0 {
@@ -215,12 +224,12 @@ package enum Files {
     /// FALLOC_FL_KEEP_SIZE of linux/falloc.h.
     private static let keepsSize: Int32 = 1
 
-    /// Takes the one lock of a file, if it is free. It lasts as long as the descriptor.
+    /// Takes the exclusive lock of a file if it is free. The lock lasts as long as the descriptor.
     package static func lock(_ descriptor: OwnedDescriptor) -> Bool {
         lock(descriptor.number, LOCK_EX | LOCK_NB)
     }
 
-    /// The corresponding C function is `flock`, which is called again after a signal.
+    /// The corresponding C function is `flock`, which is retried after a signal.
     package static func lock(_ descriptor: Int32, _ operation: Int32) -> Bool {
         while true {
             if flock(descriptor, operation) == 0 { return true }

@@ -1,12 +1,12 @@
-// Interruption: ends a wait of another thread, for the answer of a person or for a message.
-//   (1) It happens once and stays. A thread that waits is woken through a descriptor.
+// Interruption: ends another thread's wait for a user's answer or for a message.
+//   (1) An interruption is permanent. A waiting thread is woken through a descriptor.
 
 import Glibc
 import Synchronization
 
 package final class Interruption: Sendable {
-    /// Shutting down the second end makes the first readable. nil where no descriptors were left:
-    /// the wait ends when what it waits for comes.
+    /// Shutting down the second end makes the first readable. `nil` if no descriptors were left; a
+    /// wait then ends only when the event that it waits for occurs.
     private let ends: (OwnedDescriptor, OwnedDescriptor)?
     private let interrupted = Mutex(false)
 
@@ -16,7 +16,7 @@ package final class Interruption: Sendable {
 
     package var isInterrupted: Bool { interrupted.withLock { $0 } }
 
-    /// Readable once it happened.
+    /// Readable after the interruption.
     package var descriptor: Int32? { ends?.0.number }
 
     package func interrupt() {

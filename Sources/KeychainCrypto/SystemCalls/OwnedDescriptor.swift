@@ -1,10 +1,10 @@
-// OwnedDescriptor: a file descriptor that is closed when no code holds it any more.
+// OwnedDescriptor: a file descriptor that is closed when the last reference to it is released.
 
 import Glibc
 import Synchronization
 
 package final class OwnedDescriptor: Sendable {
-    /// Negative once it was handed on.
+    /// Negative after ownership was transferred.
     private let state: Mutex<Int32>
 
     package init(_ descriptor: Int32) {
@@ -15,7 +15,7 @@ package final class OwnedDescriptor: Sendable {
 
     package var number: Int32 { state.withLock { $0 } }
 
-    /// Gives the descriptor to other code, which closes it.
+    /// Transfers ownership of the descriptor to the caller, which closes it.
     package func handOn() -> Int32 {
         state.withLock { number in
             defer { number = -1 }

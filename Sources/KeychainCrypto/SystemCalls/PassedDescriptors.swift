@@ -1,7 +1,7 @@
-// PassedDescriptors: descriptors that go from one process to another over a Unix socket.
-//   (1) One message carries one descriptor. What else comes with a message is dropped by the kernel
-//       before this process has it.
-//   (2) A descriptor that was taken isn't inherited by programs that are started later.
+// PassedDescriptors: passes file descriptors from one process to another over a Unix socket.
+//   (1) One message carries one descriptor. The kernel drops any further descriptors of a message
+//       before this process receives them.
+//   (2) Programs that are started later don't inherit a received descriptor.
 
 import Glibc
 
@@ -12,8 +12,8 @@ extension UnixSockets {
     private static let headerByteCount = MemoryLayout<cmsghdr>.size
     private static let controlByteCount = headerByteCount + MemoryLayout<Int32>.size
 
-    /// Sends bytes that fit into an empty socket, with a descriptor, without waiting. False: they
-    /// didn't go, or not all.
+    /// Sends bytes and a descriptor without blocking. The bytes must fit into an empty socket
+    /// buffer. Returns `false` if not all of them were sent.
     package static func send(
         _ bytes: [UInt8], passing descriptor: OwnedDescriptor, to socket: OwnedDescriptor
     ) -> Bool {
@@ -21,9 +21,9 @@ extension UnixSockets {
         header.cmsg_len = controlByteCount
         header.cmsg_level = SOL_SOCKET
         header.cmsg_type = rightsMessage
-        // What is sent is as long as a header and a number, rounded up to words.
+        // The control message has the length of a header and a number, rounded up to whole words.
         var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
-        // SAFETY: the array has room for the header and the number behind it.
+        // SAFETY: the array has room for the header followed by the number.
         unsafe control.withUnsafeMutableBytes { target in
             unsafe withUnsafeBytes(of: &header) { source in
                 unsafe target.copyMemory(
@@ -40,15 +40,16 @@ extension UnixSockets {
         return count == bytes.count
     }
 
-    /// Receives some bytes that are there already, and the descriptor that came with them.
-    /// - Returns: No bytes at the end; nil where it failed or there are none, and `errno` says why.
+    /// Receives available bytes and the descriptor that was sent with them, without blocking.
+    /// - Returns: No bytes at the end; `nil` if none are available or receiving failed, and `errno`
+    ///   contains the reason.
     package static func receive(
         atMost limit: Int, withDescriptorFrom socket: Int32
     ) -> (bytes: [UInt8], descriptor: OwnedDescriptor?)? {
         var bytes = [UInt8](repeating: 0, count: limit)
         var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
         var controlCount = 0
-        // Room for one descriptor: others are closed by the kernel.
+        // There is room for one descriptor. The kernel closes others.
         let count = unsafe withMessage(&bytes, &control, controlByteCount) { message in
             let count = unsafe recvmsg(socket, &message, Int32(MSG_DONTWAIT) | closeOnExec)
             controlCount = unsafe Int(message.msg_controllen)
@@ -57,7 +58,7 @@ extension UnixSockets {
         guard count >= 0 else { return nil }
         var descriptor: OwnedDescriptor?
         if controlCount >= controlByteCount {
-            // SAFETY: the array holds a header and a number, and is aligned for both.
+            // SAFETY: the array contains a header and a number, and is aligned for both.
             unsafe control.withUnsafeBytes { control in
                 let header = unsafe control.load(as: cmsghdr.self)
                 guard header.cmsg_level == SOL_SOCKET,
@@ -70,13 +71,13 @@ extension UnixSockets {
         return (Array(bytes[..<count]), descriptor)
     }
 
-    /// Calls `body` with a message of these bytes and this control information.
+    /// Calls `body` with a message of these bytes and this control data.
     private static func withMessage(
         _ bytes: inout [UInt8], _ control: inout [UInt64], _ controlByteCount: Int,
         _ body: (inout msghdr) -> Int
     ) -> Int {
-        // SAFETY: the message points to the two arrays with their sizes, within these closures
-        // only; the kernel writes no further.
+        // SAFETY: the message points to the two arrays with their sizes, only within these
+        // closures. The kernel doesn't write beyond these sizes.
         unsafe bytes.withUnsafeMutableBytes { data in
             unsafe control.withUnsafeMutableBytes { control in
                 var part = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)

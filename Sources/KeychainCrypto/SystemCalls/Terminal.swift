@@ -1,25 +1,26 @@
-// Terminal: the terminal that the process belongs to, for asking a person.
-//   (1) Hidden input is neither echoed nor kept by the terminal's line editing, and goes into
-//       locked memory byte by byte.
-//   (2) The terminal's modes are as before when a question ends, however it ends, unless a signal
-//       ends the process meanwhile: handlers are the program's own.
-//   (3) What was typed before a hidden question was asked is discarded: it was echoed.
+// Terminal: asks the user at the controlling terminal of this process.
+//   (1) Hidden input is neither echoed nor buffered by the terminal's line editing. It is read byte
+//       by byte into locked memory.
+//   (2) The terminal's modes are restored when a question ends in any way, unless a signal ends the
+//       process before: signal handlers are left to the program.
+//   (3) Input that was typed before a hidden question was shown is discarded, because it was
+//       echoed.
 
 import Glibc
 package import KeychainCore
 
 package struct Terminal: ~Copyable {
-    /// The longest hidden input, in bytes.
+    /// The maximum length of hidden input, in bytes.
     package static let longestInput = 4096
 
     private let descriptor: Int32
 
-    /// - Returns: nil for a process without a controlling terminal.
+    /// - Returns: `nil` if the process has no controlling terminal.
     package init?() {
         self.init(path: "/dev/tty")
     }
 
-    /// A terminal by name.
+    /// Opens a terminal by path.
     package init?(path: String) {
         let descriptor = Files.openNumber(path, O_RDWR | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -30,19 +31,19 @@ package struct Terminal: ~Copyable {
         close(descriptor)
     }
 
-    /// Whether the process may ask. One in the background that reads is stopped by the terminal.
+    /// Whether the process can ask. The terminal stops a background process that reads from it.
     package var isForeground: Bool {
         tcgetpgrp(descriptor) == getpgrp()
     }
 
-    /// Shows something to the person, whatever standard output and error are.
+    /// Shows a text to the user, regardless of standard output and error.
     package func show(_ text: String) {
         _ = Descriptor.write(Array(text.utf8), to: descriptor)
     }
 
     // MARK: Questions
 
-    /// Asks for a line that is shown as it is typed. nil: the person ended the input.
+    /// Asks for a line that is shown as it is typed. Returns `nil` if the user ended the input.
     package func ask(_ prompt: String) -> String? {
         show(prompt)
         var line: [UInt8] = []
@@ -54,18 +55,18 @@ package struct Terminal: ~Copyable {
         return nil
     }
 
-    /// How a hidden question ended.
+    /// The outcome of a hidden question.
     package enum HiddenLine {
         case line(SecretBytes)
-        /// Control-D on an empty line, or the terminal went away.
+        /// Control-D on an empty line, or the terminal was closed.
         case ended
         /// Control-C. The signal was not raised.
         case signalled
-        /// The question was taken back.
+        /// The question was canceled.
         case interrupted
     }
 
-    /// Asks for a line that is not shown. Backspace and Control-U edit.
+    /// Asks for a line that is not shown. Backspace and Control-U edit the line.
     package func readHiddenLine(
         _ prompt: String, until interruption: Interruption? = nil
     ) -> HiddenLine {
@@ -115,7 +116,7 @@ package struct Terminal: ~Copyable {
                     ending = .ended
                     break reading
                 case Key.backspace, Key.delete:
-                    // The last character with all its UTF-8 bytes.
+                    // Removes the last character with all its UTF-8 bytes.
                     while count > 0 {
                         count -= 1
                         if unsafe target[count] & 0xC0 != 0x80 { break }
@@ -130,7 +131,7 @@ package struct Terminal: ~Copyable {
                     unsafe target[count] = byte
                     count += 1
                 default:
-                    // A key that gives no character. The bell says that it was not taken.
+                    // The key produces no character. The bell tells the user that it was ignored.
                     show("\u{7}")
                 }
             }
@@ -142,14 +143,14 @@ package struct Terminal: ~Copyable {
 
     private func modes() -> termios? {
         var modes = termios()
-        // SAFETY: written by the call, read after it.
+        // SAFETY: the modes are written during the call and read after it.
         return unsafe tcgetattr(descriptor, &modes) == 0 ? modes : nil
     }
 
     private func setModes(_ modes: termios) -> Bool {
         var modes = modes
         while true {
-            // SAFETY: read within the call.
+            // SAFETY: the modes are read during the call.
             if unsafe tcsetattr(descriptor, TCSAFLUSH, &modes) == 0 { return true }
             guard errno == EINTR else { return false }
         }

@@ -1,4 +1,5 @@
-// Threads: threads of the system's own. Foundation's need all of Foundation.
+// Threads: starts threads with the system's functions. Foundation's threads would require all of
+// Foundation, instead of only FoundationEssentials.
 
 import Glibc
 
@@ -9,14 +10,14 @@ package enum Threads {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a thread that nobody waits for.
+    /// Starts a detached thread.
     ///
-    /// - Returns: False where the system gives none. `run` isn't called then.
+    /// - Returns: `false` if the system can't create a thread. `run` is not called then.
     package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         let body = unsafe Unmanaged.passRetained(Body(run))
         var thread = pthread_t()
-        // SAFETY: the thread takes over the reference that is made above; where there is no thread,
-        // it is given back here.
+        // SAFETY: the thread takes over the reference that is retained above. If no thread was
+        // created, the reference is released here.
         let result = unsafe pthread_create(
             &thread, nil,
             { argument in

@@ -1,9 +1,9 @@
-// UnixSockets: sockets of this machine: how they are made and named, and who is at the other end.
+// UnixSockets: creates and addresses Unix sockets, and reads peer credentials.
 
 package import Glibc
 
 package enum UnixSockets {
-    /// The longest path of a socket, without the byte that ends it.
+    /// The maximum length of a socket's path in bytes, without the terminating zero byte.
     package static let pathByteCount = 107
 
     /// `struct ucred` of sys/socket.h.
@@ -15,7 +15,8 @@ package enum UnixSockets {
         package init() {}
     }
 
-    /// A socket that programs started later don't inherit. nil: it failed, and `errno` says why.
+    /// Creates a socket that programs started later don't inherit. Returns `nil` if that failed;
+    /// `errno` contains the reason.
     package static func make(
         _ kind: __socket_type = SOCK_STREAM, flags: __socket_type = SOCK_CLOEXEC
     ) -> OwnedDescriptor? {
@@ -24,8 +25,8 @@ package enum UnixSockets {
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
-    /// Two connected sockets that programs started later don't inherit; nil when there are no
-    /// descriptors left.
+    /// Creates two connected sockets that programs started later don't inherit. Returns `nil` if no
+    /// descriptors are left.
     package static func pair() -> (OwnedDescriptor, OwnedDescriptor)? {
         var pair: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -36,7 +37,8 @@ package enum UnixSockets {
         return (ends[0], ends[1])
     }
 
-    /// Calls `body` with the address of a path. nil: the path is too long, and `errno` says so.
+    /// Calls `body` with the address of a path. Returns `nil` if the path is too long, with `errno`
+    /// set to `ENAMETOOLONG`.
     package static func withAddress<Result>(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result? {
@@ -47,7 +49,7 @@ package enum UnixSockets {
             errno = ENAMETOOLONG
             return nil
         }
-        // SAFETY: the path fits with the zero byte after it, which is there from the start.
+        // SAFETY: the path and a zero byte after it fit. The zero byte is there from the start.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         return unsafe withUnsafePointer(to: &address) { pointer in
             // SAFETY: `sockaddr_un` is one of the structures that `sockaddr` stands for.
@@ -57,34 +59,38 @@ package enum UnixSockets {
         }
     }
 
-    /// The corresponding C function is `connect`. False: it failed, and `errno` says why.
+    /// The corresponding C function is `connect`. Returns `false` if it failed; `errno` contains
+    /// the reason.
     package static func connect(_ socket: OwnedDescriptor, to path: String) -> Bool {
-        // SAFETY: the address lives for the call.
+        // SAFETY: the address is valid during the call.
         unsafe withAddress(path) { unsafe Glibc.connect(socket.number, $0, $1) } == 0
     }
 
-    /// Who connected, or who listens. nil: the kernel doesn't say.
+    /// The credentials of the process that connected or that listens; `nil` if the kernel doesn't
+    /// report them.
     package static func peer(of socket: OwnedDescriptor) -> Credentials? {
         var credentials = Credentials()
         var size = socklen_t(MemoryLayout<Credentials>.size)
-        // SAFETY: three numbers of 32 bits, as `struct ucred` has them, written within the call.
+        // SAFETY: three 32-bit numbers, as in `struct ucred`, are written during the call.
         let code = unsafe getsockopt(
             socket.number, SOL_SOCKET, SO_PEERCRED, &credentials, &size)
         return code == 0 && size == MemoryLayout<Credentials>.size ? credentials : nil
     }
 
-    /// Sends some bytes. A peer that is gone raises no signal.
-    /// - Returns: How many were sent; -1: it failed, and `errno` says why.
+    /// Sends bytes. No signal is raised if the peer has closed the connection.
+    /// - Returns: The number of bytes that were sent; -1 if sending failed, and `errno` contains
+    ///   the reason.
     package static func send(
         _ bytes: UnsafeRawBufferPointer, to socket: Int32, flags: Int = 0
     ) -> Int {
-        // SAFETY: the bytes are valid for the call, and their number is given.
+        // SAFETY: the bytes are valid during the call, and their number is passed.
         unsafe Glibc.send(socket, bytes.baseAddress, bytes.count, Int32(Int(MSG_NOSIGNAL) | flags))
     }
 
-    /// Sends bytes that fit into an empty socket. False: they didn't go, or not all.
+    /// Sends bytes, which must fit into an empty socket buffer. Returns `false` if not all were
+    /// sent.
     package static func send(_ bytes: [UInt8], to socket: OwnedDescriptor) -> Bool {
-        // SAFETY: the bytes are read within the call.
+        // SAFETY: the bytes are read during the call.
         unsafe bytes.withUnsafeBytes { unsafe send($0, to: socket.number) } == bytes.count
     }
 }

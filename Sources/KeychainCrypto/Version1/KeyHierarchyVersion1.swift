@@ -1,35 +1,35 @@
-// KeyHierarchyVersion1: what was done with a keybag of version 1: made, opened, given another
-// passcode.
-//   (1) A key is wrapped under a key derived from the device key, and from the passcode-tier
-//       key too where its class is not always available and a passcode is set.
-//   (2) Changing the passcode wraps one key anew; no row is touched.
+// KeyHierarchyVersion1: creates and opens a keybag of version 1 and changes its passcode.
+//   (1) A key is wrapped under a key derived from the device key; from the passcode-tier key as
+//       well, if its class is not always available and a passcode is set.
+//   (2) To change the passcode, only one key is wrapped again. No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while a passcode is set.
 
 package import KeychainCore
 import FoundationEssentials
 
-/// Keys that need the device key only.
+/// The keys for which only the device key is needed.
 package struct DeviceKeys: Sendable {
     package let indexKey: SecretBytes
     package let integrityKey: SecretBytes
-    /// Keys of the classes that are readable without a passcode.
+    /// The keys of the classes that are readable without a passcode.
     package let classes: [ProtectionClass: ClassKeys]
 }
 
-/// What a passcode opens.
+/// The keys that a passcode opens.
 package struct PasscodeKeys: Sendable {
-    /// The key in every slot.
+    /// The passcode-tier key, which is in every slot.
     fileprivate let tierKey: SecretBytes
     package let classes: [ProtectionClass: ClassKeys]
 }
 
-/// A keybag together with the device key that made it.
+/// A keybag together with the device key that authenticates it.
 package struct KeyHierarchyVersion1: Sendable {
     package let keybag: KeybagVersion1
     private let deviceKey: SecretBytes
     package let authenticator: StoreAuthenticator
 
-    /// - Throws: `invalidKeychain` when another device key made the keybag, or it was altered.
+    /// - Throws: `invalidKeychain` if the keybag was created with another device key, or was
+    ///   altered.
     package init(_ keybag: KeybagVersion1, deviceKey: SecretBytes) throws(KeychainFailure) {
         self.init(unchecked: keybag, deviceKey: deviceKey)
         guard keybag.isAuthentic(authenticator) else {
@@ -47,12 +47,12 @@ package struct KeyHierarchyVersion1: Sendable {
                 .keybagAuthentication, from: deviceKey, salt: keybag.keychainID))
     }
 
-    /// The keybag's bytes.
+    /// The bytes of the keybag.
     package var encoded: [UInt8] { keybag.encoded(with: authenticator) }
 
-    // MARK: Making
+    // MARK: Creation
 
-    /// A keychain's first keybag, without a passcode.
+    /// Creates a keychain's first keybag, without a passcode.
     package static func create(deviceKey: SecretBytes) -> KeyHierarchyVersion1 {
         let empty = KeybagVersion1(
             keychainID: Bytes16.random().bytes, generation: 1, slots: [], keys: [])
@@ -77,7 +77,7 @@ package struct KeyHierarchyVersion1: Sendable {
             classes: try openClasses(.device, wrapping))
     }
 
-    /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
+    /// - Throws: `authFailed` if the passcode is wrong; `param` if none is set.
     package func openPasscodeKeys(
         _ passcode: SecretBytes
     ) throws(KeychainFailure) -> PasscodeKeys {
@@ -216,7 +216,7 @@ package struct KeyHierarchyVersion1: Sendable {
         return classes
     }
 
-    /// A keybag of the same keychain with these keys, in a fixed order.
+    /// Returns a keybag of the same keychain with these keys, in the fixed order.
     private func replacing(
         slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
     ) -> KeyHierarchyVersion1 {

@@ -1,9 +1,9 @@
-// KeybagVersion1: the wrapped keys as version 1 had them, as bytes and as a value.
-// Documentation/Formats/keybag-v1.md states the layout.
-//   (1) `parse` takes any bytes: it gives a keybag or an error, never a trap, and holds
-//       nothing that encodes to other bytes.
-//   (2) A keybag that was parsed is not yet trusted: `isAuthentic` says whether the device key
-//       made it.
+// KeybagVersion1: the wrapped keys of version 1, as a value and as bytes.
+// Documentation/Formats/keybag-v1.md specifies the layout.
+//   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. Each
+//       keybag that it returns encodes to the same bytes.
+//   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
+//       device key.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -14,13 +14,13 @@ package struct KeybagVersion1: Hashable, Sendable {
     package static let maximumByteCount = 4096
     private static let headByteCount = 40
 
-    /// Random bytes that name the keychain, 16 of them. The salt of every derivation.
+    /// The identifier of the keychain, 16 random bytes. It is the salt of every derivation.
     package var keychainID: [UInt8]
-    /// Raised by one with every change of the keybag.
+    /// Incremented with every change of the keybag.
     package var generation: UInt64
     package var slots: [KeySlotVersion1]
     package var keys: [WrappedKeyVersion1]
-    /// HMAC-SHA-256 over everything before it. Empty until encoded.
+    /// HMAC-SHA-256 over all bytes before it. Empty until encoded.
     package fileprivate(set) var tag: [UInt8] = []
 
     package var hasPasscode: Bool { !slots.isEmpty }
@@ -65,8 +65,8 @@ package struct KeybagVersion1: Hashable, Sendable {
         return writer.result
     }
 
-    /// - Throws: `wrongVersion` for a newer format; `invalidKeychain` for anything else
-    ///   that is no keybag.
+    /// - Throws: `wrongVersion` for another format; `invalidKeychain` for any other bytes that are
+    ///   not a keybag.
     package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> KeybagVersion1 {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic else { throw notAKeybag }
@@ -104,7 +104,7 @@ package struct KeybagVersion1: Hashable, Sendable {
         return keybag
     }
 
-    /// Which keys a keybag holds, in the one order that they have.
+    /// The keys that a keybag contains, in their only valid order.
     private var orderOfKeys: [WrappedKeyVersion1.Identity] {
         var order = [
             WrappedKeyVersion1.Identity(role: .indexKey, protection: nil, protector: .device),
@@ -126,7 +126,7 @@ package struct KeybagVersion1: Hashable, Sendable {
         "The keybag is damaged or not a keybag. Restore the keychain's folder from a backup.")
 }
 
-/// One way to open the passcode tier of a keybag, as LUKS has key slots.
+/// One way to open the passcode tier of a keybag, comparable to the key slots of LUKS.
 package struct KeySlotVersion1: Hashable, Sendable {
     static let byteCount = 20 + AuthenticatedEncryption.wrappedKeyByteCount
 
@@ -138,7 +138,7 @@ package struct KeySlotVersion1: Hashable, Sendable {
     package var cost: PasscodeCost
     /// 16 random bytes.
     package var salt: [UInt8]
-    /// The passcode-tier key, sealed under the key derived from the passcode and the device key.
+    /// The passcode-tier key, wrapped under a key derived from the passcode and the device key.
     package var wrapped: Data
 
     package init(kind: Kind, cost: PasscodeCost, salt: [UInt8], wrapped: Data) {
@@ -171,7 +171,7 @@ package struct KeySlotVersion1: Hashable, Sendable {
     }
 }
 
-/// One key of the keybag, sealed.
+/// One key of the keybag, wrapped.
 package struct WrappedKeyVersion1: Hashable, Sendable {
     static let byteCount = 4 + AuthenticatedEncryption.wrappedKeyByteCount
 
@@ -180,19 +180,19 @@ package struct WrappedKeyVersion1: Hashable, Sendable {
         case classKey = 1
         /// Seals the attributes of a protection class's rows.
         case metadataKey = 2
-        /// Makes the labels of the blind index.
+        /// Computes the labels of the blind index.
         case indexKey = 3
         /// Authenticates the store's header and rows.
         case integrityKey = 4
     }
 
-    /// What has to be there to unwrap a key.
+    /// The keys required to unwrap a key.
     package enum Protector: UInt8, Sendable {
         case device = 1
         case deviceAndPasscode = 2
     }
 
-    /// Which key it is.
+    /// Identifies a key within a keybag.
     struct Identity: Hashable {
         let role: Role
         let protection: ProtectionClass?
@@ -204,7 +204,7 @@ package struct WrappedKeyVersion1: Hashable, Sendable {
     }
 
     package var role: Role
-    /// Absent for the keys that serve all classes; stands as 0 in the file.
+    /// `nil` for the keys that serve all classes, encoded as 0.
     package var protection: ProtectionClass?
     package var protector: Protector
     package var wrapped: Data
