@@ -1,5 +1,5 @@
-// DatabaseConnectionTests: values into SQLite and out of it, transactions, waiting, and what a failure
-// says.
+// DatabaseConnectionTests: binding and reading values, transactions, waiting for locks, and the
+// texts of failures.
 
 import CKeychainSQLite
 import Foundation
@@ -15,7 +15,7 @@ import Testing
         return database
     }
 
-    @Test func `values of each kind come back as they went in`() throws {
+    @Test func `values of every kind round-trip`() throws {
         let database = try memory()
         let label = Bytes16(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
         let values: [StatementValue] = [
@@ -40,14 +40,14 @@ import Testing
         #expect(found.bytes16(0) == label)
     }
 
-    @Test func `an empty blob is a blob and not NULL`() throws {
+    @Test func `an empty blob is stored as a blob and not as NULL`() throws {
         let database = try memory()
         try database.run("INSERT INTO t(a) VALUES (?)", [.blob(Data())])
         #expect(
             try database.integer("SELECT count(*) FROM t WHERE typeof(a) = 'blob'") == 1)
     }
 
-    @Test func `a statement that has run holds no value any more`() throws {
+    @Test func `a statement that has run doesn't keep its values`() throws {
         var connection: OpaquePointer?
         // SAFETY: the handle is checked, used on this thread only and closed before it goes; the
         // text is freed when it was copied.
@@ -62,7 +62,7 @@ import Testing
         #expect(expanded == "SELECT NULL, NULL, NULL")
     }
 
-    @Test func `a text in double quotes is the name of a column`() throws {
+    @Test func `text in double quotes is always a column name`() throws {
         let database = try memory()
         #expect(throws: KeychainFailure.self) { try database.run(#"SELECT "nothing" FROM t"#) }
         #expect(throws: KeychainFailure.self) {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `more statements than are kept run as well, also while rows are read`() throws {
+    @Test func `more statements than the cache keeps can run, even while rows are read`() throws {
         let database = try memory()
         try database.run("INSERT INTO t(a) VALUES (1), (2), (3)")
         let rows = try database.rows("SELECT a FROM t")
@@ -84,7 +84,7 @@ import Testing
         #expect(try database.integer("SELECT 0") == 0)
     }
 
-    @Test func `a transaction that fails leaves nothing, and its connection goes on`() throws {
+    @Test func `a transaction that fails is rolled back, and its connection stays usable`() throws {
         let connections = try Connections()
         try connections.run { database throws(KeychainFailure) in
             try database.execute("CREATE TABLE t(a)")
@@ -135,7 +135,7 @@ import Testing
         try second.commit()
     }
 
-    @Test func `a database that can't be opened says why`() throws {
+    @Test func `a database that can't be opened reports the cause`() throws {
         let database = try PageDatabase()
         let failure = #expect(throws: KeychainFailure.self) {
             try DatabaseConnection(database.path + "/in/a/file", isReadOnly: true)

@@ -1,5 +1,5 @@
-// The vectors of Documentation/Formats that belong to the database: records, rows, header and
-// digest, anchor, and those of keys in hardware (secure-enclave-key-v1.md).
+// The vectors in Documentation/Formats for the database: records, rows, header and digest, anchor,
+// and hardware keys (secure-enclave-key-v1.md).
 
 import FormatVectors
 import Foundation
@@ -9,7 +9,7 @@ import KeychainSQLite
 import Testing
 
 @Suite struct `Format vectors of the store` {
-    @Test func `records`() throws {
+    @Test func `records are encoded and decoded as in the vectors`() throws {
         let file = try VectorFile<RecordEncodingVector>.read("record-v1")
         var count = 0
         for test in file.tests {
@@ -22,8 +22,8 @@ import Testing
         #expect(count == 116)
     }
 
-    /// Each cut of a record is a record less: none of them is one, and none traps.
-    @Test func `no beginning of a record is a record`() throws {
+    /// No truncated record may decode or trap.
+    @Test func `a truncated record is never decoded`() throws {
         let file = try VectorFile<RecordEncodingVector>.read("record-v1")
         var count = 0
         for test in file.tests where test.result == .valid && test.encoded.bytes.count < 2_000 {
@@ -39,7 +39,7 @@ import Testing
 
     // MARK: Pages
 
-    @Test func `pages, frames and logs`() throws {
+    @Test func `pages, frames and logs are verified as in the vectors`() throws {
         let file = try VectorFile<PageVector>.read("pages-v2")
         for test in file.tests {
             let key = test.deviceKey.secret
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// Checks a log beside a database that has nothing but a header.
+    /// Checks a log beside a database that has only a header.
     private func isSoundLog(_ log: [UInt8], _ test: PageVector) throws -> Bool {
         let database = try PageDatabase(deviceKey: test.deviceKey.secret)
         var header = Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 84)
@@ -88,7 +88,7 @@ import Testing
 
     // MARK: Rows
 
-    @Test func `rows`() throws {
+    @Test func `rows are decrypted as in the vectors`() throws {
         let file = try VectorFile<RowVector>.read("row-v1")
         let keychains = try #require(file.testGroups.first?.keychains)
         let opened = try keychains.map { keychain in
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Header and digest
 
-    @Test func `headers`() throws {
+    @Test func `headers are verified as in the vectors`() throws {
         let file = try VectorFile<HeaderVector>.read("header-v1")
         var count = 0
         for test in file.tests {
@@ -200,7 +200,7 @@ import Testing
 
     // MARK: Anchor
 
-    @Test func `anchors`() throws {
+    @Test func `anchors are read as in the vectors`() throws {
         let file = try VectorFile<AnchorVector>.read("anchor-v1")
         var count = 0
         for test in file.tests {
@@ -217,7 +217,7 @@ import Testing
         #expect(count == 17)
     }
 
-    @Test func `an anchor is written as the vectors have it`() throws {
+    @Test func `an anchor is written as in the vectors`() throws {
         let file = try VectorFile<AnchorVector>.read("anchor-v1")
         let test = try #require(file.tests.first)
         let generation = try #require(test.generation)
@@ -230,18 +230,18 @@ import Testing
         #expect(written.map { Hex($0) } == test.file)
     }
 
-    @Test func `an anchor is never set back`() throws {
+    @Test func `an anchor's generation never decreases`() throws {
         let test = try #require(
             try VectorFile<AnchorVector>.read("anchor-v1").tests.first { $0.generation == 9 })
         let last = try withAnchor(test) { _, anchor in
-            // The commits of two processes, noted in another order than they were made.
+            // The commits of two processes, recorded in an order other than that of the commits.
             for generation: UInt64 in [10, 12, 11, 10, 8] { anchor.note(generation: generation) }
             return anchor.read()
         }
         #expect(last == .generation(12))
     }
 
-    /// Runs `body` with an anchor in a folder of its own.
+    /// Runs `body` with an anchor in a temporary folder.
     private func withAnchor<Result>(
         _ test: AnchorVector, _ body: (StoreFolder, Anchor) throws -> Result
     ) throws -> Result {
@@ -253,10 +253,10 @@ import Testing
     }
 }
 
-// MARK: - Keys in hardware
+// MARK: - Hardware keys
 
 @Suite struct `Vectors of Secure Enclave keys` {
-    @Test func `blobs`() throws {
+    @Test func `blobs of hardware keys are opened as in the vectors`() throws {
         let file = try VectorFile<SecureEnclaveVector>.read("secure-enclave-key-v1")
         var count = 0
         for test in file.tests {
@@ -268,7 +268,7 @@ import Testing
         #expect(count == 34)
     }
 
-    /// Opens a blob, and holds what it gives against the test.
+    /// Opens a blob and compares the result with the test vector.
     private func check(_ test: SecureEnclaveVector) throws -> SecureEnclaveVector.Failure? {
         let bytes = Data(test.blob.bytes)
         guard let blob = SecureEnclaveBlob(decoding: bytes) else { return .malformed }

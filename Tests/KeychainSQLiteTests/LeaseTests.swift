@@ -1,4 +1,4 @@
-// LeaseTests: who may use a keychain's folder, and from when on another one may.
+// LeaseTests: which process may use a keychain's folder, and when the next one may.
 
 import Foundation
 import Glibc
@@ -8,9 +8,8 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct LeaseTests {
-    /// A child has all descriptors from the moment it is forked until it becomes another program.
-    @Test func `a lease has ended although a child that was just forked has its descriptor`() throws
-    {
+    /// A child has all descriptors from the fork until it executes another program.
+    @Test func `a lease ends even if a forked child still has its descriptor`() throws {
         let folder = StoreFolder(path: NSTemporaryDirectory() + "lease-\(UUID().uuidString)")
         try folder.prepare()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
@@ -21,7 +20,7 @@ import Testing
                 (try? FileManager.default.destinationOfSymbolicLink(
                     atPath: "/proc/self/fd/\($0)")) == path
             })
-        // It shares the lock with the first, as that of a child does.
+        // It shares the lock, like the descriptor of a forked child.
         let inherited = dup(Int32(own))
         defer { close(inherited) }
         #expect(throws: KeychainFailure.self) { try folder.lease(exclusive: false) }

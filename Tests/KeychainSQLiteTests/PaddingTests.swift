@@ -1,4 +1,4 @@
-// Which sizes a row shows.
+// The sizes that a row reveals.
 
 import Foundation
 import KeychainCore
@@ -8,8 +8,8 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct PaddingTests {
-    @Test func `sizes show in steps, for at most 12 percent more bytes`() {
-        // Content and its length field, by the definition in the paper.
+    @Test func `padded sizes have few steps and cost at most 12 percent`() {
+        // Content with its length field, as defined in the paper.
         let expected = [
             0: 32, 28: 32, 29: 36, 60: 64, 61: 72, 100: 104, 124: 128, 125: 144, 252: 256, 253: 272,
             1000: 1024, 1021: 1088, 4096: 4352, 1_000_000: 1_015_808,
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 27, 28, 29, 300])
-    func `each content has one padded form`(count: Int) {
+    func `each content has exactly one padded form`(count: Int) {
         let content = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 + 1) })
         let padded = Padding.padded(content, floor: 32)
         #expect(Padding.content(of: padded, floor: 32).map { padded[$0] } == content)
@@ -41,7 +41,7 @@ import Testing
             var altered = padded
             altered[index] ^= 1
             let other = Padding.content(of: altered, floor: 32)
-            // Another length may be one of the same step, whose content then ends in a zero.
+            // A changed length may still be of the same step. Then the content ends with a zero.
             #expect(other == nil || index == 3 && other?.count == count ^ 1)
             #expect(other.map { altered[$0] } != content)
         }
@@ -49,7 +49,7 @@ import Testing
         #expect(Padding.content(of: Data(repeating: 255, count: 64), floor: 32) == nil)
     }
 
-    @Test func `short secrets are of one size, usual attributes of few`() {
+    @Test func `short secrets all have one padded size, and usual attributes few`() {
         let keys = ClassKeys(
             classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
         var sizes: Set<[Int]> = []

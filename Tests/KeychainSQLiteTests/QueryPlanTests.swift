@@ -5,7 +5,7 @@ import KeychainCore
 import KeychainSQLite
 import Testing
 
-/// One kind of look-up and the index that has to carry it.
+/// A kind of look-up, and the index that it must use.
 struct Lookup: CustomTestStringConvertible, Sendable {
     let name: String
     let index: String
@@ -115,7 +115,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
 
 @Suite struct QueryPlanTests {
     @Test(arguments: Lookup.all)
-    func `a look-up is carried by its index and scans no table`(lookup: Lookup) throws {
+    func `every look-up uses an index and scans no table`(lookup: Lookup) throws {
         let index = BlindIndex(key: .random(byteCount: 32))
         let other = BlindIndex(key: .random(byteCount: 32))
         for includesSecret in [false, true] {
@@ -147,7 +147,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
         #expect(plan.last?.hasPrefix("SEARCH items USING INTEGER PRIMARY KEY") ?? false)
     }
 
-    /// The steps of SQLite's plan for a statement, over an empty database of the schema.
+    /// The steps of SQLite's query plan for a statement, on an empty database with the schema.
     private func plan(of sql: String) throws -> [String] {
         // SAFETY: handles are checked, used on this thread only and closed before they go.
         var connection: OpaquePointer?

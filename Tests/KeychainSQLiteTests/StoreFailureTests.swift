@@ -1,4 +1,4 @@
-// StoreFailureTests: what a failure of SQLite, with what the system said, is to a person.
+// StoreFailureTests: the text for a failure of SQLite, including the system error.
 
 import CKeychainSQLite
 import Glibc
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct StoreFailureTests {
-    /// An extended code of SQLite with an `errno`, and what becomes of the two.
+    /// An extended error code of SQLite with an `errno`, and the expected failure.
     struct Row: Sendable, CustomTestStringConvertible {
         let code: Int32
         let systemError: Int32
@@ -30,7 +30,7 @@ import Testing
     private static let fsync = SQLITE_IOERR | (4 << 8)
     private static let read = SQLITE_IOERR | (1 << 8)
 
-    // The causes of errno(3), at the codes of sqlite3.h that they are met under.
+    // The causes from errno(3), with the codes of sqlite3.h with which they occur.
     static let causes = [
         Row(shmSize, ENOSPC, .diskFull, "The disk is full."),
         Row(SQLITE_FULL, 0, .diskFull, "The disk is full."),
@@ -47,17 +47,17 @@ import Testing
     ]
 
     @Test(arguments: causes)
-    func `a text names the cause and no number`(_ row: Row) {
+    func `the text names the cause and contains no number`(_ row: Row) {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: row.code, systemError: row.systemError))
         #expect(failure.status == row.status)
         #expect(failure.reason.contains(row.words))
         #expect(!failure.reason.contains("SQLite"))
-        // It says what to do, too.
+        // The text also says what the user can do.
         #expect(failure.reason.contains(". "))
     }
 
-    @Test func `a cause that isn't known keeps what the system said and SQLite's number`() {
+    @Test func `an unknown cause keeps the system's text and SQLite's number`() {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: Self.shmSize, systemError: EXDEV))
         #expect(failure.status == .ioError)
@@ -65,9 +65,9 @@ import Testing
         #expect(failure.reason.contains("link"))
     }
 
-    // Damage is found by reading: an earlier errno of the thread has nothing to do with it.
+    // Damage is found by reading. An earlier errno of the thread is unrelated.
     @Test(arguments: [read, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB])
-    func `what the system said of something else is not taken for the cause`(_ code: Int32) {
+    func `the errno of an unrelated call is not reported as the cause`(_ code: Int32) {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: code, systemError: ENOSPC))
         #expect(failure.status != .diskFull)

@@ -1,4 +1,4 @@
-// TwoTierTests: the two keys that the halves of a row need.
+// TwoTierTests: the two keys that the parts of a row require.
 
 import Foundation
 import KeychainCore
@@ -29,7 +29,7 @@ import Testing
         return (SealedRow(id: 1, binding, record, keys: keys, secret: secret.bytes), record)
     }
 
-    @Test func `attributes need the metadata key alone`() throws {
+    @Test func `attributes require only the metadata key`() throws {
         let (row, record) = sealed(reference)
         let without = ClassKeys(
             classKey: .random(byteCount: 32), metadataKey: keys.metadataKey)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a secret needs the class key, which unwraps the key of its row`() throws {
+    @Test func `a secret requires the class key, which unwraps the row key`() throws {
         let (row, record) = sealed(reference)
         let without = ClassKeys(classKey: keys.classKey, metadataKey: .random(byteCount: 32))
         #expect(throws: RowSealing.Damaged.self) {
@@ -52,7 +52,7 @@ import Testing
                 of: row, record: record, keychainID: keychainID, keys: without) == secret)
     }
 
-    @Test func `each secret is sealed under a key of its own`() throws {
+    @Test func `each secret is encrypted under a different row key`() throws {
         var rowKeys: Set<[UInt8]> = []
         for low in 1...20 {
             let reference = ItemReference(Bytes16(high: 1, low: UInt64(low)))
@@ -63,7 +63,7 @@ import Testing
             binding.number(ItemClass.genericPassword.rawValue)
             let labels = [row.labels.group, row.labels.first, row.labels.second, row.labels.rest]
             binding.bytes(labels.flatMap(\.bytes))
-            // Magic and length stand before the sealed key, the constraints behind it.
+            // The magic and length come before the wrapped key, and the constraints after it.
             let opened = try AuthenticatedEncryption.open(
                 try #require(row.secret)[12..<80], using: keys.classKey,
                 authenticating: binding.result)

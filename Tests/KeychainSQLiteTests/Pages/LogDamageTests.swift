@@ -1,4 +1,4 @@
-// LogDamageTests: damage of the write-ahead log, found by readers, checkpoints and recovery.
+// LogDamageTests: damage in the write-ahead log, found by readers, checkpoints and recovery.
 
 import CKeychainSQLite
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 struct LogDamageTests {
     private static let frameByteCount = 24 + PageFormat.pageByteCount
 
-    /// A database with ten transactions in its log and a connection that keeps the log alive.
+    /// A database with ten transactions in its log, and a connection that keeps the log in use.
     private func databaseWithLog() throws -> (PageDatabase, PageConnection) {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
@@ -18,10 +18,11 @@ struct LogDamageTests {
         return (database, connection)
     }
 
-    @Test func `a flipped byte of a frame is recorded when its page is read`() throws {
+    @Test func `a flipped byte in a log frame is recorded when its page is read`() throws {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
-        // The log's header and the last frame, of which page 1 or a table's last page is newest.
+        // The log's header and the last frame, which contains the newest version of page 1 or of
+        // the table's last page.
         let lastFrame =
             32 + (log.count - 32) / Self.frameByteCount * Self.frameByteCount
             - Self.frameByteCount
@@ -43,7 +44,7 @@ struct LogDamageTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a frame of an earlier log in the place of a newer one is recorded`() throws {
+    @Test func `an old frame in place of a newer one is recorded`() throws {
         let (database, writer) = try databaseWithLog()
         let old = try database.bytes(suffix: "-wal")
         #expect(try writer.checkpoint(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK)
@@ -57,7 +58,7 @@ struct LogDamageTests {
         #expect(database.damage.damagedFrames.count > 1)
     }
 
-    @Test func `frames are verified again after this connection's transaction has ended`() throws {
+    @Test func `frames are verified again after a transaction that was rolled back`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let (first, second) = (try database.open(), try database.open())
@@ -67,11 +68,11 @@ struct LogDamageTests {
             UPDATE item SET label = label || '.';
             UPDATE item SET label = label || '!';
             """
-        // The first connection leaves unsealed frames behind, the second one writes over them.
+        // The first connection leaves unsealed frames, and the second one overwrites them.
         try first.run(changes + "ROLLBACK")
         try second.run(changes + "COMMIT")
         let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
-        // The last reserved byte of a page is nothing that SQLite looks at.
+        // SQLite doesn't use the last reserved byte of a page.
         for frame in 1...check.committedFrameCount {
             try database.flipByte(at: 31 + frame * Self.frameByteCount, suffix: "-wal")
         }
@@ -83,17 +84,17 @@ struct LogDamageTests {
         #expect(found.count > 10)
     }
 
-    @Test func `a checkpoint of a damaged frame fails and carries nothing over`() throws {
+    @Test func `a checkpoint fails at a damaged frame and copies nothing`() throws {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
-        // The last frame is the newest of its page, so the checkpoint copies it.
+        // The last frame is the newest one of its page, so the checkpoint copies it.
         let lastPage = log.count - PageFormat.pageByteCount
         try database.overwrite([log[lastPage + 2000] ^ 1], at: lastPage + 2000, suffix: "-wal")
         for mode in [SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_TRUNCATE] {
             #expect(try writer.checkpoint(mode) & 0xff == SQLITE_IOERR)
         }
         #expect(!database.damage.damagedFrames.isEmpty)
-        // Bytes 0..<4 of a frame's header, big-endian, are the page's number.
+        // The first four bytes of a frame's header are the page number, in big-endian order.
         let header = log[lastPage - 24..<lastPage - 20]
         let place = header.reduce(0) { $0 << 8 | Int($1) } * PageFormat.pageByteCount
         let damaged = try database.bytes(suffix: "-wal")[lastPage...]
@@ -101,7 +102,7 @@ struct LogDamageTests {
         #expect(!carriedOver.starts(with: damaged.dropLast(PageFormat.reservedByteCount)))
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [])
 
-        // The frame is whole again, as after a read error that went away: nothing was lost.
+        // The frame is intact again, as after a temporary read error, so nothing was lost.
         try database.overwrite([log[lastPage + 2000]], at: lastPage + 2000, suffix: "-wal")
         #expect(try writer.checkpoint(SQLITE_CHECKPOINT_PASSIVE) == SQLITE_OK)
         #expect(try writer.readAll() == ["ok"])
@@ -109,7 +110,7 @@ struct LogDamageTests {
         #expect(whole.starts(with: log[lastPage...].dropLast(PageFormat.reservedByteCount)))
     }
 
-    @Test func `closing keeps a damaged log`() throws {
+    @Test func `closing a database keeps a damaged log`() throws {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
         try database.flipByte(at: log.count - 100, suffix: "-wal")
@@ -119,7 +120,7 @@ struct LogDamageTests {
     }
 
     @Test(arguments: [true, false])
-    func `transactions that recovery drops are recorded, and their log is kept`(
+    func `transactions that a recovery drops are recorded, and their log is kept`(
         inHeader: Bool
     ) throws {
         let (original, writer) = try databaseWithLog()
@@ -144,12 +145,12 @@ struct LogDamageTests {
         #expect(try database.bytes(suffix: "-wal") == log)
     }
 
-    @Test func `a transaction that was cut off is no damage`() throws {
+    @Test func `a transaction that was never completed isn't damage`() throws {
         let (original, writer) = try databaseWithLog()
         let database = try PageDatabase()
         try original.bytes().write(to: URL(fileURLWithPath: database.path))
         var log = try original.bytes(suffix: "-wal")
-        // The last transaction's first frame did not reach the medium, its last one did.
+        // The first frame of the last transaction didn't reach the disk, and its last one did.
         let sound = try #require(try LogFileCheck(besideDatabaseAt: original.path))
         #expect(sound.committedFrameCount == (log.count - 32) / Self.frameByteCount)
         #expect(sound.droppedFrameCount == 0)

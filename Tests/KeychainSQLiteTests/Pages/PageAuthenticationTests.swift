@@ -1,5 +1,5 @@
-// PageAuthenticationTests: the tags of pages and frames, computed another way, and what SQLite and other
-// programs see of them.
+// PageAuthenticationTests: the tags of pages and frames, recomputed independently, and how SQLite
+// and other programs see them.
 
 import CKeychainSQLite
 import Foundation
@@ -19,7 +19,7 @@ struct PageAuthenticationTests {
     private let place = LogFramePlace(
         page: 3, databasePageCount: 9, frame: 4, salt1: 0xA1A2_A3A4, salt2: 0xB1B2_B3B4)
 
-    /// Where a page stands.
+    /// The place of a page, in the database file or in the log.
     private enum Place {
         case page(UInt32)
         case frame(LogFramePlace)
@@ -53,7 +53,7 @@ struct PageAuthenticationTests {
         }
     }
 
-    /// Whether nonce and tag are those of sealing nothing with these associated data.
+    /// Whether nonce and tag result from sealing empty content with this associated data.
     private func isTag(of page: [UInt8], over prefix: [UInt8]) -> Bool {
         let key = KeyDerivation.derive(.pages, from: PageDatabase.deviceKey, salt: salt)
         let box = Data(page[4080..<4092] + page[4064..<4080])
@@ -62,7 +62,7 @@ struct PageAuthenticationTests {
                 box, using: key, authenticating: prefix + page[..<4064])) != nil
     }
 
-    @Test func `the tag of a page is over its number and its bytes as they stand in the file`() {
+    @Test func `the tag of a page covers its number and its bytes as stored in the file`() {
         let page = page(at: .page(0x0102_0304))
         #expect(Array(page[..<4064]) == content)
         #expect(Array(page[4092...]) == [0, 0, 0, 0])
@@ -73,7 +73,7 @@ struct PageAuthenticationTests {
         #expect(!verifies(page, at: .page(0x0102_0304), by: other))
     }
 
-    @Test func `the first page has the salt of the file, which its tag covers`() {
+    @Test func `the first page contains the file's salt, which its tag covers`() {
         var page = page(at: .page(1))
         #expect(Array(page[72..<88]) == salt)
         #expect(isTag(of: page, over: Array("KCPG".utf8) + [0, 0, 0, 1]))
@@ -81,7 +81,7 @@ struct PageAuthenticationTests {
         #expect(!verifies(page, at: .page(1)))
     }
 
-    @Test func `the tag of a page in the log is over its frame`() {
+    @Test func `the tag of a page in the log covers its frame`() {
         let page = page(at: .frame(place))
         let prefix =
             Array("KCLF".utf8) + [0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0, 4]
@@ -99,7 +99,7 @@ struct PageAuthenticationTests {
         #expect(!verifies(page, at: .page(3)))
     }
 
-    @Test func `no byte of a page can be changed`() {
+    @Test func `changing any byte of a page invalidates its tag`() {
         let page = page(at: .page(2))
         var missed: [Int] = []
         for offset in page.indices {
@@ -110,14 +110,14 @@ struct PageAuthenticationTests {
         #expect(missed == [])
     }
 
-    @Test func `each write of a page has another nonce`() {
+    @Test func `each write of a page uses a new nonce`() {
         let pages = (0..<20).map { _ in page(at: .page(2)) }
         #expect(Set(pages.map { Array($0[4080..<4092]) }).count == 20)
     }
 
     // MARK: Files
 
-    @Test func `a new file has a salt of its own, and SQLite sees nothing of it`() throws {
+    @Test func `a new file has a random salt, which SQLite doesn't see`() throws {
         let databases = try [PageDatabase(), PageDatabase()]
         let files = try databases.map { database in
             try database.fill(rowCount: 50)
@@ -127,7 +127,7 @@ struct PageAuthenticationTests {
         #expect(files[0][72..<88] != files[1][72..<88])
         #expect(
             files.allSatisfy { $0[72..<88] != Data(count: 16) && $0[88..<92] == Data(count: 4) })
-        // The salt stays, whatever is written.
+        // Writes don't change the salt.
         let connection = try databases[0].open()
         try connection.run("PRAGMA user_version = 9; UPDATE item SET label = 'x'")
         #expect(try connection.checkpoint() == SQLITE_OK)
@@ -136,7 +136,7 @@ struct PageAuthenticationTests {
         #expect(try DatabaseFileCheck(ofFileAt: databases[0].path).damagedPages == [])
     }
 
-    @Test func `a page of another file with the same device key is damage`() throws {
+    @Test func `a page from another file with the same device key counts as damage`() throws {
         let (first, second) = (try PageDatabase(), try PageDatabase())
         try first.fill(rowCount: 500)
         try second.fill(rowCount: 500)
@@ -145,8 +145,7 @@ struct PageAuthenticationTests {
         #expect(try DatabaseFileCheck(ofFileAt: first.path).damagedPages == [6])
     }
 
-    @Test func `another program reads the database, and its log where page ends are zeros`() throws
-    {
+    @Test func `another program can read the database, and a log with zeroed page ends`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let connection = try database.open()
@@ -173,7 +172,7 @@ struct PageAuthenticationTests {
         connection.close()
     }
 
-    @Test func `frames that a transaction wrote more than once have tags that fit`() throws {
+    @Test func `frames that a transaction wrote more than once have valid tags`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 800)
         let connection = try database.open()
@@ -193,7 +192,7 @@ struct PageAuthenticationTests {
         let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
         #expect(check.committedFrameCount > 50)
         #expect(check.droppedFrameCount == 0)
-        // As after the end of the process: the index of the log is made anew from it.
+        // As after the end of the process, when the index of the log is built again from the log.
         let copy = try PageDatabase()
         try database.bytes().write(to: URL(filePath: copy.path))
         try database.bytes(suffix: "-wal").write(to: URL(filePath: copy.path + "-wal"))
@@ -204,7 +203,7 @@ struct PageAuthenticationTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a rollback journal is neither played back nor made`() throws {
+    @Test func `a rollback journal is neither played back nor created`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let before = [UInt8](try database.bytes())
@@ -217,14 +216,14 @@ struct PageAuthenticationTests {
         connection.close()
         #expect([UInt8](try database.bytes()) == before)
         #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == journal)
-        // Without the layer, SQLite does play it back: the journal is one.
+        // Without this VFS, SQLite plays the journal back, so it is valid.
         let other = try PageConnection("file://" + database.path)
         _ = try? other.readAll()
         other.close()
         #expect([UInt8](try database.bytes())[4 * 4096..<5 * 4096].allSatisfy { $0 == 0 })
     }
 
-    @Test func `a checkpoint writes no frame to another page than its own`() throws {
+    @Test func `a checkpoint writes each frame only to the frame's own page`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let connection = try database.open()
@@ -232,7 +231,8 @@ struct PageAuthenticationTests {
         try connection.addItems(200)
         let log = [UInt8](try database.bytes(suffix: "-wal"))
         let before = try database.bytes()
-        // The log's index has the page of each frame after 136 bytes, in the machine's byte order.
+        // The log's index contains the page number of each frame from byte 136 on, in native byte
+        // order.
         func page(_ frame: Int) -> UInt32 {
             log[LogForgery.frame(frame).prefix(4)].reduce(0) { $0 << 8 | UInt32($1) }
         }
@@ -248,7 +248,7 @@ struct PageAuthenticationTests {
         }
     }
 
-    @Test func `a file that is emptied while it is in use is damage, and no new database`() throws {
+    @Test func `a file emptied while in use counts as damage, not as a new database`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let copy = try database.bytes()
@@ -264,7 +264,7 @@ struct PageAuthenticationTests {
         #expect(PageDamage.registry(forPath: path).damagedPages == [1])
     }
 
-    @Test func `where the key is known, pages of version 1 are foreign`() throws {
+    @Test func `with a known key, pages of version 1 are foreign`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         try database.overwrite([8], at: 20)
@@ -273,7 +273,7 @@ struct PageAuthenticationTests {
         #expect(database.damage.damagedPages == [1])
     }
 
-    @Test func `a database whose key is not known is foreign`() throws {
+    @Test func `a database whose key is unknown is foreign`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let path = database.path + "-elsewhere"
@@ -284,7 +284,7 @@ struct PageAuthenticationTests {
     }
 }
 
-// MARK: - Logs that an attacker without keys has changed
+// MARK: - Logs changed by an attacker without keys
 
 struct LogForgeryTests {
     enum Forgery: String, CaseIterable {
@@ -295,7 +295,7 @@ struct LogForgeryTests {
         case nonce = "the nonce of a page"
     }
 
-    /// Changes frames of a log, and gives all of them checksums that fit.
+    /// Changes frames of a log, and gives all of them matching checksums.
     private func forged(_ log: [UInt8], _ forgery: Forgery) -> [UInt8] {
         var log = log
         let (third, fourth) = (LogForgery.frame(3), LogForgery.frame(4))
@@ -334,7 +334,7 @@ struct LogForgeryTests {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `a frame whose checksum was made anew is dropped, recorded and kept`(
+    func `a forged frame with a matching checksum is dropped and recorded, and its log is kept`(
         forgery: Forgery
     ) throws {
         let (database, _) = try copy { forged($0, forgery) }
@@ -350,7 +350,7 @@ struct LogForgeryTests {
     }
 
     @Test(arguments: [UInt32(0), 1])
-    func `of a log with other salts, zeros among them, no frame is taken`(salt: UInt32) throws {
+    func `no frame of a log with other salts, even zeros, is used`(salt: UInt32) throws {
         let (database, _) = try copy { log in
             var log = log
             let starts = (1...LogForgery.frameCount(log)).map {
@@ -371,7 +371,7 @@ struct LogForgeryTests {
         #expect(try database.open().texts("SELECT count(*) FROM item") == ["20"])
     }
 
-    @Test func `frames that no keychain wrote, behind the last commit are no lost transactions`()
+    @Test func `old frames appended after the last commit aren't lost transactions`()
         throws
     {
         let (database, _) = try copy { log in
@@ -388,7 +388,7 @@ struct LogForgeryTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a frame that is changed while it is in use is recorded`() throws {
+    @Test func `a frame that is changed while in use is recorded`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let writer = try database.open()
@@ -401,7 +401,7 @@ struct LogForgeryTests {
         #expect(database.damage.hasDamagedLog)
     }
 
-    @Test func `garbage behind the last commit is no damage`() throws {
+    @Test func `random bytes after the last commit aren't damage`() throws {
         var random = SeededGenerator(seed: 5)
         let garbage = random.bytes(9000)
         let (database, _) = try copy { $0 + garbage }

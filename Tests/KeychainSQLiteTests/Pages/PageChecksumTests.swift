@@ -1,11 +1,12 @@
-// PageChecksumTests: the checksum against its reference, and what it finds in one page.
+// PageChecksumTests: the checksum compared with its reference, and the changes of a page that it
+// detects.
 
 import KeychainSQLite
 import Testing
 
 struct PageChecksumTests {
-    /// Vectors of python-xxhash 3 (the reference implementation, libxxhash) over the bytes
-    /// `(7 i + i / 256) mod 256`; the last three rows are 4088 zeros.
+    /// Test vectors from python-xxhash 3 (the reference implementation, libxxhash) over the bytes
+    /// `(7 i + i / 256) mod 256`. The last three rows are 4088 zeros.
     @Test(
         arguments: [
             (32, 0, 0x91b0_cb09_31a8_c629), (32, 1, 0xd447_e0c9_79a1_7fa0),
@@ -28,7 +29,7 @@ struct PageChecksumTests {
         #expect(checksum == expected)
     }
 
-    /// A page with a checksum, and the bytes it is made of.
+    /// A page with a checksum, and the bytes it was made from.
     private static func stampedPage(number: UInt32) -> [UInt8] {
         var page = (0..<PageFormat.pageByteCount).map { UInt8(truncatingIfNeeded: $0 * 31) }
         // SAFETY: the array has the size of a page.
@@ -48,7 +49,7 @@ struct PageChecksumTests {
         }
     }
 
-    @Test func `a page verifies with its own number only`() {
+    @Test func `a page verifies only with its own number`() {
         let page = Self.stampedPage(number: 7)
         #expect(Self.verifies(page, number: 7))
         #expect((1...1000).filter { Self.verifies(page, number: $0) } == [7])

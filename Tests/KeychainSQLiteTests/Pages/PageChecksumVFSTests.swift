@@ -1,5 +1,5 @@
-// PageChecksumVFSTests: sound databases through the VFS, databases that are not its own, and
-// several connections at work on one file.
+// PageChecksumVFSTests: intact databases through the VFS, databases opened without it, and several
+// connections to one file.
 
 import CKeychainSQLite
 import Foundation
@@ -7,7 +7,7 @@ import KeychainSQLite
 import Testing
 
 struct PageChecksumVFSTests {
-    @Test func `what was written is read back, and every page has its checksum`() throws {
+    @Test func `pages are written with checksums and read back`() throws {
         let database = try PageDatabase()
         let connection = try database.open()
         try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
@@ -31,7 +31,7 @@ struct PageChecksumVFSTests {
         #expect(check.pageCount > 200)
     }
 
-    @Test func `no sound database is taken for a damaged one`() throws {
+    @Test func `an intact database is never taken for a damaged one`() throws {
         let database = try PageDatabase()
         let writer = try database.open()
         let reader = try database.open()
@@ -41,7 +41,7 @@ struct PageChecksumVFSTests {
         try writer.run("CREATE INDEX item_label ON item (label)")
         for turn in 0..<12 {
             // More pages than the cache holds, changed again before the commit, with savepoints
-            // rolled back in between: frames are rewritten before they are sealed.
+            // rolled back in between. Thus frames are rewritten before they are sealed.
             try writer.run(
                 """
                 BEGIN IMMEDIATE;
@@ -77,7 +77,7 @@ struct PageChecksumVFSTests {
 
     @Test(
         arguments: ["with space.db", "a?b#c%d.db", "Schlüssel·鍵.db", "a&vfs=unix.db", "%41.db"])
-    func `a database of any name is opened`(name: String) throws {
+    func `a database can have any file name`(name: String) throws {
         let database = try PageDatabase(named: name)
         try database.fill(rowCount: 10)
         #expect(FileManager.default.fileExists(atPath: database.path))
@@ -86,11 +86,11 @@ struct PageChecksumVFSTests {
         #expect(try connection.texts("SELECT count(*) FROM item") == ["10"])
     }
 
-    @Test func `a path that starts with two slashes stays a path`() {
+    @Test func `a path that starts with two slashes is treated as a path`() {
         #expect(PageChecksumVFS.uri(forPath: "//a/b c") == "file:////a/b%20c?vfs=keychain")
     }
 
-    @Test func `a database that was opened without the VFS is not its business`() throws {
+    @Test func `the VFS doesn't affect a database that was opened without it`() throws {
         let database = try PageDatabase()
         try PageChecksumVFS.register()
         let connection = try PageConnection("file://" + database.path)
@@ -102,7 +102,7 @@ struct PageChecksumVFSTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a database without room for checksums is not changed and not trusted`() throws {
+    @Test func `a database without room for checksums is neither changed nor trusted`() throws {
         let database = try PageDatabase()
         let plain = try PageConnection("file://" + database.path)
         try plain.run("CREATE TABLE item (secret); INSERT INTO item VALUES (randomblob(20000))")
@@ -132,7 +132,7 @@ struct PageChecksumVFSTests {
         }
     }
 
-    @Test func `no page is read from mapped memory`() throws {
+    @Test func `memory-mapped reads are not used`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 100)
         let connection = try database.open()
@@ -144,7 +144,7 @@ struct PageChecksumVFSTests {
 // MARK: - Several connections
 
 struct PageConcurrencyTests {
-    @Test func `readers, a writer and checkpoints do not disturb each other`() async throws {
+    @Test func `readers, a writer and checkpoints work concurrently`() async throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 100)
         try await withThrowingTaskGroup(of: Void.self) { group in

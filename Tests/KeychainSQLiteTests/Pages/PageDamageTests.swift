@@ -1,4 +1,4 @@
-// PageDamageTests: damage of the database file, found while SQLite reads it.
+// PageDamageTests: damage of the database file, detected while SQLite reads it.
 
 import CKeychainSQLite
 import Foundation
@@ -6,8 +6,8 @@ import KeychainSQLite
 import Testing
 
 struct PageDamageTests {
-    /// Reads all of a damaged database. Whether the damage was told: by an error, by
-    /// `integrity_check`, or by a record.
+    /// Reads all of a damaged database.
+    /// - Returns: Whether reading or `integrity_check` failed, and whether damage was recorded.
     private func isTold(_ database: PageDatabase) -> (error: Bool, recorded: Bool) {
         var failed = false
         do {
@@ -19,8 +19,8 @@ struct PageDamageTests {
         return (failed, !database.damage.isEmpty)
     }
 
-    /// Damages the last page of items in the last byte of its content area. This byte is of the first
-    /// row of the page; the others still read.
+    /// Damages the last byte of the content area of the table's last page. It belongs to the first
+    /// row of the page; the other rows can still be read.
     /// - Returns: The number of the page.
     private func damageLastPageOfItems(_ database: PageDatabase) throws -> Int {
         let connection = try database.open()
@@ -32,13 +32,13 @@ struct PageDamageTests {
         return page
     }
 
-    @Test func `every flipped byte of the main file is recorded when its page is read`() throws {
+    @Test func `any flipped byte of the database file is recorded when its page is read`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 300)
         let sound = try database.bytes()
         let pageByteCount = PageFormat.pageByteCount
-        // Every byte of a page is tried where the checksum is tested; here, all of the header,
-        // the ends of the checksums, and a sample that meets other offsets on each page.
+        // The tests of the checksum try every byte of a page. These are the whole header, the ends
+        // of the checksums, and a sample with other offsets on each page.
         var offsets = Set(0..<PageFormat.pageByteCount / 32)
         for page in 0..<sound.count / pageByteCount {
             offsets.formUnion([(page + 1) * pageByteCount - 8, (page + 1) * pageByteCount - 1])
@@ -51,7 +51,8 @@ struct PageDamageTests {
             let told = isTold(database)
             if !told.error && !told.recorded { missed.append(offset) }
             if !told.recorded { unrecorded.append(offset) }
-            // Opening a damaged header may leave files beside it or change the file.
+            // Opening a database with a damaged header may create files beside it or change the
+            // file.
             for suffix in ["-wal", "-shm", "-journal"] {
                 try? FileManager.default.removeItem(atPath: database.path + suffix)
             }
@@ -59,12 +60,12 @@ struct PageDamageTests {
             database.damage.reset()
         }
         #expect(missed == [])
-        // SQLite refuses a file with another magic before it reads a page.
+        // With another magic, SQLite refuses the file before it reads a page.
         #expect(unrecorded.filter { $0 >= 16 } == [])
         #expect(offsets.count > 250)
     }
 
-    @Test func `two pages in each other's place are both recorded`() throws {
+    @Test func `two swapped pages are both recorded`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()
@@ -86,7 +87,7 @@ struct PageDamageTests {
         #expect(database.damage.damagedPages == [6])
     }
 
-    @Test func `a page that the file is too short for is recorded`() throws {
+    @Test func `a page beyond the end of the file is recorded`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()
@@ -97,7 +98,7 @@ struct PageDamageTests {
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [last])
     }
 
-    @Test func `a hit next to the damage is still read`() throws {
+    @Test func `an item beside the damage on the same page can still be read`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let page = try damageLastPageOfItems(database)
@@ -106,7 +107,7 @@ struct PageDamageTests {
         #expect(database.damage.damagedPages == [UInt32(page)])
     }
 
-    @Test func `damage stays recorded until it is reset, and counts on`() throws {
+    @Test func `damage stays recorded until it is reset, and its count is never reset`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()
@@ -124,7 +125,7 @@ struct PageDamageTests {
         #expect(database.damage.recordingCount == count)
     }
 
-    @Test func `a damaged page that is read again is news only with other bytes`() throws {
+    @Test func `a damaged page is recorded again only if its bytes have changed`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         try database.flipByte(at: 5 * PageFormat.pageByteCount + 100)
@@ -150,7 +151,7 @@ struct PageDamageTests {
             }
             #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
         }
-        // What rests on other pages goes on.
+        // Changes on other pages still work.
         try again.run("UPDATE item SET label = 'other' WHERE id = 1")
         again.close()
         let size = PageFormat.pageByteCount
@@ -159,7 +160,7 @@ struct PageDamageTests {
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [UInt32(page)])
     }
 
-    @Test func `every path to a file has the same registry`() throws {
+    @Test func `all paths to a file share one damage registry`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let folder = (database.path as NSString).deletingLastPathComponent

@@ -1,4 +1,4 @@
-// PageDatabase: a database in a folder of its own, opened with SQLite's C interface.
+// PageDatabase: a database in a temporary folder, opened through SQLite's C interface.
 
 import CKeychainSQLite
 import Foundation
@@ -7,12 +7,12 @@ import KeychainCrypto
 import KeychainSQLite
 import Testing
 
-/// A database file in a folder that is removed at the end.
+/// A database file in a temporary folder.
 final class PageDatabase: Sendable {
     let path: String
     private let folder: String
     private let use: PageKeys.Use
-    /// All have the same device key, so that a copy of one is as good as it.
+    /// All databases have the same device key, so that a copy of one can replace another.
     static let deviceKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
 
     init(
@@ -31,7 +31,7 @@ final class PageDatabase: Sendable {
 
     var damage: PageDamage { .registry(forPath: path) }
 
-    /// Opens a connection whose pages are checked.
+    /// Opens a connection that verifies pages.
     func open() throws -> PageConnection {
         try PageChecksumVFS.register()
         let connection = try PageConnection(PageChecksumVFS.uri(forPath: path))
@@ -44,7 +44,7 @@ final class PageDatabase: Sendable {
         return connection
     }
 
-    /// Creates a table `item` with as many rows, all of it in the database file.
+    /// Creates a table `item` with `rowCount` rows, and moves it into the database file.
     func fill(rowCount: Int) throws {
         let connection = try open()
         try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
@@ -57,7 +57,7 @@ final class PageDatabase: Sendable {
         try Data(contentsOf: URL(fileURLWithPath: path + suffix))
     }
 
-    /// Changes bytes in place, as a failing medium does.
+    /// Overwrites bytes in place, as a failing disk does.
     func overwrite(_ bytes: [UInt8], at offset: Int, suffix: String = "") throws {
         let handle = try #require(FileHandle(forUpdatingAtPath: path + suffix))
         try handle.seek(toOffset: UInt64(offset))

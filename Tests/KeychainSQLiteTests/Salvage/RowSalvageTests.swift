@@ -1,11 +1,11 @@
-// RowSalvageTests: what comes back from files that SQLite wrote and nothing damaged.
+// RowSalvageTests: rows salvaged from undamaged files that SQLite wrote.
 
 import Foundation
 import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// When the files of a database are read.
+/// The moment at which the files of a database are read.
 enum Moment: CaseIterable, CustomTestStringConvertible {
     case inWAL, partlyCheckpointed, checkpointed, checkpointedAndRestarted
 
@@ -15,7 +15,7 @@ enum Moment: CaseIterable, CustomTestStringConvertible {
 }
 
 struct RowSalvageTests {
-    /// A database with a history, and the rows that live in it at the end.
+    /// A database with a history, and the rows that it contains at the end.
     private static func history(
         _ moment: Moment
     ) throws -> (database: FixtureDatabase, live: Set<FixtureRow>, dead: [FixtureRow]) {
@@ -64,14 +64,17 @@ struct RowSalvageTests {
             try database.checkpoint()
         }
         if moment == .checkpointedAndRestarted {
-            // Overwrites the first frames; those behind them are of the generation before.
+            // Overwrites the first frames. The frames after them are still of the previous
+            // generation.
             try insert(2)
         }
         return (database, Set(rows), dead)
     }
 
     @Test(arguments: Moment.allCases)
-    func `every live row comes back, and nothing else as current`(_ moment: Moment) throws {
+    func `every live row is salvaged, and no other row is reported as current`(_ moment: Moment)
+        throws
+    {
         let (database, live, dead) = try Self.history(moment)
         let files = try database.files()
         let rows = RowSalvage(files.database, files.wal).rows()
@@ -83,10 +86,10 @@ struct RowSalvageTests {
         #expect(Set(rows.map(FixtureRow.init)).isDisjoint(with: dead))
     }
 
-    @Test func `files on disk give what their bytes in memory give`() throws {
+    @Test func `salvage from files and from memory gives the same rows`() throws {
         let (database, _, _) = try Self.history(.inWAL)
         let files = try database.files()
-        // The checksums, which SQLite alone doesn't write.
+        // Adds the checksums, which SQLite itself doesn't write.
         try Data(files.database).write(to: URL(filePath: database.path))
         var onDisk: [SalvagedRow] = []
         try RowSalvage(databasePath: database.path, logPath: database.path + "-wal")
@@ -97,7 +100,7 @@ struct RowSalvageTests {
         }
     }
 
-    @Test func `rows that were set aside come back with moment and reason`() throws {
+    @Test func `rows that were set aside are salvaged with time and reason`() throws {
         var random = SeededGenerator(seed: 21)
         let database = try FixtureDatabase()
         var rows: [FixtureRow] = []
@@ -112,11 +115,11 @@ struct RowSalvageTests {
         let found = RowSalvage(try database.files().database).rows()
         #expect(found.map(FixtureRow.init) == rows)
         #expect(found.map { $0.aside?.moment } == moments)
-        // A text that isn't known becomes the reason that takes nothing for granted.
+        // An unknown text becomes the most cautious reason.
         #expect(found.map { $0.aside?.reason } == [1, 2, 3, 4, 5, 6, 3])
     }
 
-    @Test func `frames of a transaction that did not end give no rows`() throws {
+    @Test func `frames of an unfinished transaction give no rows`() throws {
         var random = SeededGenerator(seed: 22)
         let database = try FixtureDatabase()
         let committed = FixtureRow(&random, secretByteCount: 5000)
@@ -135,7 +138,8 @@ struct RowSalvageTests {
         #expect(RowSalvage(files.database, files.wal).rows().map(FixtureRow.init) == [committed])
     }
 
-    @Test func `leftovers are no rows on a page whose checksum holds, and in no cell on another`()
+    @Test
+    func `leftovers on an intact page give no rows, and on a damaged one only uncertain rows`()
         throws
     {
         var random = SeededGenerator(seed: 23)
@@ -158,7 +162,8 @@ struct RowSalvageTests {
     }
 
     @Test(arguments: [12, 700, 4042, 4043, 4050, 4096])
-    func `keybags come back, those that were committed apart from others`(_ byteCount: Int) throws {
+    func `keybags are salvaged, with committed ones told apart from others`(_ byteCount: Int) throws
+    {
         var random = SeededGenerator(seed: 24)
         let database = try FixtureDatabase()
         func keybag() -> [UInt8] {
@@ -173,10 +178,10 @@ struct RowSalvageTests {
         let files = try database.files()
         let found = RowSalvage(files.database, files.wal).keybags()
         #expect(found.committed.contains(second))
-        // Frames of the log before this one are left in the file. One that goes on in other pages may
-        // be put together with later ones; its tag tells.
+        // The file still contains frames from before the current log. A keybag that continues on
+        // other pages may be combined with later ones of those; its tag shows that.
         #expect(byteCount > 4042 || found.others.isSubset(of: [first]))
-        // The same frames without the mark of a commit.
+        // The same frames without the commit mark.
         var log = files.wal
         for frame in stride(from: 32, to: log.count, by: 4120) {
             log.replaceSubrange((frame + 4)..<(frame + 8), with: [0, 0, 0, 0])
@@ -188,7 +193,7 @@ struct RowSalvageTests {
     }
 }
 
-/// Where `pattern` stands in `bytes`.
+/// The first offset of `pattern` in `bytes`.
 func firstOffset(of pattern: some Collection<UInt8>, in bytes: [UInt8], from: Int = 0) -> Int? {
     let pattern = Array(pattern)
     guard let head = pattern.first, bytes.count >= pattern.count else { return nil }

@@ -1,10 +1,10 @@
-// SalvageDamageTests: what comes back from files with damage in a known place.
+// SalvageDamageTests: rows salvaged from files with damage at a known place.
 
 import Foundation
 import KeychainSQLite
 import Testing
 
-/// Which row's content each byte of a file is, for all images in it.
+/// The row that each byte of a file belongs to, over all copies of the rows in it.
 private struct Ownership {
     private(set) var owners: [Int?]
 
@@ -12,8 +12,8 @@ private struct Ownership {
         owners = Array(repeating: nil, count: file.count)
         for (number, row) in rows.enumerated() {
             let body = row.body
-            // The body is in one piece, or in pieces on several pages; each begins with bytes
-            // that are nowhere else.
+            // The content is in one piece, or in pieces on several pages. Each piece begins with
+            // bytes that occur nowhere else.
             var done = 0
             while done < body.count {
                 let key = body[done..<min(done + 24, body.count)]
@@ -37,8 +37,8 @@ private struct Ownership {
     }
 }
 
-/// A log with salts that are the same in each run, and the checksums that fit (file format, 4.2):
-/// SQLite makes them at random, and other bytes would be flipped in other ways.
+/// A log with the same salts in each run, and matching checksums (file format, 4.2). SQLite chooses
+/// salts at random, so that otherwise each run would flip different bytes.
 private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
     var log = log
     var sums: (UInt32, UInt32) = (0, 0)
@@ -51,7 +51,7 @@ private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
             sums.1 &+= word(4) &+ sums.0
         }
     }
-    // The last bit of the magic tells that the words of sums are little-endian.
+    // The last bit of the magic says that the words for the checksums are little-endian.
     precondition(log[3] == 0x82)
     log.replaceSubrange(16..<24, with: 1...8)
     add(0..<24)
@@ -65,8 +65,8 @@ private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
     return log
 }
 
-/// The offsets to damage, more of those that hold structure than of the rows' content and of the
-/// zeros. All of them take too long for a test.
+/// The offsets to damage. Structure is sampled more densely than row content and zeros, because
+/// testing all offsets would take too long.
 private func offsetsToDamage(_ ownership: Ownership, _ file: [UInt8]) -> [Int] {
     file.indices.filter {
         $0 % 61 == 0 || ($0 % 3 == 0 && ownership.owners[$0] == nil && file[$0] != 0)
@@ -74,7 +74,7 @@ private func offsetsToDamage(_ ownership: Ownership, _ file: [UInt8]) -> [Int] {
 }
 
 struct SalvageDamageTests {
-    /// Rows of every kind: without and with a secret, in one page and over several.
+    /// Rows of every kind: with and without a secret, on one page and on several.
     private static func rows(_ random: inout SeededGenerator) -> [FixtureRow] {
         var rows: [FixtureRow] = []
         for number in 0..<24 {
@@ -102,7 +102,8 @@ struct SalvageDamageTests {
         for row in gone { try database.insert(row) }
         for row in kept { try database.insert(row) }
         for row in gone { try database.delete(row) }
-        // The freed pages are zeroed and on the freelist; some of them go into a chain again.
+        // The freed pages are zeroed and on the freelist. Some of them are used again by an
+        // overflow chain.
         var asides = Array(kept)
         asides.append(FixtureRow(&random, secretByteCount: 6000))
         try database.setAside(asides[20], at: 1.25, reason: "the tag does not verify")
@@ -111,9 +112,9 @@ struct SalvageDamageTests {
         return asides
     }
 
-    /// Flips bytes of one file. All rows are expected back but one: the one that the byte is of, if
-    /// it is content, or the one whose cell, record header or chain it is a part of. What cells lead
-    /// to is otherwise what was written.
+    /// Flips bytes of one file. All rows must be salvaged except the one that the byte belongs to,
+    /// by its content or by its cell, record header or overflow chain. Everything that cells lead
+    /// to must otherwise be as written.
     private static func flipEachByte(
         _ rows: [FixtureRow], of file: [UInt8], _ salvage: ([UInt8]) -> RowSalvage
     ) -> (flips: Int, faults: [String]) {
@@ -147,7 +148,7 @@ struct SalvageDamageTests {
         return (flips, faults)
     }
 
-    @Test func `a flipped byte in the database costs at most the item it lies in`() throws {
+    @Test func `a flipped byte in the database loses at most the item that contains it`() throws {
         var random = SeededGenerator(seed: 31)
         let database = try FixtureDatabase()
         let rows = try Self.fill(database, &random)
@@ -159,12 +160,12 @@ struct SalvageDamageTests {
         #expect(result.faults == [])
     }
 
-    @Test func `a flipped byte in the WAL costs at most the item it lies in`() throws {
+    @Test func `a flipped byte in the log loses at most the item that contains it`() throws {
         var random = SeededGenerator(seed: 32)
         let database = try FixtureDatabase()
         var rows = try Self.fill(database, &random)
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        // A few transactions over what is in the main file by now.
+        // A few transactions change rows that are already in the database file.
         for position in stride(from: 2, to: 20, by: 5) {
             rows[position].secret = FixtureRow.secret(&random, byteCount: 400 * position)
             try database.update(rows[position])
@@ -180,7 +181,7 @@ struct SalvageDamageTests {
         #expect(result.faults == [])
     }
 
-    @Test func `a frame's page number and commit mark are told from its checksum`() throws {
+    @Test func `a frame's page number and commit mark are recovered from its checksum`() throws {
         var random = SeededGenerator(seed: 33)
         let database = try FixtureDatabase()
         var rows = try Self.fill(database, &random)
@@ -196,7 +197,7 @@ struct SalvageDamageTests {
         for frame in 0..<frames {
             for byte in 0..<8 {
                 var wal = files.wal
-                // Zero where it can be: that takes a commit's mark away.
+                // Set to zero where possible, which removes a commit mark.
                 let offset = 32 + 4120 * frame + byte
                 wal[offset] = wal[offset] == 0 ? UInt8.random(in: 1...255, using: &random) : 0
                 let current = RowSalvage(files.database, wal).rows()

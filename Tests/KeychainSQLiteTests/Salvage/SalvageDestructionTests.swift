@@ -1,11 +1,11 @@
-// SalvageDestructionTests: damage beyond a byte, and bytes that were never a database.
+// SalvageDestructionTests: damage of more than a byte, and bytes that were never a database.
 
 import Foundation
 import KeychainSQLite
 import Testing
 
 struct SalvageDestructionTests {
-    /// What is destroyed of each page with rows.
+    /// The part that is destroyed on each page with rows.
     enum Structure: CaseIterable {
         case pageHeader, pointerArray, cells
     }
@@ -24,14 +24,16 @@ struct SalvageDestructionTests {
     }
 
     @Test(arguments: Structure.allCases)
-    func `rows come back without`(_ structure: Structure) throws {
+    func `rows are salvaged after a part of each page was destroyed`(_ structure: Structure) throws
+    {
         let (rows, intact) = try Self.database([40, nil, 900, 6000, nil, 20000], seed: 40)
         var bytes = intact
         for row in rows {
             let place = try #require(firstOffset(of: row.uuid + [row.protection], in: intact))
             let page = place / 4096 * 4096
-            // Eight bytes for the header's count and the columns up to k3, two each for the types
-            // of meta and terms, and the secret's; in front of it a rowid of one byte.
+            // Eight bytes for the size of the header and the types of the columns up to k3, two
+            // each for the types of meta and terms, and those of the secret; before that, a rowid
+            // of one byte.
             let secret = row.secret?.count ?? 0
             let header = place - 12 - (secret == 0 ? 1 : secret < 8186 / 2 - 6 ? 2 : 3)
             let range: Range<Int> =
@@ -45,7 +47,7 @@ struct SalvageDestructionTests {
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [])
     }
 
-    @Test func `rows follow the cells that a page counts too few of`() throws {
+    @Test func `rows are salvaged even if the page counts too few cells`() throws {
         let (rows, intact) = try Self.database([40, 50, 60, 70], seed: 41)
         let place = try #require(firstOffset(of: rows[0].uuid + [rows[0].protection], in: intact))
         let page = place / 4096 * 4096
@@ -57,7 +59,7 @@ struct SalvageDestructionTests {
         #expect(found.map(\.isInCell) == [true, false, false, false])
     }
 
-    @Test func `a broken chain costs its row, whose labels are still read`() throws {
+    @Test func `a broken overflow chain loses its row, whose labels are still read`() throws {
         let (rows, intact) = try Self.database([9000, 9000, 13000, 30000], seed: 41)
         for (number, row) in rows.enumerated() {
             let place = try #require(firstOffset(of: row.body.prefix(81), in: intact))
@@ -75,10 +77,10 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `chains that lead into one another or back to themselves end`() throws {
+    @Test func `overflow chains that meet or form a cycle don't loop forever`() throws {
         let (rows, intact) = try Self.database([30000, 30000, 100], seed: 42)
         let row = rows[0]
-        // The overflow pages of the row: their content follows four bytes of pointer.
+        // The overflow pages of the row. Their content follows a pointer of four bytes.
         let pages = stride(from: 6000, to: 28000, by: 4084).compactMap { offset in
             firstOffset(of: row.body[offset..<(offset + 32)], in: intact).map { $0 / 4096 * 4096 }
         }
@@ -89,32 +91,32 @@ struct SalvageDestructionTests {
                 bytes.replaceSubrange(
                     page..<(page + 4), with: wordBytes(UInt32(target / 4096 + 1)))
                 let left = lost(rows, from: RowSalvage(bytes).rows())
-                // The number in the last page of a chain is not needed.
+                // The pointer in the last page of a chain isn't needed.
                 let cost = page == pages.last ? [] : [0]
                 #expect(left == cost, "page \(page / 4096 + 1) names \(target / 4096 + 1)")
             }
         }
     }
 
-    @Test func `a length beyond the file costs that row alone`() throws {
+    @Test func `a length beyond the file loses only that row`() throws {
         let (rows, intact) = try Self.database([40, 6000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
-        // The secret's own length and the record header's: a gigabyte each.
+        // The lengths of the secret and in the record header become a gigabyte each.
         let secret = try #require(firstOffset(of: rows[1].secret?.prefix(12) ?? [], in: intact))
         bytes.replaceSubrange((secret + 4)..<(secret + 12), with: wordBytes(UInt64(1 << 30)))
         bytes.replaceSubrange((place - 3)..<place, with: [0x88, 0x80, 0x0C])
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [1])
     }
 
-    @Test func `a damaged salt or header leaves the newest frames current`() throws {
+    @Test func `with a damaged salt or header, the newest frames still count as current`() throws {
         var random = SeededGenerator(seed: 44)
         let database = try FixtureDatabase()
         var row = FixtureRow(&random, secretByteCount: 20)
         try database.insert(row)
         for _ in 0..<5 { try database.update(row) }
         try database.checkpoint()
-        // The frames from here on overwrite a part of those before.
+        // From here on the frames overwrite some of the earlier ones.
         row.secret = FixtureRow.secret(&random, byteCount: 30)
         try database.update(row)
         let files = try database.files()
@@ -126,7 +128,7 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `cut off files give the rows of the pages that are left`() throws {
+    @Test func `truncated files give the rows of the remaining pages`() throws {
         let (rows, intact) = try Self.database(Array(repeating: 700, count: 60), seed: 45)
         let ends = rows.map { row in
             (firstOffset(of: row.body, in: intact) ?? intact.count) + row.body.count
@@ -137,7 +139,7 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `bytes of any kind end without a trap`() throws {
+    @Test func `arbitrary bytes never cause a trap`() throws {
         var random = SeededGenerator(seed: 46)
         let database = try FixtureDatabase()
         var rows: [FixtureRow] = []
@@ -182,7 +184,7 @@ struct SalvageDestructionTests {
             var count = 0
             salvage.forEachRow { row in
                 count += 1
-                // A page and a frame that are cut off count whole.
+                // A truncated page or frame counts as a whole one.
                 #expect(row.row.secret?.count ?? 0 <= main.count + wal.count + 2 * 4096)
             }
             #expect(count < 100_000)
@@ -192,7 +194,7 @@ struct SalvageDestructionTests {
         #expect(runs == 300)
     }
 
-    @Test func `a caller can stop the run`() throws {
+    @Test func `the caller can cancel the salvage`() throws {
         struct Stop: Error {}
         let (_, bytes) = try Self.database([1, 2, 3], seed: 47)
         var count = 0

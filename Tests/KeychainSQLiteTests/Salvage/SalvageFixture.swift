@@ -1,8 +1,9 @@
-// SalvageFixture: databases of the store's page format, made by SQLite, for the salvage tests.
-//   (1) Pages have 8 reserved bytes, which SQL cannot ask for; hence the C interface.
-//   (2) Pages of the database file get their checksums when they are read, as the store's file layer
-//       would have written them.
-//   (3) All content is random from a fixed seed: a run repeats exactly.
+// SalvageFixture: databases in the store's page format, written by SQLite, for the salvage tests.
+//   (1) Pages have 8 reserved bytes, which can't be requested in SQL. Therefore this uses the C
+//       interface.
+//   (2) Pages of the database file get their checksums when they are read, as if the store's VFS
+//       had written them.
+//   (3) All content is random with a fixed seed, so that each run is identical.
 
 import CKeychainSQLite
 import Foundation
@@ -11,7 +12,7 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// SplitMix64: a generator with a seed.
+/// SplitMix64: a random number generator with a seed.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -86,12 +87,12 @@ struct FixtureRow: Hashable {
         secret = row.secret.map { Array($0) }
     }
 
-    /// A sealed metadata blob of `byteCount` bytes plus its 36 of overhead.
+    /// A metadata blob with `byteCount` bytes of content and 36 bytes of overhead.
     static func meta(_ random: inout SeededGenerator, byteCount: Int) -> [UInt8] {
         Array("KCM1".utf8) + wordBytes(UInt32(byteCount + 36)) + random.bytes(byteCount + 28)
     }
 
-    /// A sealed secret of `byteCount` bytes plus its 100 of overhead.
+    /// A sealed secret with `byteCount` bytes of content and 100 bytes of overhead.
     static func secret(_ random: inout SeededGenerator, byteCount: Int) -> [UInt8] {
         Array("KCS1".utf8) + wordBytes(UInt64(byteCount + 100)) + random.bytes(byteCount + 88)
     }
@@ -101,7 +102,7 @@ struct FixtureRow: Hashable {
     }
 }
 
-/// A database that SQLite keeps open, and whose files can be read at any moment.
+/// A database that SQLite keeps open, and whose files can be read at any time.
 @safe final class FixtureDatabase {
     private var handle: OpaquePointer?
     private let folder: URL
@@ -231,7 +232,7 @@ struct FixtureRow: Hashable {
         try run("PRAGMA wal_checkpoint(RESTART)")
     }
 
-    /// The bytes of the main file and of the WAL as they are now.
+    /// The current bytes of the database file and the log.
     func files() throws -> (database: [UInt8], wal: [UInt8]) {
         let database = try Data(contentsOf: URL(fileURLWithPath: path))
         let wal = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
@@ -252,7 +253,8 @@ extension RowSalvage {
     }
 }
 
-/// The numbers of the rows that are not among the candidates: short where the rows are long.
+/// The numbers of the rows that are not among the candidates. This makes short failure messages for
+/// long rows.
 func lost(_ rows: [FixtureRow], from candidates: [SalvagedRow]) -> [Int] {
     let found = Set(candidates.map(FixtureRow.init))
     return rows.indices.filter { !found.contains(rows[$0]) }
