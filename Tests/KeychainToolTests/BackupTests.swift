@@ -1,4 +1,4 @@
-// Backups with the program `age`, at a terminal, and of processes that are killed.
+// Backups exchanged with the program `age`, restores at a terminal, and processes that are killed.
 
 import Foundation
 import Glibc
@@ -19,7 +19,7 @@ import Testing
         home.path + "/" + name
     }
 
-    /// A keychain with as many items. Each item's account is its number.
+    /// Fills a keychain with `count` items, whose accounts are their numbers.
     private func fill(_ home: TestHome, _ name: String, _ count: Int) throws {
         let engine = try KeychainEngine.open(
             directory: directory(home, name), options: .testing)
@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    /// How many items a keychain has that is whole.
+    /// Checks a keychain.
+    /// - Returns: The number of its items.
     private func count(_ home: TestHome, _ name: String) throws -> UInt64 {
         let engine = try KeychainEngine.open(
             directory: directory(home, name), options: .testing)
@@ -51,10 +52,12 @@ import Testing
 
     // MARK: age
 
-    @Test func `age opens what is written to its keys, and what age writes is read`() throws {
+    @Test func `backups to keys can be read by age, and files that age encrypted can be restored`()
+        throws
+    {
         let home = try TestHome()
         try makeKeys(home)
-        // More than one chunk.
+        // Large enough for several chunks.
         try fill(home, "one", 700)
         _ = try run(
             home, "KEYCHAIN_DIRECTORY=~/one keychainctl backup --recipients-file to b.age")
@@ -71,8 +74,7 @@ import Testing
             try run(home, "KEYCHAIN_DIRECTORY=~/two keychainctl get -s s -a 699") == "secret 699")
     }
 
-    @Test func `age opens what is under a passphrase, and what age puts under one is read`() throws
-    {
+    @Test func `backups under a passphrase can be exchanged with age too`() throws {
         let home = try TestHome()
         try fill(home, "one", 3)
         let variables = ["KEYCHAIN_DIRECTORY": directory(home, "one")]
@@ -107,7 +109,7 @@ import Testing
 
     // MARK: At a terminal
 
-    @Test func `what a restore changes is shown, and agreed to by its word`() throws {
+    @Test func `restore lists the changes and waits for confirmation`() throws {
         let home = try TestHome()
         try makeKeys(home)
         try fill(home, "one", 30)
@@ -133,7 +135,7 @@ import Testing
 
     // MARK: The unit
 
-    @Test func `the unit of the timer makes a backup without a secret`() throws {
+    @Test func `the timer's unit makes a backup without entering a secret`() throws {
         let home = try TestHome()
         try makeKeys(home)
         _ = try run(
@@ -161,7 +163,7 @@ import Testing
 
     // MARK: Killed
 
-    @Test func `a process that is killed leaves the backup of before`() throws {
+    @Test func `a killed backup leaves the previous file`() throws {
         let home = try TestHome()
         try makeKeys(home)
         try fill(home, "one", 2000)
@@ -177,7 +179,7 @@ import Testing
             kill(dialogue.process, SIGKILL)
             #expect(try dialogue.end() == .signal(SIGKILL))
             #expect(try run(home, "sha256sum b.age") == before)
-            // What it had written opens with nothing.
+            // The file that it had written can't be opened.
             #expect(try home.run("age -d -i id b.age.part").ending != .exit(0))
         }
         _ = try run(home, command)
@@ -187,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a restore that is killed has changed nothing, and is done by the next`(
+    func `a killed restore has changed nothing and can be repeated`(
         _ replaces: Bool
     ) throws {
         let home = try TestHome()
@@ -209,7 +211,7 @@ import Testing
             "KEYCHAIN_DIRECTORY=~/two keychainctl restore --backup b.age -i id --yes\(replaces ? " --replace" : "")"
         _ = try run(home, command)
         #expect(try count(home, "two") == (replaces ? 2000 : 2001))
-        // Again, with the same result.
+        // Repeating it gives the same result.
         #expect(
             try run(home, command)
                 == "2000 items as in the backup or newer: nothing to do.\n")

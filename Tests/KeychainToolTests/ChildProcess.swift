@@ -1,13 +1,13 @@
-// ChildProcess: programs started for a test, each in a session of its own.
-//   (1) The session has no terminal, or a pseudoterminal of the test: nothing ever waits for
-//       the person who runs the tests.
-//   (2) Every wait has an end: a program that doesn't answer is killed, and the test fails.
+// ChildProcess: programs started for a test, each in a separate session.
+//   (1) The session has no terminal, or a pseudoterminal of the test, so that a program never waits
+//       for the user who runs the tests.
+//   (2) Every wait has a timeout: a program that doesn't answer is killed, and the test fails.
 
 import Foundation
 import Glibc
 import Testing
 
-/// How a program ended.
+/// How a program ended: with an exit status or by a signal.
 enum Ending: Hashable, CustomStringConvertible {
     case exit(Int32)
     case signal(Int32)
@@ -26,21 +26,21 @@ enum Ending: Hashable, CustomStringConvertible {
 }
 
 enum ChildProcess {
-    /// The folder of the built programs, which is that of the test program.
+    /// The folder of the built programs, which also contains the test program.
     static let programs: String = {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         return path.map { ($0 as NSString).deletingLastPathComponent } ?? "."
     }()
 
-    /// What a descriptor of the program is opened on, and how.
+    /// The file to open for a descriptor of the program, and the mode.
     struct Opened {
         let descriptor: Int32
         let path: String
         let flags: Int32
     }
 
-    /// Starts a program in a session of its own.
-    /// - Returns: Its process number.
+    /// Starts a program in a new session.
+    /// - Returns: Its process id.
     static func spawn(
         _ arguments: [String], environment: [String: String], opening: [Opened]
     ) throws -> pid_t {
@@ -52,7 +52,8 @@ enum ChildProcess {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // Who started the tests may ignore or block signals; the program takes them all.
+        // The program that started the tests may ignore or block signals. The child must receive
+        // them all.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM] {
@@ -63,8 +64,8 @@ enum ChildProcess {
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
         unsafe posix_spawnattr_setflags(
             &attributes, ownSession | Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        // The shell that started the tests may have left descriptors open, and other tests have
-        // thousands.
+        // Descriptors may be inherited from the shell that started the tests, and other tests may
+        // have thousands open.
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         for descriptor in names.compactMap({ Int32($0) }) where descriptor > STDERR_FILENO {
             unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
@@ -86,7 +87,7 @@ enum ChildProcess {
         return process
     }
 
-    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    /// POSIX_SPAWN_SETSID of spawn.h, which is only declared for _GNU_SOURCE.
     private static let ownSession: Int16 = 0x80
 
     /// Waits for a program to end.
@@ -101,7 +102,7 @@ enum ChildProcess {
     }
 }
 
-/// A folder of one test with a home for its keychain.
+/// A temporary folder with a home for the test's keychain.
 final class TestHome {
     let path: String
 
@@ -116,16 +117,16 @@ final class TestHome {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Nothing of the tests' own environment reaches a program.
+    /// The environment of the programs, which inherits nothing from that of the tests.
     var environment: [String: String] {
         [
             "HOME": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "dumb",
             "PATH": ChildProcess.programs + ":/usr/bin:/bin",
-            // Nor does a service of the person who runs them.
+            // Programs don't reach a service of the user who runs the tests.
             "XDG_RUNTIME_DIR": "",
-            // Nor does a chip that this machine has.
+            // Programs don't use a TPM of this machine.
             "KEYCHAIN_TPM": "none",
-            // Nor is what it is called.
+            // Programs don't use this machine's identity.
             "KEYCHAIN_MACHINE": "none",
         ]
     }
@@ -136,7 +137,7 @@ final class TestHome {
         let ending: Ending
     }
 
-    /// Runs a command line of the shell without a terminal and with empty standard input.
+    /// Runs a shell command without a terminal and with empty standard input.
     func run(_ command: String) throws -> Outcome {
         let files = ["output", "errors"].map { path + "/." + $0 }
         let process = try ChildProcess.spawn(

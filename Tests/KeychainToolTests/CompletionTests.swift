@@ -1,18 +1,18 @@
-// Completion of stored names, by the shells themselves. A name is untrusted: completing it runs
-// nothing, and the word that a shell makes of it is the name.
+// Completion of stored names, performed by the shells themselves. Names are untrusted: completing
+// one must not execute anything, and the resulting shell word must be exactly the name.
 
 import Foundation
 import Glibc
 import Testing
 
 @Suite struct `Completion in a shell` {
-    /// What a name can do to a shell that takes it for more than text.
+    /// Names with characters that shells interpret.
     private static let hostile = [
         "a b/$(touch ran)", "a`touch ran`/c\"d", "it's/x", "q;touch ran&r|s/*?[x]{a,b}!$HOME\\z",
         "https://example.org/ada", "https://example.org/eva", "db/prod", "é ü/ß", "<(touch ran)/x",
         "w!!/x",
     ]
-    /// What no line shows as it is.
+    /// Names that can't be shown on one line as they are.
     private static let unfit = ["new\nline/x", "esc\u{1B}[2J/x", "tab\tx/y", "-x/y", "~root/x"]
 
     private func home() throws -> TestHome {
@@ -31,7 +31,7 @@ import Testing
         return home
     }
 
-    @Test func `has the names that a line can hold, and no others`() throws {
+    @Test func `completion offers exactly the names that fit on a line`() throws {
         let home = try home()
         let outcome = try home.run("keychainctl ---names")
         #expect(outcome.output.split(separator: "\n").map(String.init) == Self.hostile.sorted())
@@ -47,7 +47,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: empty.path + "/.local"))
     }
 
-    /// Types a command line, and gives the last word that the command gets.
+    /// Types a command line in a shell.
+    /// - Returns: The last argument that the command gets.
     private func word(
         after keys: String, in shell: String, _ home: TestHome
     ) throws -> String? {
@@ -60,7 +61,7 @@ import Testing
         return try? String(contentsOfFile: home.path + "/word", encoding: .utf8)
     }
 
-    /// A function of the name of the program, which shows its last word.
+    /// A shell function with the program's name that writes its last argument to a file.
     private static let stand = """
         keychainctl() {
             case $1 in
@@ -85,10 +86,12 @@ import Testing
             ("bash", "--json db\t", "db/prod"), ("zsh", "--json db\t", "db/prod"),
             ("bash", "-a db\t", "db"), ("zsh", "-a db\t", "db"),
             ("bash", "\"db\t", "db/prod"), ("zsh", "'a b\t", "a b/$(touch ran)"),
-            // No name that an open quote of bash doesn't hold as it is.
+            // Inside an open bash quote, names that can't be quoted there aren't completed.
             ("bash", "\"a b\t\"", "a b"), ("bash", "'it\t'", "it"),
         ] as [(String, String, String)])
-    func `makes one word of a name`(_ shell: String, _ keys: String, _ name: String) throws {
+    func `completion in the shell turns a name into exactly one word`(
+        _ shell: String, _ keys: String, _ name: String
+    ) throws {
         let home = try home()
         let script =
             shell == "bash"
@@ -100,7 +103,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.path + "/ran"))
     }
 
-    @Test func `gives fish the names as they are`() throws {
+    @Test func `completion in fish gets the names unchanged`() throws {
         let home = try home()
         let outcome = try home.run(
             "fish -c 'source ~/script.fish; complete -C \"keychainctl get \"; echo ==; "

@@ -11,17 +11,18 @@ import Testing
         return String(decoding: result, as: UTF8.self)
     }
 
-    // Origin: by hand; what overlaps or touches is one mark.
+    // Written by hand. Overlapping or adjacent secrets become one mark.
     static let rows: [(text: String, secrets: [String], masked: String)] = [
         ("", ["tiger"], ""), ("no cat", ["tiger"], "no cat"), ("tiger", ["tiger"], "<concealed>"),
         ("a tiger, a tiger.", ["tiger"], "a <concealed>, a <concealed>."),
         ("tigertiger", ["tiger"], "<concealed>"), ("tige", ["tiger"], "tige"),
         ("tigetiger", ["tiger"], "tige<concealed>"),
-        // The longer of two that begin alike, and the shorter one where the longer breaks off.
+        // Of two secrets with the same beginning, the longer one is concealed, or the shorter one
+        // if the longer doesn't match to its end.
         ("tigers", ["tiger", "tigers"], "<concealed>"),
         ("tigerx", ["tiger", "tigers"], "<concealed>x"),
         ("tigers eye", ["tiger", "tigers eyes"], "<concealed>s eye"),
-        // No part of one is left because another was found first.
+        // No part of a secret remains because another one was found first.
         ("abcdefgh.", ["abcde", "defgh"], "<concealed>."), ("ababababa", ["ababa"], "<concealed>"),
         ("xabcdefx", ["abcdef", "bcde"], "x<concealed>x"),
         ("aaaaaaab", ["aaaab"], "aaa<concealed>"), ("aaaaaaa", ["aaaa"], "<concealed>"),
@@ -30,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices)
-    func `a secret is found however the stream is cut`(_ row: Int) {
+    func `a secret is concealed wherever the stream is split`(_ row: Int) {
         let (text, secrets, expected) = Self.rows[row]
         let bytes = Array(text.utf8)
         #expect(masked([bytes], secrets) == expected)
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be a secret is passed on at once`() {
+    @Test func `text that can't be part of a secret is passed on at once`() {
         var concealment = Concealment([Array("tiger".utf8)])
         #expect(concealment.add(Array("prompt: ".utf8)) == Array("prompt: ".utf8))
         #expect(concealment.add(Array("a ti".utf8)) == Array("a ".utf8))

@@ -1,4 +1,4 @@
-// D-Bus: messages as the specification has them, and messages that are wrong.
+// D-Bus: messages as in the specification, and invalid messages.
 
 import KeychainCrypto
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `D-Bus` {
-    /// An answer to call 7 with the signature `a{sv}`, in both byte orders: a text, a number, bytes.
+    /// A reply to call 7 with the signature `a{sv}`, in both byte orders: text, a number and bytes.
     private static func answer(isLittleEndian: Bool) -> [UInt8] {
         func number(_ value: UInt32) -> [UInt8] {
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
@@ -33,7 +33,7 @@ import Testing
                 + number(1) + number(UInt32(fields.count)) + fields, to: 8) + body
     }
 
-    @Test(arguments: [true, false]) func `an answer is read`(isLittleEndian: Bool) throws {
+    @Test(arguments: [true, false]) func `a reply is decoded`(isLittleEndian: Bool) throws {
         let bytes = Self.answer(isLittleEndian: isLittleEndian)
         #expect(DBusMessage.size(Array(bytes.prefix(16))) == bytes.count)
         let message = try #require(DBusMessage(bytes))
@@ -43,7 +43,7 @@ import Testing
                 == ["a": .text("ö"), "b": .number(9), "c": .bytes([0, 255])])
     }
 
-    @Test func `a call is a message that can be read`() throws {
+    @Test func `a call is encoded as a message that can be decoded`() throws {
         let method = DBusMethod(destination: "d.e", path: "/p", interface: "i.j", name: "M")
         let bytes = method.call([.string("ä"), .variant(""), .objectPath("/x")], serial: 3)
         #expect(DBusMessage.size(Array(bytes.prefix(16))) == bytes.count)
@@ -51,7 +51,7 @@ import Testing
         #expect(message.kind == .call && message.body == [.text("ä"), .text(""), .text("/x")])
     }
 
-    @Test func `what is cut off or changed is refused or read, and nothing traps`() {
+    @Test func `truncated messages are refused, and changed ones never cause a trap`() {
         for isLittleEndian in [true, false] {
             let whole = Self.answer(isLittleEndian: isLittleEndian)
             for end in whole.indices { #expect(DBusMessage(Array(whole[..<end])) == nil) }
@@ -67,14 +67,14 @@ import Testing
     }
 
     @Test(arguments: ["((", "a", "a{", "()", "a()", "z", "v", "s", "(s"])
-    func `a signature that isn't one is refused`(signature: String) {
+    func `an invalid signature is refused`(signature: String) {
         var message = Self.message(signature: signature, body: Array(repeating: 0, count: 16))
         #expect(DBusMessage(message) == nil)
         message = Self.message(signature: signature, body: [])
         #expect(DBusMessage(message) == nil)
     }
 
-    @Test func `values in values end at a depth`() {
+    @Test func `the nesting depth of values is limited`() {
         let variants = Self.message(
             signature: "v", body: (0..<200).flatMap { _ in [1, UInt8(ascii: "v"), 0] })
         #expect(DBusMessage(variants) == nil)
@@ -91,7 +91,7 @@ import Testing
         return message + body
     }
 
-    @Test func `the address of a bus`() {
+    @Test func `the path of the bus is taken from its address variable or the runtime folder`() {
         func paths(_ address: String?, _ folder: String? = nil) -> [String] {
             var variables = ["DBUS_SESSION_BUS_ADDRESS": address ?? ""]
             variables["XDG_RUNTIME_DIR"] = folder

@@ -1,4 +1,4 @@
-// Dialogue: a program at a pseudoterminal, and the person in front of it.
+// Dialogue: a program on a pseudoterminal, with the test in place of the user.
 
 import Foundation
 import Glibc
@@ -7,16 +7,16 @@ import Testing
 final class Dialogue {
     let process: pid_t
     private let terminal: Int32
-    /// What the terminal showed and no expectation has taken yet.
+    /// The output of the terminal that no expectation has consumed yet.
     private var pending = ""
-    /// Everything that the terminal showed, with plain newlines.
+    /// The whole output of the terminal, with plain newlines.
     private(set) var shown = ""
     private var isOver = false
 
-    /// The longest wait for the program to say something, in milliseconds.
+    /// The longest wait for output of the program, in milliseconds.
     private static let patience: Int32 = 60_000
 
-    /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
+    /// Starts keychainctl in a new session, with all three descriptors on a new terminal.
     convenience init(
         _ home: TestHome, _ arguments: String..., variables: [String: String] = [:]
     ) throws {
@@ -45,7 +45,7 @@ final class Dialogue {
             })
     }
 
-    // Of asm-generic/ioctls.h: TIOCSPTLCK and TIOCGPTN.
+    // The values from asm-generic/ioctls.h: TIOCSPTLCK and TIOCGPTN.
     private static let setLock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 
@@ -70,7 +70,7 @@ final class Dialogue {
         }
     }
 
-    /// Types.
+    /// Types text at the terminal.
     func type(_ text: String) throws {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -91,7 +91,7 @@ final class Dialogue {
         return ending
     }
 
-    /// Whether the terminal shows what is typed.
+    /// Whether the terminal echoes input.
     var isEchoing: Bool {
         var modes = termios()
         // SAFETY: written within the call.
@@ -99,7 +99,7 @@ final class Dialogue {
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// - Returns: False when the program closed the terminal.
+    /// - Returns: `false` if the program has closed the terminal.
     private func readMore() -> Bool {
         var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
         // SAFETY: one entry, used within the call.
@@ -113,7 +113,7 @@ final class Dialogue {
         let count = unsafe bytes.withUnsafeMutableBytes {
             unsafe read(terminal, $0.baseAddress, $0.count)
         }
-        // EIO stands for a terminal that no process has open any more.
+        // EIO means that no process has the terminal open any more.
         guard count > 0 else { return false }
         let text = String(decoding: bytes[..<count], as: UTF8.self)
             .replacingOccurrences(of: "\r\n", with: "\n")

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test(arguments: understood)
-    func `is what the parser reads`(_ arguments: [String]) throws {
+    func `a direct get gives the same request as the parser`(_ arguments: [String]) throws {
         let direct = try #require(DirectGet.request(arguments))
         let parsed = try #require(try RootCommand.parseAsRoot(arguments) as? GetCommand)
         #expect(direct == parsed.request)
@@ -34,7 +34,7 @@ import Testing
         ["get", "-s", "mail", "--passcode-fd", "3"], ["get", "--", "-s", "mail"],
         ["help", "get"], ["get", "-s", "mail", "--label", "x"], ["get", "--serv", "mail"],
     ])
-    func `leaves everything else to the parser`(_ arguments: [String]) {
+    func `a direct get leaves all other command lines to the parser`(_ arguments: [String]) {
         #expect(DirectGet.request(arguments) == nil)
     }
 }

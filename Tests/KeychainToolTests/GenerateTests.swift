@@ -1,4 +1,4 @@
-// The verb `generate`, as a process.
+// The `generate` command, run as a process.
 
 import Testing
 
@@ -9,7 +9,7 @@ import Testing
         (SecretAlphabet.alphanumeric, 62, 142), (.letters, 52, 136), (.digits, 10, 79),
         (.hex, 16, 96), (.printable, 94, 157),
     ])
-    func `has characters of its alphabet, and the bits that they give`(
+    func `a generated secret has characters of its alphabet, and the stated entropy`(
         _ alphabet: SecretAlphabet, _ count: Int, _ bits: Int
     ) {
         let characters = Array(alphabet.characters)
@@ -20,8 +20,9 @@ import Testing
         #expect(secret.text != RandomSecret(length: 24, of: characters).text)
     }
 
-    /// Each expected 1000 times; one that is off by a quarter is so 8 deviations away.
-    @Test func `has every character as often`() {
+    /// Each character is expected 1000 times. A deviation of a quarter would be 8 standard
+    /// deviations.
+    @Test func `a generated secret has all characters with equal probability`() {
         let characters = Array(SecretAlphabet.alphanumeric.characters)
         let drawn = RandomSecret(length: 62_000, of: characters).text
         let counts = Dictionary(grouping: drawn) { $0 }.mapValues(\.count)
@@ -29,7 +30,7 @@ import Testing
         #expect(counts.values.allSatisfy { (750...1250).contains($0) })
     }
 
-    @Test func `has words of the list, and 11 bits for each`() {
+    @Test func `a generated passphrase has words from the list, with 11 bits each`() {
         let secret = RandomSecret(words: 6, separator: " ")
         #expect(secret.bits == 66)
         #expect(secret.text.split(separator: " ").count == 6)

@@ -1,4 +1,5 @@
-// GuardedItems: what no command line adds: a certificate, keys, and items under access controls.
+// GuardedItems: items that the command line can't add: a certificate, keys, and items under access
+// controls.
 
 import Foundation
 import KeychainCrypto
@@ -9,7 +10,8 @@ enum GuardedItems {
     static let passcode = "1234"
     static let password = "battery staple"
 
-    /// CN=EXAMPLE CA, O=EXAMPLE: the content of a name, as certificates' attributes have it.
+    /// CN=EXAMPLE CA, O=EXAMPLE: the content of a distinguished name, as stored in the attributes
+    /// of certificates.
     private static let issuer: [UInt8] =
         [0x31, 0x13, 0x30, 0x11, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, 0x0A]
         + Array("EXAMPLE CA".utf8)

@@ -10,8 +10,8 @@ import Testing
         }
     }
 
-    // Origin: git-credential-store(1), the manual of GNU inetutils, curl's manual (netrc), and the
-    // head of RunManifest.swift.
+    // From git-credential-store(1), the manual of GNU inetutils, curl's manual (netrc), and the
+    // comment at the head of RunManifest.swift.
     @Test(
         arguments: [
             (.env, "A=b\nexport C='d e'\nX=keychain:db", ["s A=b", "s C=d e"]),
@@ -30,7 +30,7 @@ import Testing
             ),
             (.netrc, "machine m\u{1B} login a password x", ["m\\u{1b} a=x"]),
         ] as [(ImportSource, String, [String])])
-    func `their secrets are read`(
+    func `secrets in other programs' files are imported`(
         _ source: ImportSource, _ text: String, _ items: [String]
     ) throws {
         #expect(try read(source, text.utf8) == items)
@@ -50,7 +50,7 @@ import Testing
             (.netrc, "machine m password \"hunter2", 1),
             (.netrc, "default login a password hunter2", 1), (.netrc, "\nmachine m hun\0ter2", 2),
         ] as [(ImportSource, String, Int)])
-    func `what isn't understood is named by its line, without the secret`(
+    func `a line of an imported file that isn't understood is named without its secret`(
         _ source: ImportSource, _ text: String, _ line: Int
     ) throws {
         let failure = try #require(throws: ControlFailure.self) { try read(source, text.utf8) }
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ImportSource.allCases)
-    func `bytes that are no text are refused`(_ source: ImportSource) {
+    func `an imported file that isn't text is refused`(_ source: ImportSource) {
         #expect(throws: ControlFailure.self) { try read(source, [0x0A, 0xFF]) }
     }
 }

@@ -1,6 +1,6 @@
-// ImportedFileTests: exports of other programs, as these write them.
-// Origin: RFC 4180, what KeePassXC 2.7 and Chrome export, the user guide of the AWS CLI, docker's
-// config.json, and what `security dump-keychain -d` of macOS prints.
+// ImportedFileTests: exports of other programs, in the form these write.
+// From RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of the AWS CLI, docker's
+// config.json, and the output of `security dump-keychain -d` on macOS.
 
 import KeychainCore
 import Testing
@@ -89,7 +89,7 @@ import Testing
             (.json, exported, ["db ada=x", "h:443/p b="]),
             (.json, "[]", []),
         ] as [(ImportSource, String, [String])])
-    func `their secrets are read`(
+    func `secrets in exports of other programs are imported`(
         _ source: ImportSource, _ text: String, _ items: [String]
     ) throws {
         let read = try source.items(in: Array(text.utf8), named: "f", service: "s")
@@ -115,7 +115,7 @@ import Testing
             (.json, #"[{"class": "generic", "data": "eA==", "accessible": "hunter2"}]"#, 1),
             (.keychainDump, "keychain: \"/k\"\nclass: \"genp\"\ndata:\nhunter2\n", 4),
         ] as [(ImportSource, String, Int)])
-    func `what isn't understood is named by its line, without the secret`(
+    func `a line of an export that isn't understood is named without its secret`(
         _ source: ImportSource, _ text: String, _ line: Int
     ) throws {
         let failure = try #require(throws: ControlFailure.self) {
@@ -125,7 +125,7 @@ import Testing
         #expect(!failure.message.contains("hun") && !failure.message.contains("ter2"))
     }
 
-    @Test func `what a store says of changes, groups and classes comes along`() throws {
+    @Test func `dates, groups and protection classes of an export are imported`() throws {
         let item = try ImportSource.json.items(
             in: Array(Self.exported.utf8), named: "f", service: "")[0]
         #expect(item.modified == 799_329_600 && item.group == "g")
@@ -142,7 +142,7 @@ import Testing
         #expect(rows.map(\.modified) == [799_329_600, 799_329_600])
     }
 
-    // Origin: pass(1), pass-otp(1).
+    // From pass(1) and pass-otp(1).
     @Test(arguments: [
         ("a", "x", ["a=x"]), ("a/b/c", "x\n", ["a/b c=x"]), ("a", "", ["a="]),
         ("a", "x\n\n", ["a=x"]),
@@ -156,7 +156,7 @@ import Testing
         ),
         ("a", "otpauth://totp/x?secret=GE", ["a (TOTP)=otpauth://totp/x?secret=GE"]),
     ])
-    func `nothing of an entry of pass is left out`(
+    func `every part of a pass entry is imported`(
         _ name: String, _ text: String, _ items: [String]
     ) {
         let read = PasswordStore.items(of: name, text, modified: 5)
@@ -164,7 +164,8 @@ import Testing
         #expect(read.allSatisfy { $0.modified == 5 })
     }
 
-    @Test func `labels, addresses and what Docker looks for come along`() throws {
+    @Test func `labels, addresses and the attributes that Docker searches for are imported`() throws
+    {
         let mail = try ImportSource.csv.items(
             in: Array(Self.keePassXC.utf8), named: "f", service: "")[0]
         #expect(mail.remarks == [.label: .string("Mail")])

@@ -4,7 +4,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `An item named by one word` {
-    // Origin: the rule in the head of ItemName.swift.
+    // From the rule at the head of ItemName.swift.
     @Test(
         arguments: [
             ("db/prod", "db", "prod"), ("https://example.org/ada", "https://example.org", "ada"),
@@ -16,7 +16,9 @@ import Testing
             ("%252F", "%2F", nil), ("%", "%", nil), ("%2", "%2", nil), ("é/ß", "é", "ß"),
             ("a/\u{338}b", "a", "\u{338}b"), ("a b/c d", "a b", "c d"),
         ] as [(String, String, String?)])
-    func `the last slash separates`(_ text: String, _ service: String, _ account: String?) throws {
+    func `the last slash in a name separates service and account`(
+        _ text: String, _ service: String, _ account: String?
+    ) throws {
         let name = try #require(ItemName(text))
         #expect(Array(name.service.utf8) == Array(service.utf8))
         #expect(name.account.map { Array($0.utf8) } == account.map { Array($0.utf8) })
@@ -33,7 +35,7 @@ import Testing
             ("100%", "5%", "100%/5%"), ("%2F", "%25", "%252F/%2525"), ("%", "2F", "%/2F"),
             ("é", "%2f/", "é/%252f%2F"), ("a\n", "$(x)", "a\n/$(x)"),
         ])
-    func `the word for an item means that item`(
+    func `the name that is shown for an item identifies that item`(
         _ service: String, _ account: String, _ word: String
     ) throws {
         #expect(ItemName.text(service: service, account: account) == word)
@@ -41,12 +43,12 @@ import Testing
         #expect(name.service == service && name.account ?? "" == account)
     }
 
-    @Test func `an item without a service has no word`() {
+    @Test func `an item without a service has no name on the command line`() {
         #expect(ItemName.text(service: "", account: "ada") == nil)
     }
 
     @Test(arguments: ["", "/", "/ada"])
-    func `one without a service is none`(_ text: String) {
+    func `a name without a service is invalid`(_ text: String) {
         #expect(ItemName(text) == nil)
     }
 }

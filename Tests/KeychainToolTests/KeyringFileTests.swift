@@ -1,4 +1,4 @@
-// Keyrings of gnome-keyring in both forms.
+// Keyring files of gnome-keyring in both forms.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `Keyrings of GNOME` {
-    // Origin: gnome-keyring 42.1 with the password "pw", and what secret-tool stored in it:
+    // Written by gnome-keyring 42.1 with the password "pw", by these calls of secret-tool:
     //   printf one | secret-tool store --label=Mail service mail account ada
     //   printf 'tw\\nö' | secret-tool store --label=Site xdg:schema org.gnome.keyring.NetworkPassword
     //     server example.org user bob protocol https port 8443 object /x
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a keyring without a password is a text`() throws {
+    @Test func `a keyring without a password is read as text`() throws {
         let items = try read(Array(Self.text.utf8), nil)
         #expect(items.map(\.name) == ["A B", "h"])
         #expect(items.map(\.data) == [Data("x\ny=\\".utf8), Data([0, 255])])
@@ -95,12 +95,12 @@ import Testing
         }
     }
 
-    @Test func `items of one name get a number`() throws {
+    @Test func `items with the same name are numbered`() throws {
         let text = "[keyring]\n[1]\ndisplay-name=a\nsecret=x\n[2]\ndisplay-name=a\nsecret=y\n"
         #expect(try read(Array(text.utf8), nil).map(\.name) == ["a", "a (2)"])
     }
 
-    @Test func `a keyring that is cut off or changed is refused or says the same`() throws {
+    @Test func `a truncated or changed keyring is refused or gives the same secrets`() throws {
         let whole = Self.encrypted
         let names = try read(whole, "pw").map(\.name)
         for end in whole.indices {
@@ -110,7 +110,7 @@ import Testing
             for bit in [0x01, 0x80] as [UInt8] {
                 var changed = whole
                 changed[index] ^= bit
-                // The count of derivations may be any.
+                // The iteration count may have any value.
                 if (56..<60).contains(index) { continue }
                 let found = try? read(changed, "pw").map(\.secret)
                 let isSame = try found.map { try $0 == read(whole, "pw").map(\.secret) }

@@ -1,13 +1,13 @@
-// Which libraries the programs open when they start.
+// The shared libraries that the programs load when they start.
 
 import Foundation
 import Testing
 
 @Suite struct `Libraries of a program` {
-    /// All of Foundation and its internationalization are many times a program's size, and half of
-    /// its time to start.
+    /// All of Foundation with internationalization is many times the size of a program, and loading
+    /// it takes half of the start time.
     @Test(arguments: ["keychainctl", "keychaind"])
-    func `a program needs the essentials of Foundation and not the rest`(
+    func `a program loads FoundationEssentials and not the rest of Foundation`(
         _ program: String
     ) throws {
         let path = ChildProcess.programs + "/" + program
@@ -17,7 +17,7 @@ import Testing
             "libFoundationInternationalization.so",
             "lib_FoundationICU.so",
         ].filter { name in
-            // Names of libraries end with a zero byte.
+            // The names of libraries end with a zero byte.
             file.range(of: Data(name.utf8 + [0])) != nil
         }
         #expect(needed == ["libFoundationEssentials.so"])

@@ -1,4 +1,4 @@
-// What `run --mask` promises: what is concealed, and that nothing else is different.
+// The guarantees of `run --mask`: what is concealed, and that nothing else differs from `run`.
 
 import Foundation
 import Glibc
@@ -10,7 +10,7 @@ import Testing
         return try home.run("printf 'tiger\\n' | keychainctl set -s db -a prod\n" + command)
     }
 
-    @Test func `shows no secret, however it writes it`() throws {
+    @Test func `run --mask conceals the secret in every encoding the program writes`() throws {
         let outcome = try run(
             """
             keychainctl run --mask --env A=db/prod -- sh -c '
@@ -22,7 +22,7 @@ import Testing
         #expect(outcome.ending == .exit(0))
     }
 
-    @Test func `passes on what its background writes`() throws {
+    @Test func `run --mask passes on the output of background processes`() throws {
         let outcome = try run(
             """
             mkfifo go
@@ -32,7 +32,7 @@ import Testing
         #expect(outcome.output == "5\nlate <concealed>\n\n")
     }
 
-    @Test func `ends this process as it ended`() throws {
+    @Test func `run --mask ends with the exit status or signal of the program`() throws {
         let outcome = try run(
             """
             keychainctl run --mask --env A=db -- sh -c 'exit 7'; echo $?
@@ -42,12 +42,12 @@ import Testing
         #expect(outcome.output == "7\n137\n143\n")
     }
 
-    /// What waits holds no output open.
+    /// A background process that doesn't hold the output open.
     private static let waiting = "sleep 60 >&- 2>&- & p=$!"
 
     @Test(arguments: ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "ALRM"])
-    func `gets a signal that this process is sent`(_ signal: String) throws {
-        // What a shell starts in its background ignores two of them otherwise.
+    func `run --mask passes signals on to the program`(_ signal: String) throws {
+        // A shell would make its background processes ignore two of these signals.
         let outcome = try run(
             """
             mkfifo ready
@@ -59,7 +59,7 @@ import Testing
         #expect(outcome.output == "9\n\(signal)\n")
     }
 
-    @Test func `counts a key of the terminal once`() throws {
+    @Test func `a signal key at the terminal reaches a masked program once`() throws {
         let home = try TestHome()
         try #require(
             try home.run("printf tiger | keychainctl set -s db").ending == .exit(0))
@@ -77,11 +77,13 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
-    @Test func `is handed on no key that the terminal sends to others`() throws {
+    @Test func `a signal key at the terminal isn't passed on to a program in another session`()
+        throws
+    {
         let home = try TestHome()
         try #require(
             try home.run("printf tiger | keychainctl set -s db").ending == .exit(0))
-        // In a session of its own the terminal doesn't reach it.
+        // In a separate session the program doesn't receive the terminal's signals.
         let dialogue = try Dialogue(
             home, "run", "--mask", "--env", "A=db", "--", "setsid", "sh", "-c",
             """
@@ -98,7 +100,7 @@ import Testing
         #expect(!dialogue.shown.contains("interrupted"))
     }
 
-    @Test func `stops and goes on with this process`() throws {
+    @Test func `run --mask stops and continues together with the program`() throws {
         let outcome = try run(
             """
             # In a shell of its own: bash leaves its loops when one of its jobs stops.
@@ -122,7 +124,7 @@ import Testing
         #expect(outcome.output == "stopped\ngoes on\n9\n")
     }
 
-    @Test func `is told that nobody takes its output`() throws {
+    @Test func `a masked program notices when nothing reads its output any more`() throws {
         let outcome = try run(
             """
             (keychainctl run --mask --env A=db -- sh -c 'trap "" PIPE; echo >&2 started
@@ -136,7 +138,7 @@ import Testing
                 + "keychainctl: Can't write the program's output: No space left on device.\n")
     }
 
-    @Test func `waits for a reader also where its output was made not to block`() throws {
+    @Test func `run --mask waits for a reader even if the output is non-blocking`() throws {
         let home = try TestHome()
         try #require(
             try home.run("printf tiger | keychainctl set -s db; mkfifo out").ending == .exit(0))
@@ -151,7 +153,7 @@ import Testing
                 .init(descriptor: 1, path: home.path + "/out", flags: O_RDWR | O_NONBLOCK),
                 .init(descriptor: 2, path: home.path + "/errors", flags: O_WRONLY | O_CREAT),
             ])
-        // Two pipes are full by then.
+        // By then two pipes are full.
         let reader =
             "for i in $(seq 5000); do grep -q . errors && break; done; head -c 300000 out | wc -c"
         #expect(try home.run(reader).output == "300000\n")
@@ -159,7 +161,7 @@ import Testing
         #expect(try home.run("cat errors").output == "half\n")
     }
 
-    @Test func `keeps ignoring what the caller ignores`() throws {
+    @Test func `run --mask keeps ignoring the signals that its caller ignores`() throws {
         let outcome = try run(
             """
             trap '' HUP

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `Names of the command line` {
     @Test(arguments: ProtectionClass.allCases)
-    func `a protection class has one name and is found by it and by Apple's code`(
+    func `a protection class has one name, and can also be given by Apple's code`(
         _ protection: ProtectionClass
     ) {
         #expect(ProtectionClass(commandLineName: protection.commandLineName) == protection)
@@ -20,11 +20,11 @@ import Testing
     }
 
     @Test(arguments: ["", "When-Unlocked", "unlocked", "when-unlocked ", "AK"])
-    func `no other name is taken`(_ name: String) {
+    func `any other name of a protection class is refused`(_ name: String) {
         #expect(ProtectionClass(commandLineName: name) == nil)
     }
 
-    @Test func `every protocol and authentication type comes back under its name`() {
+    @Test func `every protocol and authentication type has a name that is read back`() {
         for (attribute, table, count) in [
             (Attribute.protocolType, NetworkNames.protocols, 31),
             (.authenticationType, NetworkNames.authenticationTypes, 8),
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `four characters that have no name are taken as they are`() {
+    @Test func `any other four-character code is used as it is`() {
         #expect(NetworkNames.value(of: "sshx", for: .protocolType) == .string("sshx"))
         #expect(NetworkNames.name(of: .string("sshx"), for: .protocolType) == nil)
     }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `exit statuses are what the manual says`() {
+    @Test func `the exit statuses are those in the manual`() {
         #expect(ControlStatus.allCases.map(\.rawValue) == [0, 1, 3, 4, 5, 6, 7, 64, 126, 127])
     }
 
@@ -74,7 +74,7 @@ import Testing
         (KeychainFailure(.param, ""), .failure),
         (KeychainFailure(Status(rawValue: -1), ""), .failure),
     ])
-    func `a failure of the keychain has its exit status`(
+    func `every failure of the keychain has an exit status`(
         _ failure: KeychainFailure, _ status: ControlStatus
     ) {
         #expect(ControlFailure(failure).status == status)

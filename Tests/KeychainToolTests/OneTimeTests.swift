@@ -1,4 +1,4 @@
-// One-time codes: the vectors of the RFCs, and the grammar of otpauth: URIs.
+// One-time codes: the test vectors of the RFCs, and the syntax of otpauth: URIs.
 
 import KeychainCrypto
 import Testing
@@ -6,8 +6,8 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `One-time codes` {
-    // Origin: RFC 4226, appendix D.
-    @Test func `are those of RFC 4226`() {
+    // From RFC 4226, appendix D.
+    @Test func `counter-based one-time codes match RFC 4226`() {
         let codes = [
             "755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583",
             "399871", "520489",
@@ -21,7 +21,7 @@ import Testing
         #expect(codes.count == 10)
     }
 
-    // Origin: RFC 6238, appendix B, with the keys of its program: as long as the hash.
+    // From RFC 6238, appendix B, with keys as long as the hash, as in its program.
     @Test(
         arguments: [
             (59, "94287082", "46119246", "90693936"),
@@ -31,7 +31,7 @@ import Testing
             (2_000_000_000, "69279037", "90698825", "38618901"),
             (20_000_000_000, "65353130", "77737706", "47863826"),
         ] as [(UInt64, String, String, String)])
-    func `are those of RFC 6238`(
+    func `time-based one-time codes match RFC 6238`(
         _ moment: UInt64, _ sha1: String, _ sha256: String, _ sha512: String
     ) throws {
         let digits = String(repeating: "1234567890", count: 7)
@@ -45,13 +45,13 @@ import Testing
         }
     }
 
-    // Origin: RFC 4648, section 10.
+    // From RFC 4648, section 10.
     @Test(
         arguments: [
             ("f", "MY======"), ("fo", "MZXQ===="), ("foo", "MZXW6==="), ("foob", "MZXW6YQ="),
             ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI======"),
         ])
-    func `come from keys in the Base32 of RFC 4648`(_ text: String, _ encoded: String) {
+    func `a key is read in the Base32 of RFC 4648`(_ text: String, _ encoded: String) {
         let plain = encoded.filter { $0 != "=" }
         #expect(Base32.encode(Array(text.utf8)) == plain)
         for form in [encoded, plain, plain.lowercased()] {
@@ -60,12 +60,12 @@ import Testing
     }
 
     @Test(arguments: ["", "=", "M", "MZX", "MZXW6Y", "MY=A", "MY1A", "MÝ", "M Y"])
-    func `come from nothing else`(_ text: String) {
+    func `text that isn't Base32 is refused as a key`(_ text: String) {
         #expect(Base32.decode(text) == nil)
     }
 
-    // Origin: the Key URI Format, and its example.
-    @Test func `have what the URI says`() throws {
+    // From the Key URI Format, and its example.
+    @Test func `a URI's parameters are used for the code`() throws {
         let uri =
             "otpauth://totp/ACME%20Co:john.doe@email.com?secret=HXDMVJECJJWSRB3HWIZR4IFUGFTMXBOZ"
             + "&issuer=ACME%20Co&algorithm=sha256&digits=7&period=60&image=x"
@@ -76,7 +76,7 @@ import Testing
         #expect(least.kind == .time(period: 30) && least.digits == 6 && least.algorithm == .sha1)
     }
 
-    @Test func `go on from the counter of the URI, and change nothing else of it`() throws {
+    @Test func `advancing the counter changes only the counter in the URI`() throws {
         let uri = "otpauth://hotp/a?image=counter=1&counter=009&secret=MY&xcounter=3"
         let next = try #require(OneTimeSecret(uri).advanced)
         #expect(next.uri == "otpauth://hotp/a?image=counter=1&counter=10&secret=MY&xcounter=3")
@@ -100,7 +100,7 @@ import Testing
             "otpauth://hotp/a?secret=MY", "otpauth://hotp/a?secret=MY&counter=x",
             "otpauth://hotp/a?secret=MY&counter=18446744073709551615",
         ])
-    func `come from no other text, and the error repeats nothing of it`(_ text: String) throws {
+    func `an invalid URI is refused with an error that doesn't repeat it`(_ text: String) throws {
         let problem = try #require(throws: OneTimeSecret.Problem.self) { try OneTimeSecret(text) }
         #expect(!problem.text.contains("MY") && !problem.text.contains("a?"))
     }

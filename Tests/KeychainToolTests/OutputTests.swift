@@ -5,7 +5,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `Output of the tool` {
-    @Test func `JSON is what Foundation reads back`() throws {
+    @Test func `JSON output can be read back by Foundation`() throws {
         let strings = ["", "a\"b\\c", "\u{0}\u{1F}\n\r\t\u{7F}\u{85}", "é😀", "\u{2028}\u{202E}"]
         let value = JSON.object([
             ("strings", .array(strings.map { .string($0) })),
@@ -23,7 +23,7 @@ import Testing
         #expect(!value.text.unicodeScalars.contains { $0.value != 10 && $0.isUnsafeInLine })
     }
 
-    @Test func `members stand in the order in which they are given`() {
+    @Test func `members of JSON output are in the given order`() {
         #expect(
             JSON.object([("b", .null), ("a", .array([.number(1), .bool(true)]))]).text
                 == "{\n  \"b\": null,\n  \"a\": [\n    1,\n    true\n  ]\n}")
@@ -33,17 +33,19 @@ import Testing
         ("plain é", "plain é"), ("a\nb", "a\\nb"), ("\u{1B}[2J", "\\u{1b}[2J"),
         ("\\n", "\\\\n"), ("\u{202E}txt", "\\u{202e}txt"), ("\u{9B}", "\\u{9b}"), ("", ""),
     ])
-    func `an attribute can't move the cursor or end the line`(_ text: String, _ shown: String) {
+    func `control characters in an attribute can't move the cursor or end the line`(
+        _ text: String, _ shown: String
+    ) {
         #expect(printable(text) == shown)
     }
 
     @Test(arguments: ["", "plain", "two words", "it's", "$HOME `x` \"y\" \\", "*", "-é"])
-    func `a quoted word is the same word to a shell`(_ text: String) throws {
+    func `a quoted word is read back by a shell unchanged`(_ text: String) throws {
         let home = try TestHome()
         #expect(try home.run("printf %s \(shellQuoted(text))").output == text)
     }
 
-    // Origin: `date -u -d @$((SECONDS + 978307200)) +%FT%TZ`.
+    // From `date -u -d @$((SECONDS + 978307200)) +%FT%TZ`.
     @Test(arguments: [
         (0.0, "2001-01-01T00:00:00Z"), (-0.5, "2000-12-31T23:59:59Z"),
         (-26_524_800.0, "2000-02-29T00:00:00Z"), (94_607_999.0, "2003-12-31T23:59:59Z"),
@@ -52,7 +54,7 @@ import Testing
         (3_129_148_800.0, "2100-02-28T00:00:00Z"), (3_129_235_200.0, "2100-03-01T00:00:00Z"),
         (252_423_993_599.0, "9999-12-31T23:59:59Z"), (-63_113_904_000.0, "0001-01-01T00:00:00Z"),
     ])
-    func `a moment is a time of day in UTC`(_ seconds: Double, _ text: String) {
+    func `a date is shown as date and time in UTC`(_ seconds: Double, _ text: String) {
         #expect(timestamp(seconds) == text)
         #expect(Timestamp.seconds(text) == seconds.rounded(.down))
     }
@@ -61,17 +63,18 @@ import Testing
         "", "2026-05-01", "2026-13-01T00:00:00Z", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00",
         "2026-05-01T12:00:00+02:00", "２026-05-01T12:00:00Z",
     ])
-    func `what is no time of day in UTC is none`(_ text: String) {
+    func `text that isn't a date and time in UTC is refused`(_ text: String) {
         #expect(Timestamp.seconds(text) == nil)
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300, 252_423_993_600, -63_113_904_001])
-    func `a moment that no calendar has is its number`(_ seconds: Double) {
+    func `a date outside the calendar's range is shown as a number`(_ seconds: Double) {
         #expect(timestamp(seconds) == "\(seconds)")
     }
 
-    // Origin: openssl asn1parse -genstr of names of these parts; each cut and flip of the first.
-    @Test func `a certificate's name is read, and any other bytes are taken`() {
+    // From openssl asn1parse -genstr with these parts. Every truncation and bit flip of the first
+    // one is tried.
+    @Test func `a certificate's distinguished name is decoded, and invalid bytes don't trap`() {
         let name: [UInt8] =
             [0x31, 0x0B, 0x30, 0x09, 0x06, 0x03, 0x55, 0x04, 0x06, 0x13, 0x02, 0x44, 0x45]
             + [0x31, 0x0D, 0x30, 0x0B, 0x06, 0x03, 0x55, 0x04, 0x0A, 0x0C, 0x04]
@@ -92,7 +95,7 @@ import Testing
             for bit in 0..<8 {
                 var flipped = sequence
                 flipped[index] ^= 1 << UInt8(bit)
-                // No trap, and no more text than there are bytes.
+                // There is no trap, and the text isn't longer than the bytes.
                 let text = KeyNames.distinguishedName(flipped) ?? ""
                 #expect(text.utf8.count < sequence.count)
             }
@@ -108,7 +111,7 @@ import Testing
     @Test(arguments: [
         ("Mail", "mail ", true), ("e\u{301}", "\u{E9}", true), ("mail", "mail2", false),
     ])
-    func `like names differ in case, spaces or Unicode form only`(
+    func `similar names differ only in case, spaces or Unicode form`(
         _ a: String, _ b: String, _ isLike: Bool
     ) {
         #expect(Diagnosis.isLike(.string(a), .string(b)) == isLike)

@@ -1,4 +1,4 @@
-// What `rename`, `label` and `duplicate` do to items, seen from the engine.
+// The effects of `rename`, `label` and `duplicate` on items, as seen by the engine.
 
 import Foundation
 import KeychainCrypto
@@ -28,7 +28,7 @@ import Testing
             isSynchronizable: nil)
     }
 
-    @Test func `opens no secret, also of an item that asks for a person`() throws {
+    @Test func `renaming decrypts no secret, even for items that require presence`() throws {
         let home = try TestHome()
         let engine = try engine(home)
         defer { engine.close() }

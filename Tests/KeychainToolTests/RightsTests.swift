@@ -1,20 +1,21 @@
-// What a program with more rights than its caller believes.
+// The behavior of a set-user-id program that has more rights than its caller.
 
 import Foundation
 import Glibc
 import Testing
 
 @Suite struct `A program with the rights of others` {
-    /// Copies the tool with the rights of another user, or of this one where that isn't root.
-    /// - Returns: Whether they are another's.
+    /// Copies the tool as a set-user-id program of another user, or of this user if it isn't root.
+    /// - Returns: Whether the copy belongs to another user.
     private func copy(to home: TestHome) throws -> Bool {
         let copy = home.path + "/keychainctl"
-        // By a process of its own: one that another test starts meanwhile would inherit the open copy, and
-        // nothing can be started that somebody may still write to.
+        // A separate process copies it. Otherwise a process that another test starts meanwhile
+        // could inherit the copy's writable descriptor, and a file open for writing can't be
+        // executed.
         let copying = try home.run("cp '\(ChildProcess.programs)/keychainctl' '\(copy)'")
         try #require(copying.ending == .exit(0), "\(copying.errors)")
-        // Root gives it to another user. Any other user can only make it their own, and has no
-        // rights in it that they didn't have.
+        // Root can give the copy to another user. Any other user can only make it their own, which
+        // adds no rights.
         let isRoot = geteuid() == 0
         // SAFETY: the path is copied within the call.
         let isGiven =
@@ -24,7 +25,7 @@ import Testing
         return isRoot
     }
 
-    @Test func `starts no other program`() throws {
+    @Test func `a set-user-id keychainctl starts no other program`() throws {
         let home = try TestHome()
         let isRoot = try copy(to: home)
         let outcome = try home.run("echo A=b >m; ./keychainctl run --manifest m -- id -u")
@@ -32,7 +33,7 @@ import Testing
         #expect(outcome.ending == .exit(isRoot ? 5 : 0), "\(outcome.errors)")
     }
 
-    @Test func `no variable decides which keychain it opens`() throws {
+    @Test func `a set-user-id keychainctl ignores the variables that choose the keychain`() throws {
         let home = try TestHome()
         let isRoot = try copy(to: home)
         let outcome = try home.run(

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    // Origin: the four rules in the head of RunManifest.swift.
+    // From the four rules at the head of RunManifest.swift.
     @Test(
         arguments: [
             ("", []), ("\n \t\n# A=b\n  # x", []),
@@ -30,7 +30,9 @@ import Testing
             ("export=x", ["export text x"]), ("A='keychain:a b/c'", ["A secret a b/c"]),
             ("A=keychain:https://example.org/ada", ["A secret https://example.org/ada"]),
         ] as [(String, [String])])
-    func `a line is one variable`(_ text: String, _ variables: [String]) throws {
+    func `each line of a manifest defines one variable`(_ text: String, _ variables: [String])
+        throws
+    {
         #expect(try read(text) == variables)
     }
 
@@ -51,7 +53,7 @@ import Testing
         ("A=keychain-file:", 1, "No service is named. Write keychain-file:SERVICE/ACCOUNT."),
         ("A=hun\0ter2", 1, "The line is no text in UTF-8."),
     ])
-    func `what isn't understood is named by its line`(
+    func `a manifest line that isn't understood is named`(
         _ text: String, _ line: Int, _ problem: String
     ) throws {
         let failure = try #require(throws: ControlFailure.self) { try read(text) }
@@ -61,7 +63,7 @@ import Testing
         #expect(failure.status == .failure)
     }
 
-    @Test func `bytes that are no text are named by their line`() throws {
+    @Test func `a manifest line that isn't text is named`() throws {
         let failure = try #require(throws: ControlFailure.self) {
             try RunManifest(Array("A=1\n".utf8) + [0x42, 0x3D, 0xFF], named: "m")
         }

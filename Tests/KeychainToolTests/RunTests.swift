@@ -1,4 +1,4 @@
-// What `run` promises of the program that it starts.
+// The guarantees of `run` for the program that it starts.
 
 import Foundation
 import Glibc
@@ -28,9 +28,11 @@ import Testing
     }
 
     @Test(arguments: ["", "--mask"])
-    func `has the exact bytes in its variables, files and descriptors`(_ mask: String) throws {
+    func `a program started by run gets the exact secret as variable, file or descriptor`(
+        _ mask: String
+    ) throws {
         let home = try home()
-        // Encoded, so that what is masked can be compared.
+        // Encoded, so that masking doesn't affect the comparison.
         try expect(
             home,
             """
@@ -48,7 +50,7 @@ import Testing
             """)
     }
 
-    @Test func `can't change a file in memory, and others can't read it`() throws {
+    @Test func `a secret's memory file is read-only, and other processes can't read it`() throws {
         let home = try home()
         try expect(
             home,
@@ -60,7 +62,9 @@ import Testing
     }
 
     @Test(arguments: ["", "--mask"])
-    func `has the caller's descriptors and those asked for, no others`(_ mask: String) throws {
+    func `a program started by run has the caller's descriptors and the requested ones only`(
+        _ mask: String
+    ) throws {
         let home = try home()
         try expect(
             home,
@@ -73,7 +77,7 @@ import Testing
             """, "same\n0 1 11 2 3 4 5 ")
     }
 
-    @Test func `takes the place of the tool`() throws {
+    @Test func `run replaces itself with the program`() throws {
         let home = try home()
         try expect(
             home,
@@ -88,7 +92,9 @@ import Testing
             """, "same\n7\n137\nlimits\n", errors: "Killed\n")
     }
 
-    @Test func `has the caller's variables and arguments, byte for byte`() throws {
+    @Test func `a program started by run has the caller's variables and arguments unchanged`()
+        throws
+    {
         let home = try home()
         try expect(
             home,
@@ -109,7 +115,7 @@ import Testing
             """)
     }
 
-    @Test func `is not started where a secret is missing`() throws {
+    @Test func `run doesn't start the program if a secret is missing`() throws {
         let home = try home()
         let program = "-- touch started"
         for (options, status, error) in [
@@ -141,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `is not started from a keychain that is locked or not there`() throws {
+    @Test func `run doesn't start the program if the keychain is locked or missing`() throws {
         let home = try TestHome()
         let absent = try home.run("keychainctl run --env A=db/prod -- touch started")
         #expect(absent.ending == .exit(3))
@@ -157,9 +163,9 @@ import Testing
         #expect(locked.errors.hasPrefix("keychainctl: db/prod: The item is locked"))
     }
 
-    @Test func `is said not to be there, or not to be executable`() throws {
+    @Test func `run reports whether the program is missing or not executable`() throws {
         let home = try home()
-        // A program that can't be started asks for no secret: there is no such item.
+        // For a program that can't be started, no secret is read: there is no such item here.
         try expect(
             home,
             """
@@ -187,7 +193,7 @@ import Testing
             ].map { "keychainctl: \($0)\n" }.joined())
     }
 
-    @Test func `gets what a manifest names`() throws {
+    @Test func `a program started by run gets the variables of a manifest`() throws {
         let home = try home()
         try expect(
             home,
@@ -210,7 +216,7 @@ import Testing
                 + "Nothing was started.\n", status: 2)
     }
 
-    @Test func `has its secrets from the service too`() throws {
+    @Test func `run works with a keychain service too`() throws {
         let home = try home()
         try expect(
             home,
@@ -224,7 +230,7 @@ import Testing
             """, "1\ntiger 0 1 2 3 <concealed> 0 1 2 3 ")
     }
 
-    @Test func `is named after the options`() throws {
+    @Test func `run requires the program's name after the options`() throws {
         let home = try home()
         for (arguments, complaint) in [
             ("--env A=db", "Name the program after the options and “--”."),

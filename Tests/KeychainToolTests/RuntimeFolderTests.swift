@@ -1,12 +1,13 @@
-// What a program that nobody told about the user's folder for sockets finds, as under cron. The
-// programs run in file systems of their own, where /run is empty.
+// The keychain that a program finds without a variable for the user's runtime folder, as in a cron
+// job. The programs run in mount namespaces where /run is empty.
 
 import Foundation
 import Glibc
 import Testing
 
 extension TestHome {
-    /// Runs a script as root in a folder /run of its own; who isn't root is so in a namespace.
+    /// Runs a script as root with an empty /run. A user who isn't root becomes root in a user
+    /// namespace.
     func runWithOwnRun(_ script: String) throws -> Outcome {
         let file = path + "/script"
         let start = """
@@ -23,7 +24,9 @@ extension TestHome {
 }
 
 @Suite struct `A program without XDG_RUNTIME_DIR` {
-    @Test func `finds the user's service, and never another keychain in its place`() throws {
+    @Test func `without XDG_RUNTIME_DIR a program finds the user's service, and no other keychain`()
+        throws
+    {
         let home = try TestHome()
         let outcome = try home.runWithOwnRun(
             """

@@ -1,4 +1,4 @@
-// The service of a user, started and ended by one command, with systemd and without.
+// The service of a user, started and stopped by one command, with systemd and without.
 
 import Foundation
 import Glibc
@@ -10,7 +10,7 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `the units are those that are distributed`() throws {
+    @Test func `the installed units are the distributed ones`() throws {
         func distributed(_ name: String) throws -> String {
             let file = Self.root.appending(path: "Distribution/systemd/user/\(name)")
             return try String(contentsOf: file, encoding: .utf8)
@@ -22,7 +22,7 @@ import Testing
         #expect(UserUnits.word("/a b/100%/$x/\"k") == "\"/a b/100%%/$$x/\\\"k\"")
     }
 
-    @Test func `without systemd it runs in the background until it is ended`() throws {
+    @Test func `without systemd the service runs in the background until it is stopped`() throws {
         let home = try TestHome()
         let outcome = try home.run(
             """
@@ -91,9 +91,9 @@ import Testing
         #expect(outcome.ending == .exit(0))
     }
 
-    @Test func `with systemd its units are installed and enabled`() throws {
+    @Test func `with systemd the service's units are installed and enabled`() throws {
         let home = try TestHome()
-        // What takes the place of systemd writes down what it is told, and starts the service.
+        // A stand-in for systemctl records its arguments and starts the service.
         let outcome = try home.run(
             """
             export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin
@@ -143,7 +143,7 @@ import Testing
         #expect(outcome.errors.contains("--manager none"))
     }
 
-    @Test func `what isn't this user's keychaind isn't ended`() throws {
+    @Test func `a process that isn't this user's keychaind isn't stopped`() throws {
         let home = try TestHome()
         let outcome = try home.run(
             """
@@ -158,7 +158,7 @@ import Testing
         #expect(outcome.errors.contains("isn't a keychaind of this user. Nothing was ended."))
     }
 
-    @Test func `without a folder for sockets it says what is missing`() throws {
+    @Test func `without a runtime folder the command says what is missing`() throws {
         let outcome = try TestHome().run("keychainctl service enable --manager none")
         #expect(outcome.ending == .exit(1))
         #expect(outcome.errors.contains("set XDG_RUNTIME_DIR to it for every program"))

@@ -1,5 +1,5 @@
-// SetupTextTests: the files of other programs that `setup` changes, as texts.
-// Origin: Python's configparser, RFC 8259.
+// SetupTextTests: the text of other programs' files that `setup` changes.
+// Based on Python's configparser and RFC 8259.
 
 import Testing
 
@@ -28,7 +28,7 @@ import Testing
                 "[a]\r\nb: c\r\n",
                 "[a]\r\nb: c\r\n[global]\r\nkeyring-provider = subprocess\r\n"
             ),
-            // A value in several lines, one of which looks like a setting.
+            // A value on several lines, one of which looks like a setting.
             (
                 "[global]\nfind-links =\n    keyring-provider = x\n  # own\n    y\n",
                 "[global]\nkeyring-provider = subprocess\nfind-links =\n"
@@ -39,7 +39,9 @@ import Testing
                 "  [global]  ; own\n   keyring-provider = subprocess\n   a = b\n"
             ),
         ])
-    func `one setting is added and goes again`(_ text: String, _ expected: String) throws {
+    func `setup adds one setting, and removal restores the file`(_ text: String, _ expected: String)
+        throws
+    {
         let change = try #require(try added(text))
         #expect(change.text == expected)
         #expect(try added(change.text) == nil)
@@ -50,7 +52,7 @@ import Testing
         #expect(try SectionedText(emptied).removing(Self.line, from: "global") == nil)
     }
 
-    @Test func `a setting with another value is replaced only when that was said`() throws {
+    @Test func `a setting with a different value is replaced only on request`() throws {
         let text = "[global]\nindex-url = x\nKeyring_Provider:\n    import\nretries = 1\n"
         #expect(throws: TextProblem.otherValue("\nimport", line: 3)) { try added(text) }
         let change = try added(text, replacing: true)
@@ -68,7 +70,7 @@ import Testing
             ("a = b\n", 1), ("[global]\nword\n", 2), ("[a]\n[b]\n\n[a]\n", 4), ("[]\n", 1),
             ("[a]\nx = 1\nX: 2\n", 3), ("[a]\n= 1\n", 2), ("[a\n", 1),
         ])
-    func `what configparser refuses is refused`(_ text: String, _ line: Int) {
+    func `text that configparser refuses is refused`(_ text: String, _ line: Int) {
         #expect(throws: TextProblem.notUnderstood(line: line)) { try added(text) }
     }
 
@@ -96,7 +98,7 @@ import Testing
                 #"{"a": "é\u00e9", "b": -1e5,"credsStore": "keychain"}"#, 1
             ),
         ])
-    func `one member is added and goes again`(
+    func `setup adds one JSON member, and removal restores the file`(
         _ text: String, _ expected: String, _ line: Int
     ) throws {
         let change = try #require(try stored(text))
@@ -109,7 +111,7 @@ import Testing
         #expect(try ObjectText(back).removing("credsStore", "keychain") == nil)
     }
 
-    @Test func `a member that names something else is replaced only when that was said`() throws {
+    @Test func `a JSON member with a different value is replaced only on request`() throws {
         for text in [#"{"credsStore":"pass","a":1}"#, #"{"creds\u0053tore": "pass" ,"a":1}"#] {
             #expect(throws: TextProblem.otherValue("pass", line: 1)) { try stored(text) }
             let change = try #require(try stored(text, replacing: true))
@@ -126,7 +128,7 @@ import Testing
             "", "[]", "null", "7", "{", "{\"a\":}", "{} {}", "{\"a\":1,}", "{'a':1}", "{\"a\" 1}",
             #"{"a":1,"a":2}"#, "{\"credsStore\":\"x\"", "{\"a\": tru}",
         ])
-    func `what is no object is refused`(_ text: String) {
+    func `JSON that isn't an object is refused`(_ text: String) {
         #expect(throws: TextProblem.notUnderstood(line: 1)) { try stored(text) }
     }
 }

@@ -1,4 +1,4 @@
-// What a person sees at a terminal.
+// Dialogues with the user at a terminal.
 
 import Foundation
 import Glibc
@@ -12,7 +12,7 @@ import Testing
         try #require(outcome.ending == .exit(0), "\(outcome.errors)")
     }
 
-    /// At a cost that is for tests.
+    /// Sets a passcode with a low cost of key derivation, for tests.
     private func setPasscode(_ home: TestHome, _ passcode: String) throws {
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)
@@ -20,7 +20,7 @@ import Testing
         try engine.setPasscode(SecretBytes(copying: Array(passcode.utf8)))
     }
 
-    @Test func `a secret is asked for twice and never shown`() throws {
+    @Test func `a secret is requested twice and never echoed`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail", "-a", "ada")
         try dialogue.expect("Secret: ")
@@ -34,8 +34,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail -a ada").output == "tiger")
     }
 
-    @Test func `a crash is reported by no backtrace, which would show registers and memory`() throws
-    {
+    @Test func `a crash prints no backtrace, which would show registers and memory`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(
             home, "set", "-s", "mail",
@@ -48,7 +47,7 @@ import Testing
         #expect(dialogue.shown == "Secret: \nSecret, again: ")
     }
 
-    @Test func `two empty answers save nothing`() throws {
+    @Test func `two empty answers store nothing`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -59,7 +58,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").ending == .exit(3))
     }
 
-    @Test func `two different answers are asked for again`() throws {
+    @Test func `two different answers are requested again`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -74,7 +73,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").output == "lion")
     }
 
-    @Test func `backspace and Control-U edit, whole characters at a time`() throws {
+    @Test func `backspace and Control-U delete whole characters`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -85,7 +84,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").output == "tiger")
     }
 
-    @Test func `Control-C at a hidden question ends the program and the terminal echoes again`()
+    @Test func `Control-C at a hidden prompt ends the program and turns the echo on again`()
         throws
     {
         let home = try TestHome()
@@ -97,7 +96,7 @@ import Testing
         #expect(try home.run("keychainctl list").output == "")
     }
 
-    @Test func `Control-D at a hidden question changes nothing`() throws {
+    @Test func `Control-D at a hidden prompt changes nothing`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -107,7 +106,7 @@ import Testing
             dialogue.shown.hasSuffix("keychainctl: Nothing was entered. Nothing was changed.\n"))
     }
 
-    @Test func `a process that waits for a secret leaves no core`() throws {
+    @Test func `a process that waits for a secret can't dump core`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -118,7 +117,7 @@ import Testing
         #expect(line.split(separator: " ").dropFirst(4).first == "0")
     }
 
-    @Test func `a secret is shown with a newline at its end`() throws {
+    @Test func `a secret is shown with a final newline at a terminal`() throws {
         let home = try TestHome()
         try set(home, "tiger")
         let dialogue = try Dialogue(home, "get", "-s", "mail")
@@ -128,7 +127,7 @@ import Testing
         let lined = try Dialogue(home, "get", "-s", "mail")
         #expect(try lined.end() == .exit(0))
         #expect(lined.shown == "line\n")
-        // With what joins the parts of an emoji.
+        // Including the characters that join the parts of an emoji.
         try set(home, "\\342\\235\\244\\357\\270\\217")
         let joined = try Dialogue(home, "get", "-s", "mail")
         #expect(try joined.end() == .exit(0))
@@ -136,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["a\\033]0;title\\007", "\\377\\376", "back\\010", "\\302\\233m", "cr\\r"])
-    func `a secret that a terminal would act on is shown only when it is said`(
+    func `a secret with control characters is shown at a terminal only on request`(
         _ secret: String
     ) throws {
         let home = try TestHome()
@@ -149,7 +148,7 @@ import Testing
         #expect(try raw.shown == home.run("keychainctl get -s mail").output)
     }
 
-    @Test func `the passcode is asked for when an item is locked, and again when it is wrong`()
+    @Test func `the passcode is requested for a locked item, and again if it is wrong`()
         throws
     {
         let home = try TestHome()
@@ -160,7 +159,7 @@ import Testing
             otherwise: "keychainctl: The item is locked with the passcode.")
     }
 
-    @Test func `presence is proved by the passcode, asked for once`() throws {
+    @Test func `the passcode, requested once, proves presence`() throws {
         let home = try TestHome()
         try GuardedItems.add(to: home)
         try expectPasscode(
@@ -168,8 +167,8 @@ import Testing
             otherwise: "keychainctl: The item asks for the passcode.")
     }
 
-    /// The passcode, 1234, is asked for, and again when it is wrong. Where no person enters it, or
-    /// may be asked, the item stays closed.
+    /// Expects that the passcode, 1234, is requested, and again if it is wrong. Without a user, or
+    /// if interaction isn't allowed, the item stays closed.
     private func expectPasscode(
         _ home: TestHome, for service: String, secret: String, otherwise reason: String,
         _ source: SourceLocation = #_sourceLocation
@@ -195,7 +194,7 @@ import Testing
         #expect(silent.shown.hasPrefix(reason), sourceLocation: source)
     }
 
-    @Test func `an application password is asked for, and again when it is wrong`() throws {
+    @Test func `an application password is requested, and again if it is wrong`() throws {
         let home = try TestHome()
         try GuardedItems.add(to: home)
         let dialogue = try Dialogue(home, "get", "-s", "safe")
@@ -226,7 +225,7 @@ import Testing
         #expect(try silent.end() == .exit(4))
     }
 
-    @Test func `a passcode is changed and removed by answering`() throws {
+    @Test func `a passcode is changed and removed in a dialogue`() throws {
         let home = try TestHome()
         try setPasscode(home, "1234")
         let kept = try home.run(
@@ -264,7 +263,7 @@ import Testing
         #expect(try remove.end() == .exit(0))
     }
 
-    @Test func `a whole class goes after its confirmation only`() throws {
+    @Test func `a whole class is deleted only after a confirmation`() throws {
         let home = try TestHome()
         try set(home, "tiger")
         try set(home, "lion", "bob")
@@ -282,7 +281,7 @@ import Testing
         #expect(try home.run("keychainctl list").output == "")
     }
 
-    @Test func `a check shows how far it is`() throws {
+    @Test func `a check shows its progress`() throws {
         let home = try TestHome()
         try set(home, "tiger")
         let dialogue = try Dialogue(home, "check")
@@ -291,7 +290,7 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
-    /// Puts a keychain of version 1 in the place of the home's.
+    /// Replaces the home's keychain with one of version 1.
     private func putOldKeychain(_ name: String, in home: TestHome) throws {
         let files = FileManager.default
         let fixture = URL(filePath: #filePath).deletingLastPathComponent()
@@ -311,7 +310,7 @@ import Testing
     }
 
     @Test(arguments: ["list", "check", "convert"])
-    func `a conversion shows how far it is, at a terminal alone`(command: String) throws {
+    func `a conversion shows its progress only at a terminal`(command: String) throws {
         let home = try TestHome()
         try putOldKeychain("plain", in: home)
         let dialogue = try Dialogue(home, command)

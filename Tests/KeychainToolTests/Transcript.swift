@@ -1,5 +1,5 @@
-// Transcript: sessions of a shell with everything that they print.
-// The notation, of Documentation/keychainctl.md too:
+// Transcript: shell sessions with everything that they print.
+// The notation, which Documentation/keychainctl.md uses too:
 //
 //   $ COMMAND      a command line for sh
 //   > COMMAND      its continuation
@@ -9,8 +9,8 @@
 //   anything else  a line of standard output; “(no newline)” ends one that has none
 //
 //   (1) All steps of a transcript share one home and one keychain.
-//   (2) Moments, references and sizes differ from run to run; they are replaced by fixed ones
-//       of the same length before the comparison. The home is “~”.
+//   (2) Dates, references and sizes differ between runs. Before the comparison they are replaced
+//       by fixed ones of the same length. The home is shown as “~”.
 
 import Foundation
 import Testing
@@ -20,10 +20,10 @@ struct Transcript: CustomStringConvertible {
     let steps: [Step]
 
     struct Step {
-        /// Of the command, from 1.
+        /// The line number of the command, from 1.
         let line: Int
         var command: String
-        /// The lines that it must print, in the notation.
+        /// The expected lines, in the notation.
         var expected: [String] = []
     }
 
@@ -31,8 +31,8 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Reads a file. A document has its sessions between ```` ```console ```` and ```` ``` ````;
-    /// any other file is a session from the start.
+    /// Reads a file. In a Markdown document the sessions are between ```` ```console ```` and ````
+    /// ``` ````. Any other file is a session from its start.
     init(path: String) throws {
         self.path = path
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -67,8 +67,8 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Running
 
-    /// Runs all steps and records where what they print is not what is written. `prepare` makes
-    /// what a command line can't.
+    /// Runs all steps and records where the output differs from the expected one. `prepare` does
+    /// what the command line can't.
     func run(preparing prepare: (TestHome) throws -> Void = { _ in }) throws {
         let home = try TestHome()
         try prepare(home)
@@ -114,7 +114,7 @@ struct Transcript: CustomStringConvertible {
     }
 }
 
-/// Fixed names for what differs from run to run.
+/// Replaces everything that differs between runs with fixed text.
 private struct ReplacedNames {
     let home: String
     private var references: [String: String] = [:]

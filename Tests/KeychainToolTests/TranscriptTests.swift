@@ -9,31 +9,31 @@ import Testing
         return (names ?? []).filter { $0.hasSuffix(".txt") }.sorted()
     }()
 
-    @Test func `there are transcripts`() {
+    @Test func `transcripts are found`() {
         #expect(Self.names.count >= 18)
     }
 
     @Test(arguments: names)
-    func `a session prints what is written`(_ name: String) throws {
+    func `each transcript gives the recorded output`(_ name: String) throws {
         let transcript = try Transcript(path: Self.folder + "/Transcripts/" + name)
         #expect(!transcript.steps.isEmpty)
         try transcript.run()
     }
 
-    @Test func `certificates, keys and guarded items are looked at and read`() throws {
+    @Test func `certificates, keys and guarded items can be shown and read`() throws {
         let path = Self.folder + "/Transcripts/Prepared/certificates-and-keys.txt"
         let transcript = try Transcript(path: path)
         #expect(transcript.steps.count > 20)
         try transcript.run { try GuardedItems.add(to: $0) }
     }
 
-    @Test func `the sessions of the manual print what is written there`() throws {
+    @Test func `the sessions in the manual give the output shown there`() throws {
         let manual = try Transcript(path: Self.folder + "/../../Documentation/keychainctl.md")
         #expect(manual.steps.count > 20)
         try manual.run()
     }
 
-    @Test func `the notation is read as it says`() throws {
+    @Test func `the notation of transcripts is parsed as documented`() throws {
         let home = try TestHome()
         let path = home.path + "/notation.txt"
         try """

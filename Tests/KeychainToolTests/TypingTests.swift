@@ -1,4 +1,4 @@
-// What a person sees at a terminal of codes, editors and completion.
+// Dialogues at a terminal about one-time codes, editors and completion.
 
 import Foundation
 import Glibc
@@ -14,14 +14,14 @@ import Testing
         return home
     }
 
-    @Test func `a code is shown with the time that it lasts`() throws {
+    @Test func `a one-time code is shown with its remaining time`() throws {
         let home = try home("printf MFRGGZDFMZTWQ2LK | keychainctl otp set web")
         let dialogue = try Dialogue(home, "otp", "web")
         #expect(try dialogue.end() == .exit(0))
         #expect(dialogue.shown.wholeMatch(of: /\d{6}  \(\d+ seconds? left\)\n/) != nil)
     }
 
-    @Test func `Control-C at the question for a key saves nothing`() throws {
+    @Test func `Control-C at the prompt for a key stores nothing`() throws {
         let home = try home(":")
         let dialogue = try Dialogue(home, "otp", "set", "web")
         try dialogue.expect("otpauth: URI, or key in Base32: ")
@@ -46,7 +46,7 @@ import Testing
         #expect(try home.run("keychainctl get note").output == "tiger")
     }
 
-    @Test func `the names of a locked keychain are asked of nobody`() throws {
+    @Test func `completing the names of a locked keychain never prompts`() throws {
         let home = try home("printf tiger | keychainctl set note")
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)
@@ -57,7 +57,9 @@ import Testing
         #expect(dialogue.shown.isEmpty)
     }
 
-    @Test func `security asks for a password twice, and again where the two differ`() throws {
+    @Test func `the security command requests a password twice, and again if the two differ`()
+        throws
+    {
         let home = try home(":")
         let dialogue = try Dialogue(
             home, "helper", "security", "add-generic-password", "-s", "db", "-a", "ada", "-w")
@@ -74,7 +76,7 @@ import Testing
         #expect(try home.run("keychainctl get db/ada").output == "tiger")
     }
 
-    @Test func `security says that a locked item needs a person, and asks one`() throws {
+    @Test func `the security command says that an item is locked, and prompts`() throws {
         let home = try home("printf tiger | keychainctl set db/ada")
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)
@@ -95,7 +97,10 @@ import Testing
         #expect(dialogue.shown.hasSuffix("tiger\n"))
     }
 
-    @Test func `setup asks first, and leaves what another program wrote meanwhile`() throws {
+    @Test
+    func `setup asks for confirmation, and keeps changes that another program made meanwhile`()
+        throws
+    {
         let home = try home("mkdir .aws && printf '[default]\\nregion = x\\n' >.aws/config")
         for (answer, addition, status) in [("no", "", 1), ("yes", "[a]\\n", 1), ("yes", "", 0)] {
             let dialogue = try Dialogue(home, "setup", "aws", "build")
