@@ -1,22 +1,26 @@
-// CertificateFilter: what a search by `kSecMatch…` keys asks of a certificate beyond its attributes.
+// CertificateFilter: the conditions that the `kSecMatch…` keys of a search set for a certificate,
+// beyond its attributes.
 
 #if !canImport(Darwin)
 
 package import FoundationEssentials
 
-/// The conditions of a search on certificates and identities. All that are set must hold.
+/// The conditions of a search for certificates and identities. A certificate matches if it
+/// satisfies all conditions that are set.
 package struct CertificateFilter: Sendable {
-    /// `kSecMatchPolicy`: what the certificate is to be good for. It must be valid too.
+    /// `kSecMatchPolicy`: the policy that the certificate must satisfy. The certificate must also
+    /// be within its validity period.
     package var policy: SecPolicy?
-    /// `kSecMatchIssuers`: names in DER, one of which must be that of the issuer or of an issuer
-    /// further up. What is no name matches nothing.
+    /// `kSecMatchIssuers`: names in DER. One of them must be the issuer of the certificate or of a
+    /// certificate above it in the chain. Bytes that are not a name match nothing.
     package var issuers: [Data]?
-    /// `kSecMatchValidOnDate`: when the certificate must be valid.
+    /// `kSecMatchValidOnDate`: the date on which the certificate must be valid.
     package var validOn: Date?
-    /// `kSecMatchTrustedOnly`: whether a chain must lead to an authority that the system trusts.
+    /// `kSecMatchTrustedOnly`: whether a chain must lead to an anchor certificate of the system.
     package var trustedOnly: Bool
-    /// `kSecMatchEmailAddressIfPresent`: an address that the certificate must have, whatever the
-    /// case of its letters. Despite the key's name, a certificate without addresses doesn't match.
+    /// `kSecMatchEmailAddressIfPresent`: an address that the certificate must contain, compared
+    /// without regard to case. Despite the key's name, a certificate without addresses doesn't
+    /// match.
     package var emailAddress: String?
 
     package init(
@@ -30,25 +34,25 @@ package struct CertificateFilter: Sendable {
         self.emailAddress = emailAddress
     }
 
-    /// Whether nothing is asked.
+    /// Whether no condition is set.
     package var acceptsEverything: Bool {
         policy == nil && issuers == nil && validOn == nil && !trustedOnly && emailAddress == nil
     }
 
-    /// Whether a certificate is one that the search asks for.
+    /// Whether a certificate satisfies all conditions.
     ///
     /// - Parameters:
     ///   - certificate: The certificate.
-    ///   - issuersOf: The certificates of the keychain whose subject is the issuer of a certificate.
-    ///     It is asked for chains only.
-    /// - Returns: Whether all conditions hold.
+    ///   - issuersOf: Returns the certificates in the keychain whose subject is the issuer of its
+    ///     argument. It is called only if a condition concerns the chain.
+    /// - Returns: `true` if all conditions are satisfied.
     package func accepts(
         _ certificate: SecCertificate, issuersOf: (SecCertificate) -> [SecCertificate]
     ) -> Bool {
         accepts(certificate, systemRoots: .shared, issuersOf: issuersOf)
     }
 
-    /// As above, with other authorities than the system's.
+    /// As above, but with `systemRoots` as the system's anchor certificates.
     func accepts(
         _ certificate: SecCertificate, systemRoots: SystemRoots,
         issuersOf: (SecCertificate) -> [SecCertificate]
@@ -65,7 +69,8 @@ package struct CertificateFilter: Sendable {
         return !trustedOnly || isTrusted(certificate, chain, systemRoots)
     }
 
-    /// The issuers of a certificate, their issuers, and so on, ten times at most: Apple's bound.
+    /// The issuers of a certificate, their issuers, and so on, for at most ten levels, which is
+    /// Apple's limit.
     private static func ancestors(
         of certificate: SecCertificate, _ issuersOf: (SecCertificate) -> [SecCertificate]
     ) -> [SecCertificate] {
@@ -73,7 +78,7 @@ package struct CertificateFilter: Sendable {
         var level = [certificate]
         for _ in 0..<10 where !level.isEmpty {
             let next = level.flatMap(issuersOf).filter { $0 != certificate && !found.contains($0) }
-            // A certificate may be the issuer of several.
+            // Several certificates may have the same issuer.
             level = next.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
             found += level
         }

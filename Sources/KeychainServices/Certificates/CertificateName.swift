@@ -1,20 +1,21 @@
-// CertificateName: a distinguished name, its texts, and the form in which names are compared.
+// CertificateName: a distinguished name, the text of its attributes, and its normalized form for
+// comparison.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import SwiftASN1
 
-/// The name of a certificate's issuer or subject: RFC 5280 section 4.1.2.4.
+/// The name of a certificate's issuer or subject (RFC 5280, section 4.1.2.4).
 struct CertificateName: Sendable {
-    /// One type with its value. The value stays as it was encoded.
+    /// An attribute type and its value. The value keeps its original encoding.
     struct Attribute: Sendable {
         let type: ASN1ObjectIdentifier
         let typeBytes: ArraySlice<UInt8>
         let value: ASN1Node
     }
 
-    /// The relative names from the root down, each a set of attributes.
+    /// The relative distinguished names, starting from the root. Each is a set of attributes.
     let relativeNames: [[Attribute]]
 
     init(_ node: ASN1Node) throws {
@@ -25,7 +26,7 @@ struct CertificateName: Sendable {
         }
     }
 
-    /// - Returns: nil unless the bytes are one name in DER and nothing more.
+    /// - Returns: `nil` unless the bytes are exactly one name in DER.
     init?(der: Data) {
         guard let node = try? DER.parse(Array(der)), let name = try? Self(node) else {
             return nil
@@ -36,8 +37,8 @@ struct CertificateName: Sendable {
     /// All attributes, in the order of the name.
     var attributes: [Attribute] { relativeNames.flatMap { $0 } }
 
-    /// The texts of all attributes of a type, in the order of the name. What is no text is left
-    /// out.
+    /// The text of all attributes of a type, in the order of the name. Values that are not text are
+    /// omitted.
     func texts(of type: ASN1ObjectIdentifier) -> [String] {
         attributes.lazy.filter { $0.type == type }.compactMap(\.text)
     }
@@ -52,7 +53,7 @@ extension CertificateName.Attribute {
             typeBytes: parts[0].encodedBytes, value: parts[1])
     }
 
-    /// The value as text; nil if it is of another kind, or its bytes are not what its kind says.
+    /// The value as text, or `nil` if it has another type or its bytes are not valid for its type.
     var text: String? {
         guard case .primitive(let bytes) = value.content else { return nil }
         switch value.identifier {
@@ -61,7 +62,8 @@ extension CertificateName.Attribute {
         case .printableString, .ia5String, .visibleString, .numericString:
             return String(validating: bytes, as: Unicode.ASCII.self)
         case .teletexString, .videotexString, .generalString:
-            // The standard's character sets are not in use: what is found is Latin-1.
+            // The character sets that the standard specifies are not used in practice. The text
+            // found in certificates is Latin-1.
             return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         case .bmpString:
             return String(bytes: bytes, encoding: .utf16BigEndian)
@@ -73,14 +75,15 @@ extension CertificateName.Attribute {
     }
 }
 
-// MARK: - Comparing
+// MARK: - Comparison
 
 extension CertificateName {
-    /// The form in which two names of one meaning are the same bytes: the content of the name's
-    /// sequence, with printable strings in capitals and without white space that doesn't count.
+    /// The normalized form, which is equal for names with the same meaning: the content of the
+    /// name's sequence, with the letters of printable strings in upper case and insignificant white
+    /// space removed.
     ///
-    /// Apple's rule, which is that of RFC 2459 section 4.1.2.4: other kinds of text, such as UTF-8,
-    /// are compared as they are.
+    /// This is Apple's rule, from RFC 2459, section 4.1.2.4. Other string types, such as UTF-8, are
+    /// not changed.
     var normalizedContent: Data {
         var content: [UInt8] = []
         for relativeName in relativeNames {
@@ -93,7 +96,7 @@ extension CertificateName {
         return Data(content)
     }
 
-    /// ``normalizedContent`` as a sequence again.
+    /// ``normalizedContent`` in a SEQUENCE.
     var normalizedSequence: Data {
         Data(Self.encoded(.sequence, Array(normalizedContent)))
     }
@@ -121,7 +124,7 @@ extension CertificateName {
     }
 }
 
-// MARK: - Types
+// MARK: - Object identifiers
 
 extension ASN1ObjectIdentifier {
     static let commonName: ASN1ObjectIdentifier = [2, 5, 4, 3]

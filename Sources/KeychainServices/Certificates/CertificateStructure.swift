@@ -1,8 +1,9 @@
-// CertificateStructure: the fields of an X.509 certificate, as RFC 5280 section 4.1 lays them out,
-// and reading DER whose shape is expected to be a certain one.
-//   (1) It takes every certificate whose structure is right, whatever its algorithms, names and
-//       extensions mean: those are for who uses them. X509's own type refuses what it can't verify.
-//   (2) The bytes are those that were read: nothing is encoded anew.
+// CertificateStructure: the fields of an X.509 certificate (RFC 5280, section 4.1), and helpers to
+// read DER of an expected structure.
+//   (1) Every certificate with a valid structure is accepted, whatever its algorithms, names and
+//       extensions are. The code that uses them decides whether to accept them. The type of the
+//       X509 library, in contrast, rejects certificates that it can't verify.
+//   (2) The fields contain the bytes that were read. Nothing is re-encoded.
 //   (3) No input traps.
 
 #if !canImport(Darwin)
@@ -10,18 +11,18 @@
 internal import Foundation
 internal import SwiftASN1
 
-/// The parts of a certificate.
+/// The fields of a certificate.
 struct CertificateStructure: Sendable {
-    /// An extension: the bytes of its value, without the octet string around them.
+    /// An extension. `value` is the content of its OCTET STRING.
     struct Extension: Sendable {
         let identifier: ASN1ObjectIdentifier
         let isCritical: Bool
         let value: ArraySlice<UInt8>
     }
 
-    /// 1, 2 or 3.
+    /// The version: 1, 2 or 3.
     let version: Int
-    /// The bytes of the integer, without tag and length.
+    /// The content of the INTEGER, without tag and length.
     let serialNumber: Data
     let signatureAlgorithm: ASN1ObjectIdentifier
     let issuer: CertificateName
@@ -30,11 +31,11 @@ struct CertificateStructure: Sendable {
     let notAfter: Date
     /// The whole SubjectPublicKeyInfo, in DER.
     let publicKeyInfo: Data
-    /// The bits of the key: a PKCS #1 RSA key, an X9.63 point, or what the algorithm says.
+    /// The key itself: a PKCS #1 RSA key, an X9.63 point, or the format that the algorithm defines.
     let publicKeyBits: Data
     let extensions: [Extension]
 
-    /// - Returns: nil unless the bytes are one certificate in DER and nothing more.
+    /// - Returns: `nil` unless the bytes are exactly one certificate in DER.
     init?(der: Data) {
         guard let root = try? DER.parse(Array(der)),
             let parts = try? root.children(.sequence), parts.count == 3,
@@ -62,14 +63,15 @@ struct CertificateStructure: Sendable {
         let key = try fields.next()
         publicKeyInfo = Data(key.encodedBytes)
         publicKeyBits = try Self.bits(ofKey: key)
-        // Unique identifiers of issuer and subject: they are not used.
+        // The unique identifiers of issuer and subject are not used.
         fields.skip { $0 == .contextSpecific(1) || $0 == .contextSpecific(2) }
         fields.skip { $0 == .contextSpecific(1) || $0 == .contextSpecific(2) }
         extensions = try Self.extensions(&fields)
         guard fields.isEmpty else { throw ASN1Node.Unexpected() }
     }
 
-    /// The value of an extension, nil if there is none. Of several with one identifier, the first.
+    /// The value of an extension, or `nil` if the certificate doesn't have it. If an identifier
+    /// occurs more than once, the first extension is used.
     func value(of identifier: ASN1ObjectIdentifier) -> ArraySlice<UInt8>? {
         extensions.first { $0.identifier == identifier }?.value
     }
@@ -78,7 +80,7 @@ struct CertificateStructure: Sendable {
 // MARK: - Fields
 
 extension CertificateStructure {
-    /// `[0] EXPLICIT INTEGER`: absent for version 1, which must not be written.
+    /// `[0] EXPLICIT INTEGER`. Version 1 is expressed by its absence and must not be written.
     private static func version(_ fields: inout ArraySlice<ASN1Node>) throws -> Int {
         guard let node = fields.first, node.identifier == .contextSpecific(0) else { return 1 }
         fields.removeFirst()
@@ -91,7 +93,8 @@ extension CertificateStructure {
         return Int(value) + 1
     }
 
-    /// Apple's bound: RFC 5280 allows 20 bytes, real certificates have had more.
+    /// At most 37 bytes, as Apple allows. RFC 5280 allows only 20, but some real certificates have
+    /// more.
     private static func serialNumber(_ node: ASN1Node) throws -> Data {
         let bytes = try node.primitive(.integer)
         guard (1...37).contains(bytes.count) else { throw ASN1Node.Unexpected() }
@@ -139,7 +142,7 @@ extension CertificateStructure {
         let identifier = try ASN1ObjectIdentifier(derEncoded: parts.next())
         var isCritical = false
         if let flag = parts.first, flag.identifier == .boolean {
-            // The default written out is no DER, and certificates have it.
+            // DER forbids encoding the default value explicitly, but some certificates do it.
             isCritical = try Bool(derEncoded: flag)
             parts.removeFirst()
         }
@@ -150,14 +153,15 @@ extension CertificateStructure {
 }
 
 extension Date {
-    /// A moment of the Gregorian calendar in UTC. `month` is 1 to 12, `day` 1 to 31.
+    /// A date of the Gregorian calendar in UTC. `month` is 1 to 12, `day` 1 to 31.
     fileprivate init(year: Int, month: Int, day: Int, seconds: Int) {
-        // Years that begin in March put the leap day last, so that one formula counts all days.
+        // With years that begin in March, the leap day comes last, so that one formula counts all
+        // days.
         let marchYear = month <= 2 ? year - 1 : year
         let marchMonth = (month + 9) % 12
         let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
         let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
-        // 719468 days lie between 0000-03-01 and 1970-01-01.
+        // There are 719468 days between 0000-03-01 and 1970-01-01.
         let days = marchYear * 365 + leapDays + dayOfYear - 719_468
         self.init(timeIntervalSince1970: Double(days) * 86_400 + Double(seconds))
     }
@@ -166,7 +170,7 @@ extension Date {
 // MARK: - DER
 
 extension ASN1Node {
-    /// The bytes are DER, and not what was to be read.
+    /// The DER is valid, but doesn't have the expected structure.
     struct Unexpected: Error {}
 
     /// The elements of a constructed node with this identifier.
@@ -194,14 +198,14 @@ extension ASN1Identifier {
 }
 
 extension ArraySlice<ASN1Node> {
-    /// Takes the first node off.
+    /// Removes and returns the first node.
     mutating func next() throws -> ASN1Node {
         guard let first else { throw ASN1Node.Unexpected() }
         removeFirst()
         return first
     }
 
-    /// Takes the first node off if it is one of these.
+    /// Removes the first node if its identifier satisfies the predicate.
     mutating func skip(where isMeant: (ASN1Identifier) -> Bool) {
         if let first, isMeant(first.identifier) { removeFirst() }
     }

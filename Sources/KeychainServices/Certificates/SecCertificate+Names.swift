@@ -1,4 +1,4 @@
-// SecCertificate+Names: the names and addresses in a certificate, and the one to show to people.
+// SecCertificate+Names: the names and addresses in a certificate, and its display name.
 
 #if !canImport(Darwin)
 
@@ -6,15 +6,15 @@ internal import Foundation
 internal import SwiftASN1
 
 extension SecCertificate {
-    /// The names of the extension for alternative names that are texts or addresses.
+    /// The entries of the subject alternative name extension that are text or IP addresses.
     struct AlternativeNames: Sendable {
         var emailAddresses: [String] = []
         var hostNames: [String] = []
-        /// 4 or 16 bytes each.
+        /// IP addresses, of 4 or 16 bytes each.
         var addresses: [Data] = []
     }
 
-    /// What the certificate has of alternative names; nothing if the extension is absent or can't
+    /// The alternative names of the certificate. They are empty if the extension is absent or can't
     /// be read.
     var alternativeNames: AlternativeNames {
         guard let value = structure.value(of: .subjectAlternativeName),
@@ -39,17 +39,22 @@ extension SecCertificate {
         return names
     }
 
-    /// The mail addresses: those among the alternative names, then those of the subject.
+    /// The email addresses: first those among the alternative names, then those of the subject.
     var emailAddresses: [String] {
         alternativeNames.emailAddresses + structure.subject.texts(of: .emailAddress)
     }
 
-    /// The name to show to people; nil if the certificate has none.
+    /// The display name, or `nil` if the certificate has none.
     ///
-    /// Apple's rule: the common name, else the organizational units, else the organization, else
-    /// what texts there are, several of a kind from the most specific on; a description follows the
-    /// common name in brackets. Without a common name, the first mail address or host name among
-    /// the alternative names, or the mail address of the subject, goes before all of them.
+    /// Apple's rule, in order of preference:
+    /// 1. the common names, followed by the descriptions in parentheses;
+    /// 2. the first email address among the alternative names or in the subject;
+    /// 3. the first host name among the alternative names;
+    /// 4. the organizational units;
+    /// 5. the organizations;
+    /// 6. all other texts of the subject.
+    ///
+    /// Several values of one kind are joined by commas, the most specific first.
     package var subjectSummary: String? {
         var summary = NameSummary()
         for attribute in structure.subject.attributes {
@@ -60,7 +65,7 @@ extension SecCertificate {
     }
 }
 
-/// Collects the summary of a name, attribute by attribute.
+/// Builds the summary of a name from its attributes, one at a time.
 private struct NameSummary {
     enum Rank: Int {
         case none, anyText, organization, organizationalUnit, commonName

@@ -1,8 +1,9 @@
-// SecCertificate: an X.509 certificate, what the keychain stores about it, and its public key as a
-// key of its own.
-//   (1) A value that exists is one certificate in DER: bytes that are not give none.
-//   (2) It never changes, and two with the same bytes are equal.
-//   (3) What the keychain stores about it is derived from its bytes.
+// SecCertificate: an X.509 certificate, the attributes that the keychain stores for it, and its
+// public key as a `SecKey`.
+//   (1) An instance always contains exactly one certificate in DER. Other bytes are rejected at
+//       creation.
+//   (2) An instance is immutable, and two instances with the same bytes are equal.
+//   (3) The attributes that the keychain stores are derived from these bytes.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -16,31 +17,31 @@ internal import SwiftASN1
 
 /// An X.509 certificate.
 ///
-/// Make one with ``SecCertificateCreateWithData(_:_:)``, or find one in the keychain. It holds
-/// whatever the bytes say: whether to believe them is for ``SecTrust`` to find out. It corresponds
-/// to `SecCertificateRef`; equality is by content.
+/// Create one with ``SecCertificateCreateWithData(_:_:)``, or find one in the keychain. A
+/// certificate is not verified when it is created; evaluate it with ``SecTrust``. It corresponds to
+/// `SecCertificateRef`; equality is by content.
 public final class SecCertificate: NSObject, Sendable {
-    /// The certificate as it was read.
+    /// The certificate in DER, as it was read.
     package let der: Data
 
     let structure: CertificateStructure
 
-    /// - Returns: nil unless the bytes are one certificate in DER and nothing more.
+    /// - Returns: `nil` unless the bytes are exactly one certificate in DER.
     package init?(der: Data) {
-        // A slice of a larger buffer would keep the whole of it in memory.
+        // Copy the bytes, because a slice would keep the whole of a larger buffer in memory.
         let der = Data(Array(der))
         guard let structure = CertificateStructure(der: der) else { return nil }
         self.der = der
         self.structure = structure
     }
 
-    /// Equality by content.
+    /// Whether the other object is a certificate with the same bytes.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? SecCertificate else { return false }
         return der == other.der
     }
 
-    /// A hash of the content.
+    /// A hash of the contents.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(der)
@@ -57,16 +58,15 @@ extension SecCertificate: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.certificate
 }
 
-/// Makes a certificate.
+/// Creates a certificate.
 ///
 /// - Parameters:
 ///   - allocator: Ignored.
-///   - data: The certificate in DER, and nothing else.
-/// - Returns: The certificate, or nil if the bytes are not exactly one certificate. Text in PEM is
-///   none: `SecItemImport` reads it. Unknown algorithms and extensions are
-///   accepted.
+///   - data: Exactly one certificate in DER.
+/// - Returns: The certificate, or `nil` if the bytes are not exactly one certificate. Unknown
+///   algorithms and extensions are accepted. PEM is not accepted; use `SecItemImport` for it.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCreateWithData(
     _ allocator: CFAllocator?, _ data: CFData
 ) -> SecCertificate? {
@@ -75,12 +75,12 @@ public func SecCertificateCreateWithData(
 
 /// Returns a certificate's bytes.
 ///
-/// - Returns: The DER that the certificate was made from.
+/// - Returns: The DER that the certificate was created from.
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
     certificate.der as NSData
 }
 
-/// Returns the identifier of certificates, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of certificates, for comparison with ``CFGetTypeID(_:)``.
 public func SecCertificateGetTypeID() -> CFTypeID {
     CoreFoundationType.certificate.rawValue
 }
@@ -88,8 +88,7 @@ public func SecCertificateGetTypeID() -> CFTypeID {
 // MARK: - Attributes
 
 extension SecCertificate {
-    /// The attributes of the certificate as an item, as Apple derives them. The label is not among
-    /// them.
+    /// The attributes of the certificate as an item, as Apple derives them, without the label.
     package var itemAttributes: Attributes {
         var attributes: Attributes = [
             .certificateType: .number(Int64(structure.version)),
@@ -105,12 +104,14 @@ extension SecCertificate {
         return attributes
     }
 
-    /// SHA-1 of the public key's bits: the application label of the keys that belong to it.
+    /// The SHA-1 of the public key's bits. It equals the application label of the corresponding
+    /// keys.
     var publicKeyHash: Data {
         Data(Fingerprint.sha1(of: Array(structure.publicKeyBits)))
     }
 
-    /// The content of the extension of that name; nil if it is absent or can't be read.
+    /// The content of the subject key identifier extension, or `nil` if it is absent or can't be
+    /// read.
     var subjectKeyIdentifier: Data? {
         guard let value = structure.value(of: .subjectKeyIdentifier),
             let bytes = try? DER.parse(value).primitive(.octetString)
@@ -118,7 +119,7 @@ extension SecCertificate {
         return Data(bytes)
     }
 
-    /// The number of DER among the encodings of certificates.
+    /// The number that stands for DER among the encodings of certificates.
     private static let encodedAsDER: Int64 = 3
 }
 
@@ -130,21 +131,21 @@ extension ASN1ObjectIdentifier {
 
 /// Returns the public key of a certificate.
 ///
-/// - Returns: The key, or nil if it is none of RSA, P-256, P-384, P-521, Ed25519 and X25519, or is
-///   no key at all.
+/// - Returns: The key, or `nil` if it is not a valid RSA, P-256, P-384, P-521, Ed25519 or X25519
+///   key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
     AsymmetricPublicKey(subjectPublicKeyInfo: certificate.structure.publicKeyInfo).map {
         SecKey(.publicKey($0))
     }
 }
 
-/// Returns the public key of the certificate that is judged.
+/// Returns the public key of the certificate that is evaluated.
 ///
-/// - Returns: As ``SecCertificateCopyKey(_:)``, whether or not the certificate is trusted.
+/// - Returns: The same as ``SecCertificateCopyKey(_:)``, whether or not the certificate is trusted.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
     SecCertificateCopyKey(trust.settings.leaf)
 }

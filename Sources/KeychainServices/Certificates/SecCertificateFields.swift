@@ -6,13 +6,13 @@
 
 public import Foundation
 
-/// Returns a name for a certificate's subject that people understand.
+/// Returns a display name for a certificate's subject.
 ///
-/// - Returns: The common name, with the description in brackets if there is one; else the first
-///   mail address or host name; else the organizational units, the organization or what other texts
-///   the subject has; nil if it has none.
+/// - Returns: The common name, with the description in parentheses if there is one; otherwise the
+///   first email address or host name; otherwise the organizational units, the organization or the
+///   other texts of the subject; `nil` if there are none.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     certificate.subjectSummary.map { $0 as NSString }
 }
@@ -21,11 +21,11 @@ public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> C
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - commonName: Receives the name; the last one of several, which is the most specific. Left
-///     alone after a failure.
+///   - commonName: Receives the name. If there are several, the last one, which is the most
+///     specific. Unchanged after a failure.
 /// - Returns: ``errSecSuccess``, or `errSecInternal` if the subject has no common name.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
@@ -33,25 +33,25 @@ public func SecCertificateCopyCommonName(
     guard let name = certificate.structure.subject.texts(of: .commonName).last else {
         return errSecInternal
     }
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe commonName.pointee = name as NSString
     return errSecSuccess
 }
 
-/// Reads the mail addresses in a certificate.
+/// Reads the email addresses in a certificate.
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - emailAddresses: Receives the addresses as strings: those among the alternative names, then
-///     those of the subject. An empty array if there are none.
+///   - emailAddresses: Receives the addresses as strings: first those among the alternative names,
+///     then those of the subject. The array is empty if there are none.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecCertificateCopyEmailAddresses(
     _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe emailAddresses.pointee = certificate.emailAddresses as NSArray
     return errSecSuccess
 }
@@ -60,63 +60,63 @@ public func SecCertificateCopyEmailAddresses(
 ///
 /// - Parameters:
 ///   - certificate: The certificate.
-///   - error: Left alone: every certificate has a serial number.
-/// - Returns: The bytes of the integer in two's complement, most significant first, without DER's
-///   tag and length: 1 to 37. Never nil.
+///   - error: Never set, because every certificate has a serial number.
+/// - Returns: The bytes of the integer in two's complement, big-endian, without DER's tag and
+///   length: 1 to 37 bytes. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopySerialNumberData(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
     certificate.structure.serialNumber as NSData
 }
 
-/// Returns a certificate's serial number: ``SecCertificateCopySerialNumberData(_:_:)`` under its
-/// older name, as macOS has it.
+/// Returns a certificate's serial number. This is the older name of
+/// ``SecCertificateCopySerialNumberData(_:_:)`` on macOS.
 @available(*, deprecated, renamed: "SecCertificateCopySerialNumberData")
 public func SecCertificateCopySerialNumber(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is handed on as the caller gave it.
+    // SAFETY: the pointer is passed on unchanged.
     unsafe SecCertificateCopySerialNumberData(certificate, error)
 }
 
-/// Returns a certificate's serial number: ``SecCertificateCopySerialNumberData(_:_:)`` under its
-/// older name, as iOS has it.
+/// Returns a certificate's serial number. This is the older name of
+/// ``SecCertificateCopySerialNumberData(_:_:)`` on iOS.
 @available(*, deprecated, message: "Use SecCertificateCopySerialNumberData")
 public func SecCertificateCopySerialNumber(_ certificate: SecCertificate) -> CFData? {
     SecCertificateCopySerialNumberData(certificate, nil)
 }
 
-/// Returns the name of a certificate's issuer in the form in which names are compared.
+/// Returns the name of a certificate's issuer in normalized form, in which names can be compared.
 ///
-/// - Returns: The name in DER, with printable strings in capitals and without superfluous white
-///   space. It can be given for ``kSecMatchIssuers``. Never nil.
+/// - Returns: The name in DER, with the letters of printable strings in upper case and
+///   insignificant white space removed. It can be passed for ``kSecMatchIssuers``. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.structure.issuer.normalizedSequence as NSData
 }
 
-/// Returns the name of a certificate's subject in the form in which names are compared.
+/// Returns the name of a certificate's subject in normalized form, in which names can be compared.
 ///
-/// - Returns: As ``SecCertificateCopyNormalizedIssuerSequence(_:)``.
+/// - Returns: The same form as ``SecCertificateCopyNormalizedIssuerSequence(_:)``. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.structure.subject.normalizedSequence as NSData
 }
 
-/// Returns the moment from which on a certificate is valid. Never nil.
+/// Returns the start of a certificate's validity period. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) -> CFDate? {
     certificate.structure.notBefore as NSDate
 }
 
-/// Returns the last moment at which a certificate is valid. Never nil.
+/// Returns the end of a certificate's validity period, which belongs to the period. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {
     certificate.structure.notAfter as NSDate
 }

@@ -1,6 +1,6 @@
 // SecIdentity: a certificate together with its private key.
-//   (1) The key is the one that the certificate is about: it is checked whenever one is made from
-//       parts that were not found together.
+//   (1) The private key always matches the certificate. This is checked whenever an identity is
+//       created from parts that were not found together.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -10,31 +10,32 @@ public import Foundation
 internal import KeychainEngine
 internal import KeychainCore
 
-/// A certificate and the private key to its public key.
+/// A certificate and the private key that matches its public key.
 ///
-/// An identity is not stored as such. It is in a keychain when both halves are: the item of class
-/// ``kSecClassKey`` whose application label is the public key hash of the item of class
-/// ``kSecClassCertificate``. It corresponds to `SecIdentityRef`; equality is by content.
+/// An identity is not stored as an item. A keychain contains it if it contains both halves: an item
+/// of class ``kSecClassCertificate``, and an item of class ``kSecClassKey`` whose application label
+/// equals the certificate's public key hash. It corresponds to `SecIdentityRef`; equality is by
+/// content.
 public final class SecIdentity: NSObject, Sendable {
     package let certificate: SecCertificate
     package let privateKey: SecKey
 
-    /// Puts together what belongs together; see (1).
+    /// Creates an identity from a certificate and key that match; see (1).
     package init(certificate: SecCertificate, privateKey: SecKey) {
         self.certificate = certificate
         self.privateKey = privateKey
     }
 
-    /// Equality by content.
+    /// Whether the other object is an identity with an equal certificate and key.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? SecIdentity else { return false }
         return certificate == other.certificate && privateKey == other.privateKey
     }
 
-    /// A hash of the content.
+    /// A hash of the contents.
     public override var hash: Int { certificate.hash }
 
-    /// The subject of the certificate. Nothing of the key.
+    /// The subject of the certificate, and nothing of the key.
     public override var description: String {
         "<SecIdentity: \(certificate.subjectSummary ?? "no subject")>"
     }
@@ -45,21 +46,21 @@ extension SecIdentity: CoreFoundationTyped {
 }
 
 extension SecCertificate {
-    /// Whether a key is the private key to the certificate's public key.
+    /// Whether `key` is the private key that matches the certificate's public key.
     package func isAbout(_ key: SecKey) -> Bool {
         key.isPrivate && itemAttributes[.publicKeyHash] == .data(key.publicKeyHash)
     }
 }
 
-/// Makes an identity of a certificate and its private key. No keychain is looked at.
+/// Creates an identity from a certificate and its private key. The keychain is not accessed.
 ///
 /// - Parameters:
 ///   - allocator: Ignored.
 ///   - certificate: The certificate.
-///   - privateKey: The private key to the certificate's public key.
-/// - Returns: The identity, or nil if the key is another one or not a private one.
+///   - privateKey: The private key that matches the certificate's public key.
+/// - Returns: The identity, or `nil` if the key doesn't match or isn't a private key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecIdentityCreate(
     _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey
 ) -> SecIdentity? {
@@ -67,17 +68,17 @@ public func SecIdentityCreate(
     return SecIdentity(certificate: certificate, privateKey: privateKey)
 }
 
-/// Makes an identity of a certificate and the private key to it that the keychain holds. The
+/// Creates an identity from a certificate and the matching private key in the keychain. The
 /// certificate need not be in the keychain.
 ///
 /// - Parameters:
-///   - keychainOrArray: Ignored: there is one keychain.
+///   - keychainOrArray: Ignored, because there is only one keychain.
 ///   - certificateRef: The certificate.
-///   - identityRef: Receives the identity. Untouched when the call fails.
-/// - Returns: `errSecSuccess`, or `errSecItemNotFound` if the keychain has no such private key, or
-///   what ``SecItemCopyMatching(_:_:)`` gives for the key.
+///   - identityRef: Receives the identity. Unchanged after a failure.
+/// - Returns: `errSecSuccess`; `errSecItemNotFound` if the keychain has no matching private key; or
+///   another status with which ``SecItemCopyMatching(_:_:)`` failed to find the key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate,
@@ -98,46 +99,46 @@ public func SecIdentityCreateWithCertificate(
     guard let key = result as? SecKey, certificateRef.isAbout(key) else {
         return errSecItemNotFound
     }
-    // SAFETY: the caller's pointer is valid for the call, as its type promises.
+    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
     unsafe identityRef.pointee = SecIdentity(certificate: certificateRef, privateKey: key)
     return errSecSuccess
 }
 
-/// Gives the certificate of an identity.
+/// Returns the certificate of an identity.
 ///
 /// - Parameters:
 ///   - identityRef: The identity.
 ///   - certificateRef: Receives the certificate.
 /// - Returns: `errSecSuccess`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus {
-    // SAFETY: the caller's pointer is valid for the call, as its type promises.
+    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
     unsafe certificateRef.pointee = identityRef.certificate
     return errSecSuccess
 }
 
-/// Gives the private key of an identity.
+/// Returns the private key of an identity.
 ///
 /// - Parameters:
 ///   - identityRef: The identity.
 ///   - privateKeyRef: Receives the key.
 /// - Returns: `errSecSuccess`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecIdentityCopyPrivateKey(
     _ identityRef: SecIdentity, _ privateKeyRef: UnsafeMutablePointer<SecKey?>
 ) -> OSStatus {
-    // SAFETY: the caller's pointer is valid for the call, as its type promises.
+    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
     unsafe privateKeyRef.pointee = identityRef.privateKey
     return errSecSuccess
 }
 
-/// Returns the identifier of identities, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of identities, for comparison with ``CFGetTypeID(_:)``.
 public func SecIdentityGetTypeID() -> CFTypeID {
     CoreFoundationType.identity.rawValue
 }

@@ -1,8 +1,8 @@
-// AttributeConstants: the attribute keys of items, those of keys excepted, and the values of
-// `kSecAttrAccessible`.
+// AttributeConstants: the attribute keys of items, except those specific to cryptographic keys, and
+// the values of `kSecAttrAccessible`.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
@@ -14,48 +14,48 @@ public import Foundation
 /// ``kSecAttrAccessibleWhenUnlocked``.
 @safe public nonisolated(unsafe) let kSecAttrAccessible: CFString = "pdmn"
 
-/// What must be satisfied before the secret is opened. ``SecAccessControl``. It holds a protection
-/// class too, so it excludes a different ``kSecAttrAccessible``.
+/// The conditions for opening the secret. ``SecAccessControl``. It includes a protection class, so
+/// it can't be combined with a different ``kSecAttrAccessible``.
 @safe public nonisolated(unsafe) let kSecAttrAccessControl: CFString = "accc"
 
 /// The access group that owns the item. String, one of the caller's groups. The default is the
-/// first of them.
+/// caller's first group.
 @safe public nonisolated(unsafe) let kSecAttrAccessGroup: CFString = "agrp"
 
-/// The access group of items that live on a token. It can be read but not written.
+/// The access group of items on a token. It can be read but not written.
 @safe public nonisolated(unsafe) let kSecAttrAccessGroupToken: CFString = "com.apple.token"
 
-/// Whether the item may leave this device by synchronization. Boolean, or
-/// ``kSecAttrSynchronizableAny`` in a query. Absent means false, in searches too. An item of a class of
-/// this device only may be marked as well, and stays on the device.
+/// Whether the item may be synchronized to other devices. Boolean, or ``kSecAttrSynchronizableAny``
+/// in a query. The default is false, also in a query. An item with a this-device-only protection
+/// class may be marked too, but isn't synchronized.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizable: CFString = "sync"
 
-/// As ``kSecAttrSynchronizable`` in a query: items of both kinds match.
+/// A value of ``kSecAttrSynchronizable`` in a query: synchronizable and local items match.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizableAny: CFString = "syna"
 
 /// The synchronization view that the item belongs to. String, part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrSyncViewHint: CFString = "vwht"
 
-/// When the item was added. Date. The keychain sets it; a value in an add is overwritten.
+/// When the item was added. Date. The keychain sets it and ignores a value in an addition.
 @safe public nonisolated(unsafe) let kSecAttrCreationDate: CFString = "cdat"
 
 /// When the item was last changed. Date. The keychain sets it.
 @safe public nonisolated(unsafe) let kSecAttrModificationDate: CFString = "mdat"
 
-/// The name that people see. String. It takes no part in uniqueness.
+/// The display name. String. It is not part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrLabel: CFString = "labl"
 
 /// The token that holds the key of the item. String, part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrTokenID: CFString = "tkid"
 
-/// As ``kSecAttrTokenID``: the key is made in secure hardware and never leaves it.
+/// A value of ``kSecAttrTokenID``: the key is generated in secure hardware and never leaves it.
 @safe public nonisolated(unsafe) let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
 
-/// The stored half of a persistent reference. Data. The keychain sets it and never returns it among
-/// attributes.
+/// The stored part of a persistent reference. Data. The keychain sets it and never returns it among
+/// the attributes.
 @safe public nonisolated(unsafe) let kSecAttrPersistentReference: CFString = "persistref"
 
-/// ``kSecAttrPersistentReference`` in its older spelling.
+/// The older spelling of ``kSecAttrPersistentReference``.
 @safe public nonisolated(unsafe) let kSecAttrPersistantReference: CFString = "persistref"
 
 // MARK: - Values of `kSecAttrAccessible`: the protection classes
@@ -63,46 +63,46 @@ public import Foundation
 /// Readable while unlocked. The default.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 
-/// Readable at any time after the first unlock since start.
+/// Readable after the first unlock since the device started.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 
-/// Readable always, even while locked.
+/// Always readable, even while locked.
 @available(*, deprecated, message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlock")
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
 
 /// Readable while unlocked, on this device only.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 
-/// Readable at any time after the first unlock since start, on this device only.
+/// Readable after the first unlock since the device started, on this device only.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 
-/// Readable always, even while locked, on this device only.
+/// Always readable, even while locked, on this device only.
 @available(
     *, deprecated,
     message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly"
 )
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 
-/// Readable while unlocked, and only while a passcode is set, on this device only. Removing
-/// the passcode destroys the item.
+/// Readable while unlocked, on this device only, and only while a passcode is set. Removing the
+/// passcode destroys the item.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
 
 // MARK: - Generic and internet passwords
 
-/// The account name. String or Data, returned in the type that was given. Part of the item's
+/// The account name. String or Data, returned with the type that was passed. Part of the item's
 /// identity.
 @safe public nonisolated(unsafe) let kSecAttrAccount: CFString = "acct"
 
 /// The service of a generic password. String or Data. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrService: CFString = "svce"
 
-/// Data of the application's own. Searchable, but no part of the item's identity: two items cannot
-/// differ in it alone.
+/// Application-defined data. Data. It can be searched for but is not part of the item's identity:
+/// two items can't differ in it alone.
 @safe public nonisolated(unsafe) let kSecAttrGeneric: CFString = "gena"
 
-/// The kind of the item, for people. String.
+/// The kind of the item, for display. String.
 @safe public nonisolated(unsafe) let kSecAttrDescription: CFString = "desc"
 
 /// A comment that the user can edit. String.
@@ -114,10 +114,10 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The type code. Number: an unsigned four-character code.
 @safe public nonisolated(unsafe) let kSecAttrType: CFString = "type"
 
-/// Whether the item should be left out of lists for people. Boolean, returned as a number.
+/// Whether lists shown to the user should omit the item. Boolean, returned as a number.
 @safe public nonisolated(unsafe) let kSecAttrIsInvisible: CFString = "invi"
 
-/// Whether the item records that there is no valid password and the user is asked each time.
+/// Whether the item records that no password is stored, so that the user is prompted each time.
 /// Boolean, returned as a number.
 @safe public nonisolated(unsafe) let kSecAttrIsNegative: CFString = "nega"
 
@@ -142,13 +142,13 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The path on the server of an internet password. String or Data. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrPath: CFString = "path"
 
-// MARK: - Certificates. The keychain fills them from one that is added by reference
+// MARK: - Certificates. The keychain sets these for a certificate that is added by reference
 
 /// The subject name in normalized DER form. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"
 
-/// The issuer name in normalized DER form. Data. Part of the item's identity. What is inside the
-/// name's sequence; the whole name, normalized or not, is taken for it.
+/// The issuer name in normalized DER form, without the enclosing sequence. Data. Part of the item's
+/// identity. The whole name, normalized or not, is accepted too.
 @safe public nonisolated(unsafe) let kSecAttrIssuer: CFString = "issr"
 
 /// The serial number, without DER tag and length. Data. Part of the item's identity.
@@ -157,7 +157,7 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The subject key identifier. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubjectKeyID: CFString = "skid"
 
-/// SHA-1 of the public key. Data. It joins a certificate to its private key.
+/// The SHA-1 of the public key. Data. It links a certificate to its private key.
 @safe public nonisolated(unsafe) let kSecAttrPublicKeyHash: CFString = "pkhh"
 
 /// The certificate type. Number. Part of the item's identity.

@@ -1,8 +1,8 @@
-// ImportExportConstants: Keys of import and export options and results, and the types that name
+// ImportExportConstants: the keys of import and export options and results, and the types that name
 // formats.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
@@ -11,13 +11,13 @@ public import Foundation
 /// The passphrase of the data to import or export. String.
 @safe public nonisolated(unsafe) let kSecImportExportPassphrase: CFString = "passphrase"
 
-/// The keychain to import into. Of use to file-based keychains only.
+/// The keychain to import into. It applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportKeychain: CFString = "keychain"
 
-/// The access object for imported items. Of use to file-based keychains only.
+/// The access object for imported items. It applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
 
-/// Whether imported items stay out of every keychain. Boolean.
+/// Whether imported items are not stored in a keychain. Boolean.
 @safe public nonisolated(unsafe) let kSecImportToMemoryOnly: CFString = "memory"
 
 /// In an import result: the label of the item. String.
@@ -37,23 +37,23 @@ public import Foundation
 
 /// The format of data to import or export.
 public enum SecExternalFormat: UInt32, Sendable {
-    /// Not known: import finds it out, export takes the default of the item.
+    /// Unknown: import detects the format, export uses the item's default.
     case formatUnknown = 0
-    /// The traditional OpenSSL form of a key.
+    /// The traditional OpenSSL format of a key.
     case formatOpenSSL = 1
     /// OpenSSH, version 1.
     case formatSSH = 2
     /// BSAFE.
     case formatBSAFE = 3
-    /// The bare bytes of a key.
+    /// The raw bytes of a key.
     case formatRawKey = 4
-    /// A PKCS #8 key under a passphrase.
+    /// A PKCS #8 key encrypted with a passphrase.
     case formatWrappedPKCS8 = 5
-    /// The traditional OpenSSL form of a key, under a passphrase.
+    /// The traditional OpenSSL format of a key, encrypted with a passphrase.
     case formatWrappedOpenSSL = 6
-    /// OpenSSH version 1, under a passphrase.
+    /// OpenSSH version 1, encrypted with a passphrase.
     case formatWrappedSSH = 7
-    /// LSH. Nothing supports it.
+    /// LSH. No function supports it.
     case formatWrappedLSH = 8
     /// A DER certificate.
     case formatX509Cert = 9
@@ -69,9 +69,9 @@ public enum SecExternalFormat: UInt32, Sendable {
     case formatSSHv2 = 14
 }
 
-/// The kind of item that data to import holds.
+/// The kind of item in data to import.
 public enum SecExternalItemType: UInt32, Sendable {
-    /// Not known: import finds it out.
+    /// Unknown: import detects it.
     case itemTypeUnknown = 0
     /// A private key.
     case itemTypePrivateKey = 1
@@ -95,11 +95,11 @@ public struct SecItemImportExportFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Export in PEM form.
+    /// Export as PEM.
     public static let pemArmour = SecItemImportExportFlags(rawValue: 1 << 0)
 }
 
-/// Options for keys among imported or exported items.
+/// Options for keys that are imported or exported.
 public struct SecKeyImportExportFlags: OptionSet, Sendable {
     /// The bits of the options.
     public let rawValue: UInt32
@@ -109,9 +109,9 @@ public struct SecKeyImportExportFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Import no more than one private key.
+    /// Import at most one private key.
     public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1 << 0)
-    /// Ask the user for the passphrase.
+    /// Prompt the user for the passphrase.
     public static let securePassphrase = SecKeyImportExportFlags(rawValue: 1 << 1)
     /// Give imported private keys no access control.
     public static let noAccessControl = SecKeyImportExportFlags(rawValue: 1 << 2)

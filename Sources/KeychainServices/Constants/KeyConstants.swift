@@ -1,11 +1,12 @@
 // KeyConstants: the attribute keys of cryptographic keys and of the parameters that create them,
 // the values of `kSecAttrKeyClass` and `kSecAttrKeyType`, and the parameters of password-derived
 // keys.
-//   (1) What a key may be used for, and whether it may leave, is kept and given back. Nothing holds
-//       to it, as for Apple's keys in software: a program that has such a key has its bytes.
+//   (1) The attributes for a key's permitted uses and extractability are stored and returned but
+//       not enforced, as for Apple's software keys: a program that can use such a key also has its
+//       bytes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
@@ -17,11 +18,11 @@ public import Foundation
 /// identity.
 @safe public nonisolated(unsafe) let kSecAttrKeyClass: CFString = "kcls"
 
-/// The label by which programs find a key: SHA-1 of the public key unless another was given. Data
-/// or String. Part of the item's identity.
+/// The label by which a program finds a key: the SHA-1 of the public key, unless another value was
+/// set. Data or String. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrApplicationLabel: CFString = "klbl"
 
-/// A tag of the application's own. Data. Part of the item's identity.
+/// An application-defined tag. Data. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrApplicationTag: CFString = "atag"
 
 /// The algorithm of the key. One of the `kSecAttrKeyType…` values. Part of the item's identity.
@@ -30,37 +31,37 @@ public import Foundation
 /// The size of the key in bits. Number. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrKeySizeInBits: CFString = "bsiz"
 
-/// The number of bits that count for the strength of the key. Number. Part of the item's identity.
+/// The effective key size in bits. Number. Part of the item's identity.
 @safe public nonisolated(unsafe) let kSecAttrEffectiveKeySize: CFString = "esiz"
 
-/// Whether a key that is created is stored in the keychain too. Boolean.
+/// Whether a new key is also stored in the keychain. Boolean.
 @safe public nonisolated(unsafe) let kSecAttrIsPermanent: CFString = "perm"
 
-/// Whether the key is to leave the keychain only in wrapped form. Boolean; kept, not enforced.
+/// Whether the key may leave the keychain only in wrapped form. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrIsSensitive: CFString = "sens"
 
-/// Whether the key is to be exported at all. Boolean; kept, not enforced.
+/// Whether the key may be exported. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrIsExtractable: CFString = "extr"
 
-/// Whether the key is for encrypting. Boolean; kept, not enforced.
+/// Whether the key may encrypt. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanEncrypt: CFString = "encr"
 
-/// Whether the key is for decrypting. Boolean; kept, not enforced.
+/// Whether the key may decrypt. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanDecrypt: CFString = "decr"
 
-/// Whether other keys are to be derived from the key. Boolean; kept, not enforced.
+/// Whether other keys may be derived from the key. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanDerive: CFString = "drve"
 
-/// Whether the key is for signing. Boolean; kept, not enforced.
+/// Whether the key may sign. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanSign: CFString = "sign"
 
-/// Whether the key is for verifying signatures. Boolean; kept, not enforced.
+/// Whether the key may verify signatures. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanVerify: CFString = "vrfy"
 
-/// Whether the key is for wrapping other keys. Boolean; kept, not enforced.
+/// Whether the key may wrap other keys. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanWrap: CFString = "wrap"
 
-/// Whether the key is for unwrapping other keys. Boolean; kept, not enforced.
+/// Whether the key may unwrap other keys. Boolean; stored, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanUnwrap: CFString = "unwp"
 
 /// Settings for the private key of a new pair, in the parameters that create it. Dictionary.
@@ -83,34 +84,35 @@ public import Foundation
 /// RSA.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeRSA: CFString = "42"
 
-/// Elliptic curve. The same value as ``kSecAttrKeyTypeECSECPrimeRandom``, which newer code names.
+/// Elliptic curve. Same value as ``kSecAttrKeyTypeECSECPrimeRandom``, the name that newer code
+/// uses.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeEC: CFString = "73"
 
-/// Elliptic curve over a prime field: P-256, P-384 or P-521, by the size in bits.
+/// Elliptic curve over a prime field: P-256, P-384 or P-521, depending on the size in bits.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
 
-/// Elliptic curve. The name that macOS had first, with the value of ``kSecAttrKeyTypeEC``.
+/// Elliptic curve. The original name on macOS, with the same value as ``kSecAttrKeyTypeEC``.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeECDSA: CFString = "73"
 
-/// DSA. Items may carry the value; no key of this type is created.
+/// DSA. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeDSA: CFString = "43"
 
-/// AES. Items may carry the value.
+/// AES. Items may have this type.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeAES: CFString = "2147483649"
 
-/// DES. Items may carry the value; no key of this type is created.
+/// DES. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeDES: CFString = "14"
 
-/// Triple DES. Items may carry the value; no key of this type is created.
+/// Triple DES. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyType3DES: CFString = "17"
 
-/// RC2. Items may carry the value; no key of this type is created.
+/// RC2. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeRC2: CFString = "23"
 
-/// RC4. Items may carry the value; no key of this type is created.
+/// RC4. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeRC4: CFString = "25"
 
-/// CAST. Items may carry the value; no key of this type is created.
+/// CAST. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeCAST: CFString = "56"
 
 /// The pseudorandom function for deriving a key from a password. One of the `kSecAttrPRFHmacAlg…`

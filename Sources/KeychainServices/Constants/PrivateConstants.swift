@@ -1,8 +1,8 @@
-// PrivateConstants: Names that Apple keeps to itself but that stored rows, results or the behaviour
-// cases carry. Nothing here is public.
+// PrivateConstants: constants that Apple doesn't publish, but that occur in stored rows, in results
+// or in the behavior tests. Nothing here is public.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
@@ -17,10 +17,10 @@ import Foundation
 /// The group of people the item is shared with. String.
 @safe package nonisolated(unsafe) let kSecAttrSharingGroup: CFString = "ggrp"
 
-/// Whether the row belongs to an app clip. A request that names it is refused.
+/// Whether the row belongs to an app clip. A request with this key is rejected.
 @safe package nonisolated(unsafe) let kSecAttrAppClipItem: CFString = "clip"
 
-/// The digest over the hashed attributes. Data. Returned only together with the secret.
+/// The digest of the hashed attributes. Data. It is returned only together with the secret.
 @safe package nonisolated(unsafe) let kSecAttrSHA1: CFString = "sha1"
 
 /// The identifier of a synchronized row. String.
@@ -35,13 +35,13 @@ import Foundation
 /// The script code of text in a password item. Number.
 @safe package nonisolated(unsafe) let kSecAttrScriptCode: CFString = "scrp"
 
-/// Whether a password item has an icon of its own. Number.
+/// Whether a password item has a custom icon. Number.
 @safe package nonisolated(unsafe) let kSecAttrHasCustomIcon: CFString = "cusi"
 
-/// From when a key may be used. Date. Part of the item's identity.
+/// The date from which a key may be used. Date. Part of the item's identity.
 @safe package nonisolated(unsafe) let kSecAttrStartDate: CFString = "sdat"
 
-/// Until when a key may be used. Date. Part of the item's identity.
+/// The date until which a key may be used. Date. Part of the item's identity.
 @safe package nonisolated(unsafe) let kSecAttrEndDate: CFString = "edat"
 
 /// Whether a key is private. Number.
@@ -50,7 +50,7 @@ import Foundation
 /// Whether a key may be modified. Number.
 @safe package nonisolated(unsafe) let kSecAttrIsModifiable: CFString = "modi"
 
-/// Whether a key was sensitive ever since it was made. Number.
+/// Whether a key has been sensitive since its creation. Number.
 @safe package nonisolated(unsafe) let kSecAttrWasAlwaysSensitive: CFString = "asen"
 
 /// Whether a key was never extractable. Number.
@@ -62,14 +62,14 @@ import Foundation
 /// Whether a key may verify with message recovery. Number.
 @safe package nonisolated(unsafe) let kSecAttrCanVerifyRecover: CFString = "vyrc"
 
-/// As ``kSecAttrTokenID``: the key store's variant of the secure hardware.
+/// A value of ``kSecAttrTokenID``: the key store's variant of the secure hardware.
 @safe
 package nonisolated(unsafe) let kSecAttrTokenIDAppleKeyStore: CFString = "com.apple.setoken:aks"
 
-/// Whether a delete leaves a tombstone. Boolean.
+/// Whether a deletion leaves a tombstone. Boolean.
 @safe package nonisolated(unsafe) let kSecUseTombstones: CFString = "u_Tomb"
 
-/// An external handle to an authentication context. Data. Not together with
+/// An external handle of an authentication context. Data. It can't be combined with
 /// ``kSecUseAuthenticationContext``.
 @safe package nonisolated(unsafe) let kSecUseCredentialReference: CFString = "u_CredRef"
 

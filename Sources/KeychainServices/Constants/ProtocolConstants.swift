@@ -1,9 +1,9 @@
 // ProtocolConstants: the values of `kSecAttrProtocol` and `kSecAttrAuthenticationType`, four
 // characters each.
-//   (1) A shorter name of a protocol is padded with a space.
+//   (1) A protocol name of three characters is padded with a space.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
@@ -14,7 +14,7 @@ public import Foundation
 /// FTP.
 @safe public nonisolated(unsafe) let kSecAttrProtocolFTP: CFString = "ftp "
 
-/// The account on an FTP server, on the client's side.
+/// An FTP account, on the client side.
 @safe public nonisolated(unsafe) let kSecAttrProtocolFTPAccount: CFString = "ftpa"
 
 /// HTTP.
@@ -127,7 +127,7 @@ public import Foundation
 /// An HTML form.
 @safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
 
-/// The scheme that the protocol has by default.
+/// The protocol's default authentication scheme.
 @safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
 
 #endif

@@ -1,48 +1,48 @@
-// RequestConstants: what the dictionary of a request says beside the attributes of an item: its
-// class, how the request is carried out, what is searched for, what is given and what comes back.
+// RequestConstants: the keys and values of a request dictionary, other than the attributes of an
+// item: the class, the options, the search conditions, the passed values and the requested results.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 #if !canImport(Darwin)
 
 public import Foundation
 
-// MARK: - The key that names an item's class, and the five classes
+// MARK: - The item class
 
-/// The item class. String: one of the `kSecClass…` values. Every request needs it unless a
-/// reference stands for it.
+/// The item class. String: one of the `kSecClass…` values. Every request requires it, unless it
+/// contains a reference.
 @safe public nonisolated(unsafe) let kSecClass: CFString = "class"
 
-/// Generic password: a secret found by account and service.
+/// Generic password: a secret identified by account and service.
 @safe public nonisolated(unsafe) let kSecClassGenericPassword: CFString = "genp"
 
-/// Internet password: a secret found by account, server, protocol, port and path.
+/// Internet password: a secret identified by account, server, protocol, port and path.
 @safe public nonisolated(unsafe) let kSecClassInternetPassword: CFString = "inet"
 
-/// Certificate, found by issuer and serial number.
+/// Certificate, identified by issuer and serial number.
 @safe public nonisolated(unsafe) let kSecClassCertificate: CFString = "cert"
 
 /// Cryptographic key.
 @safe public nonisolated(unsafe) let kSecClassKey: CFString = "keys"
 
-/// Identity: a private key together with its certificate. It is a view of the two and is never
-/// stored itself.
+/// Identity: a private key together with its certificate. It is found by a search and never stored
+/// as an item.
 @safe public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
 
-// MARK: - Keys that carry a value: in an add the item itself, in a result what was asked for
+// MARK: - Values: of the item in an addition, of the requested kinds in a result
 
-/// The secret, or the encoded key or certificate. Data. In a query it is accepted and filters
-/// nothing.
+/// The secret, or the encoded key or certificate. Data. A query may contain it, but it has no
+/// effect.
 @safe public nonisolated(unsafe) let kSecValueData: CFString = "v_Data"
 
-/// A key, certificate or identity object. In an add its attributes are taken from it.
+/// A key, certificate or identity object. In an addition, the attributes are taken from the object.
 @safe public nonisolated(unsafe) let kSecValueRef: CFString = "v_Ref"
 
 /// A persistent reference. Data. A query may consist of it alone.
 @safe public nonisolated(unsafe) let kSecValuePersistentRef: CFString = "v_PersistentRef"
 
-// MARK: - Keys that say what is returned. More than one makes the result a dictionary
+// MARK: - Requested results. If there is more than one, the result is a dictionary
 
 /// Return the secret. Boolean.
 @safe public nonisolated(unsafe) let kSecReturnData: CFString = "r_Data"
@@ -50,38 +50,41 @@ public import Foundation
 /// Return the attributes, without the secret. Boolean.
 @safe public nonisolated(unsafe) let kSecReturnAttributes: CFString = "r_Attributes"
 
-/// Return the key, certificate or identity as an object. Boolean. A password has none.
+/// Return the key, certificate or identity as an object. Boolean. Passwords have none.
 @safe public nonisolated(unsafe) let kSecReturnRef: CFString = "r_Ref"
 
-/// Return a persistent reference. Boolean. The reference is Data and survives changes of the item.
+/// Return a persistent reference. Boolean. The reference is Data and stays valid when the item
+/// changes.
 @safe public nonisolated(unsafe) let kSecReturnPersistentRef: CFString = "r_PersistentRef"
 
-// MARK: - Search keys, for `SecItemCopyMatching`. Elsewhere most are an error
+// MARK: - Search keys for `SecItemCopyMatching`. In other calls, most of them are an error
 
-/// How many items to return. ``kSecMatchLimitOne``, ``kSecMatchLimitAll`` or a Number. The default
-/// is one. Any other limit gives an array, even of one item.
+/// The maximum number of items to return. ``kSecMatchLimitOne``, ``kSecMatchLimitAll`` or a Number.
+/// The default is one item, not in an array. With any other limit the result is an array, even for
+/// one item.
 @safe public nonisolated(unsafe) let kSecMatchLimit: CFString = "m_Limit"
 
-/// As ``kSecMatchLimit``: one item, not in an array.
+/// A value of ``kSecMatchLimit``: one item, not in an array.
 @safe public nonisolated(unsafe) let kSecMatchLimitOne: CFString = "m_LimitOne"
 
-/// As ``kSecMatchLimit``: every item that matches.
+/// A value of ``kSecMatchLimit``: all matching items.
 @safe public nonisolated(unsafe) let kSecMatchLimitAll: CFString = "m_LimitAll"
 
 /// The trust policy that a certificate or identity must satisfy. `SecPolicy`.
 @safe public nonisolated(unsafe) let kSecMatchPolicy: CFString = "m_Policy"
 
-/// The items to search in. Array. Ignored: only file-based keychains know it.
+/// The items to search in. Array. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecMatchItemList: CFString = "m_ItemList"
 
-/// The keychains to search in. Array. Ignored: only file-based keychains know it.
+/// The keychains to search in. Array. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecMatchSearchList: CFString = "m_SearchList"
 
-/// Issuers that must stand in the chain of a certificate or identity. Array of DER names as Data.
+/// Issuers, one of which must occur in the chain of a certificate or identity. Array of DER names
+/// as Data.
 @safe public nonisolated(unsafe) let kSecMatchIssuers: CFString = "m_Issuers"
 
-/// The mail address that a certificate must name. String. A certificate that names none does not
-/// match.
+/// The email address that a certificate must contain. String. A certificate without email addresses
+/// doesn't match.
 @safe
 public nonisolated(unsafe) let kSecMatchEmailAddressIfPresent: CFString = "m_EmailAddressIfPresent"
 
@@ -97,8 +100,8 @@ public nonisolated(unsafe) let kSecMatchEmailAddressIfPresent: CFString = "m_Ema
 /// Text that the subject of a certificate must equal. String. Ignored, as on iOS.
 @safe public nonisolated(unsafe) let kSecMatchSubjectWholeString: CFString = "m_SubjectWholeString"
 
-/// The host that an internet password's server must equal or be a subdomain of. String, case
-/// sensitive.
+/// A host that an internet password's server must equal or be a subdomain of. String,
+/// case-sensitive.
 @safe
 public nonisolated(unsafe) let kSecMatchHostOrSubdomainOfHost: CFString = "m_HostOrSubdomainOfHost"
 
@@ -112,18 +115,19 @@ public nonisolated(unsafe) let kSecMatchDiacriticInsensitive: CFString = "m_Diac
 /// Whether text matches without regard to character width. Boolean. Ignored, as on iOS.
 @safe public nonisolated(unsafe) let kSecMatchWidthInsensitive: CFString = "m_WidthInsensitive"
 
-/// Whether only certificates with a trusted anchor match. Boolean.
+/// Whether only certificates with a chain to a trusted anchor match. Boolean.
 @safe public nonisolated(unsafe) let kSecMatchTrustedOnly: CFString = "m_TrustedOnly"
 
-/// The date on which a certificate must be valid. Date, or Null for now.
+/// The date on which a certificate must be valid. Date, or Null for the current time.
 @safe public nonisolated(unsafe) let kSecMatchValidOnDate: CFString = "m_ValidOnDate"
 
-// MARK: - Keys that say how a request is carried out
+// MARK: - Options
 
-/// The items to work on. Array. Not supported by keychains of this kind.
+/// The items to operate on. Array. Not supported by the data-protection keychain.
 @safe public nonisolated(unsafe) let kSecUseItemList: CFString = "u_ItemList"
 
-/// Whether to use the data-protection keychain. Boolean. Accepted either way: there is no other.
+/// Whether to use the data-protection keychain. Boolean. Both values are accepted and have no
+/// effect, because there is no other keychain.
 @safe public nonisolated(unsafe) let kSecUseDataProtectionKeychain: CFString = "nleg"
 
 /// Whether to use the keychain that all users of the device share. Boolean.
@@ -131,29 +135,29 @@ public nonisolated(unsafe) let kSecMatchDiacriticInsensitive: CFString = "m_Diac
 public nonisolated(unsafe) let kSecUseUserIndependentKeychain: CFString =
     "u_UserIndependentKeychain"
 
-/// The authentication context that answers for the user. `LAContext`.
+/// The authentication context with which the user authenticates. `LAContext`.
 @safe public nonisolated(unsafe) let kSecUseAuthenticationContext: CFString = "u_AuthCtx"
 
-/// Whether the user may be asked. One of the `kSecUseAuthenticationUI…` values.
+/// Whether the user may be prompted. One of the `kSecUseAuthenticationUI…` values.
 @safe public nonisolated(unsafe) let kSecUseAuthenticationUI: CFString = "u_AuthUI"
 
-/// As ``kSecUseAuthenticationUI``: the user may be asked. The default.
+/// A value of ``kSecUseAuthenticationUI``: the user may be prompted. The default.
 @safe public nonisolated(unsafe) let kSecUseAuthenticationUIAllow: CFString = "u_AuthUIA"
 
-/// As ``kSecUseAuthenticationUI``: fail with ``errSecInteractionNotAllowed`` where the user would
-/// be asked.
+/// A value of ``kSecUseAuthenticationUI``: fail with ``errSecInteractionNotAllowed`` instead of
+/// prompting the user.
 @safe public nonisolated(unsafe) let kSecUseAuthenticationUIFail: CFString = "u_AuthUIF"
 
-/// As ``kSecUseAuthenticationUI``: leave items out for which the user would be asked. Only when
-/// searching.
+/// A value of ``kSecUseAuthenticationUI``, for searches only: omit the items that would require
+/// prompting the user.
 @safe public nonisolated(unsafe) let kSecUseAuthenticationUISkip: CFString = "u_AuthUIS"
 
-/// Whether asking the user is forbidden. Boolean. Deprecated at Apple:
-/// ``kSecUseAuthenticationUIFail`` says the same.
+/// Whether prompting the user is forbidden. Boolean. Deprecated by Apple: use
+/// ``kSecUseAuthenticationUIFail`` instead.
 @safe public nonisolated(unsafe) let kSecUseNoAuthenticationUI: CFString = "u_NoAuthUI"
 
-/// The text that tells the user why authentication is asked for. String. Deprecated at Apple: set
-/// the reason on the context.
+/// The text that tells the user why authentication is required. String. Deprecated by Apple: set
+/// the reason on the context instead.
 @safe public nonisolated(unsafe) let kSecUseOperationPrompt: CFString = "u_OpPrompt"
 
 #endif

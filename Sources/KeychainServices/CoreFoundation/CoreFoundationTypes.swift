@@ -1,19 +1,20 @@
-// CoreFoundationTypes: the Core Foundation types and constants that keychain code names, and
-// telling objects apart by class, as `CFGetTypeID` does.
+// CoreFoundationTypes: the Core Foundation types and constants that keychain code uses, and
+// `CFGetTypeID`, which distinguishes objects by class.
 //   (1) The type names are aliases of Foundation's classes. Swift bridges its own values to these
-//       classes with `as` and `as?`, which aliases to `String` or `[String: Any]` would not
-//       survive: existing code casts in both directions.
-//   (2) An identifier of a type belongs to one class and is the same in every run. It means nothing
-//       outside the process: Apple's are other numbers, and code may only compare them.
-//   (3) A boolean is not a number, though both are `NSNumber`.
-//   (4) Memory itself is Swift's and Foundation's: the two allocators are names.
-//   (5) With the package trait `NSStringHashing` an NSString in an AnyHashable is equal to the
-//       String of its text, as on Apple's systems. The conformance is underscored and counts for
-//       the whole process, also for code that has nothing to do with a keychain, so it is there
-//       only with the trait.
+//       classes with `as` and `as?`, and existing code casts in both directions. Aliases of
+//       `String` or `[String: Any]` would break these casts.
+//   (2) A type identifier belongs to one class and is the same in every process. It differs from
+//       Apple's, so code may only compare it with the result of a `…GetTypeID` function, and must
+//       not store it.
+//   (3) A boolean is not a number, although both are `NSNumber`.
+//   (4) Swift and Foundation manage the memory. The two allocators are only names.
+//   (5) With the package trait `NSStringHashing`, an NSString in an AnyHashable equals the String
+//       with the same text, as on Apple platforms. The conformance uses an underscored protocol and
+//       applies to the whole process, including code that doesn't use the keychain. This is why it
+//       requires the trait.
 //
 // SAFETY: every constant here is an immutable object that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverUseImplicitlyUnwrappedOptionals
 
@@ -21,7 +22,7 @@
 
 public import Foundation
 
-/// Any object. At Apple: an untyped reference to a Core Foundation object.
+/// Any object. On Apple platforms, an untyped reference to a Core Foundation object.
 public typealias CFTypeRef = AnyObject
 
 /// A string.
@@ -45,10 +46,10 @@ public typealias CFDate = NSDate
 /// A number.
 public typealias CFNumber = NSNumber
 
-/// A boolean. It is a number too; ``CFGetTypeID(_:)`` tells the two apart.
+/// A boolean. It is an `NSNumber` too; ``CFGetTypeID(_:)`` distinguishes the two.
 public typealias CFBoolean = NSNumber
 
-/// The null object, which stands for a missing value in a collection.
+/// The null object, which represents a missing value in a collection.
 public typealias CFNull = NSNull
 
 /// An error.
@@ -60,13 +61,13 @@ public typealias CFErrorDomain = CFString
 /// A count or position.
 public typealias CFIndex = Int
 
-/// A span of time, in seconds.
+/// A duration in seconds.
 public typealias CFTimeInterval = Double
 
-/// A moment: seconds since 2001-01-01 00:00:00 UTC.
+/// A point in time, in seconds since 2001-01-01 00:00:00 UTC.
 public typealias CFAbsoluteTime = CFTimeInterval
 
-/// An identifier of a class; see ``CFGetTypeID(_:)``.
+/// A type identifier; see ``CFGetTypeID(_:)``.
 public typealias CFTypeID = UInt
 
 /// A set of option bits.
@@ -74,7 +75,7 @@ public typealias CFOptionFlags = UInt
 
 // MARK: - Constants
 
-// Implicitly unwrapped, as Apple's headers import: existing code writes `kCFBooleanTrue`,
+// Implicitly unwrapped, like the imports of Apple's headers. Existing code writes `kCFBooleanTrue`,
 // `kCFBooleanTrue!` and `kCFBooleanTrue as Any`, and all three must compile.
 
 /// The boolean true.
@@ -92,26 +93,27 @@ public nonisolated(unsafe) let kCFErrorDomainOSStatus: CFErrorDomain! = "NSOSSta
 
 // MARK: - Allocators
 
-/// An allocator. It says who frees memory that is handed over, and is ignored elsewhere.
+/// An allocator. It determines which side frees memory whose ownership is passed, and is ignored
+/// elsewhere.
 public final class CFAllocator: Sendable {
     private init() {}
 
     fileprivate static let null = CFAllocator()
 }
 
-/// The default allocator: nil, as at Apple.
+/// The default allocator: `nil`, as on Apple platforms.
 public let kCFAllocatorDefault: CFAllocator! = nil
 
-/// The allocator that neither allocates nor frees: the caller keeps the memory.
+/// The allocator that neither allocates nor frees. The caller keeps ownership of the memory.
 public let kCFAllocatorNull: CFAllocator! = CFAllocator.null
 
 extension CFAllocator: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.allocator
 }
 
-// MARK: - Telling objects apart
+// MARK: - Type identifiers
 
-/// The classes that have an identifier of their own.
+/// The classes that have a type identifier.
 package enum CoreFoundationType: CFTypeID, CaseIterable {
     case unspecified = 1
     case allocator, null, boolean, number, string, data, date, array, dictionary, set, error
@@ -119,26 +121,27 @@ package enum CoreFoundationType: CFTypeID, CaseIterable {
     case access, keychain, keychainItem, trustedApplication, code, task
 }
 
-/// A class of this package that `CFGetTypeID` knows.
+/// A class of this package that has a type identifier.
 package protocol CoreFoundationTyped: AnyObject {
-    /// Which of the identifiers is the class's own.
+    /// The type identifier of the class.
     static var coreFoundationType: CoreFoundationType { get }
 }
 
-/// Returns the identifier of an object's class.
+/// Returns the type identifier of an object's class.
 ///
-/// - Parameter cf: The object. A Swift value that was bridged counts as the class it bridges to.
-/// - Returns: The value of the matching `…GetTypeID` function; 1, which no such function returns, for
-///   an object of another class; 0 for nil.
+/// - Parameter cf: The object. A bridged Swift value has the identifier of the class that it
+///   bridges to.
+/// - Returns: The value of the corresponding `…GetTypeID` function; 1, which no such function
+///   returns, for an object of another class; 0 for `nil`.
 ///
-/// It corresponds to `CFGetTypeID`, which has no answer for nil and traps.
+/// It corresponds to Apple's `CFGetTypeID`, which traps on `nil`.
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID {
     guard let object = cf else { return 0 }
     return CoreFoundationType(of: object).rawValue
 }
 
 extension CoreFoundationType {
-    /// The type of an object; `unspecified` if its class has none.
+    /// The type of an object, or `unspecified` if its class has none.
     package init(of object: CFTypeRef) {
         self =
             switch object {
@@ -158,54 +161,54 @@ extension CoreFoundationType {
 }
 
 extension NSNumber {
-    /// Whether the number was made from a boolean.
+    /// Whether the number is a boolean.
     ///
-    /// Foundation keeps one object for true and one for false, whatever made them, so identity
-    /// decides. `objCType` does not: it is "c" for a boolean and may be for an 8-bit integer.
+    /// Foundation has only one object for true and one for false, so identity is decisive.
+    /// `objCType` is not: it is "c" for a boolean and may be "c" for an 8-bit integer.
     package var isBoolean: Bool {
         self === kCFBooleanTrue || self === kCFBooleanFalse
     }
 }
 
-/// Returns the identifier of strings.
+/// Returns the type identifier of strings.
 public func CFStringGetTypeID() -> CFTypeID { CoreFoundationType.string.rawValue }
 
-/// Returns the identifier of byte buffers.
+/// Returns the type identifier of byte buffers.
 public func CFDataGetTypeID() -> CFTypeID { CoreFoundationType.data.rawValue }
 
-/// Returns the identifier of dictionaries.
+/// Returns the type identifier of dictionaries.
 public func CFDictionaryGetTypeID() -> CFTypeID { CoreFoundationType.dictionary.rawValue }
 
-/// Returns the identifier of arrays.
+/// Returns the type identifier of arrays.
 public func CFArrayGetTypeID() -> CFTypeID { CoreFoundationType.array.rawValue }
 
-/// Returns the identifier of sets.
+/// Returns the type identifier of sets.
 public func CFSetGetTypeID() -> CFTypeID { CoreFoundationType.set.rawValue }
 
-/// Returns the identifier of points in time.
+/// Returns the type identifier of dates.
 public func CFDateGetTypeID() -> CFTypeID { CoreFoundationType.date.rawValue }
 
-/// Returns the identifier of numbers that are not booleans.
+/// Returns the type identifier of numbers other than booleans.
 public func CFNumberGetTypeID() -> CFTypeID { CoreFoundationType.number.rawValue }
 
-/// Returns the identifier of booleans.
+/// Returns the type identifier of booleans.
 public func CFBooleanGetTypeID() -> CFTypeID { CoreFoundationType.boolean.rawValue }
 
-/// Returns the identifier of errors.
+/// Returns the type identifier of errors.
 public func CFErrorGetTypeID() -> CFTypeID { CoreFoundationType.error.rawValue }
 
-/// Returns the identifier of the null object.
+/// Returns the type identifier of the null object.
 public func CFNullGetTypeID() -> CFTypeID { CoreFoundationType.null.rawValue }
 
-/// Returns the identifier of allocators.
+/// Returns the type identifier of allocators.
 public func CFAllocatorGetTypeID() -> CFTypeID { CoreFoundationType.allocator.rawValue }
 
-// MARK: - Strings as keys
+// MARK: - Strings as dictionary keys
 
 #if NSStringHashing && !canImport(Darwin)
 extension NSString: @retroactive _HasCustomAnyHashableRepresentation {
     // swift-format-ignore: NoLeadingUnderscores
-    /// The text, so that `AnyHashable(NSString("a"))` is `AnyHashable("a")`.
+    /// The text as a String, so that `AnyHashable(NSString("a"))` equals `AnyHashable("a")`.
     public func _toCustomAnyHashable() -> AnyHashable? {
         AnyHashable(self as String)
     }

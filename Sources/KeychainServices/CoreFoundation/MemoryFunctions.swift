@@ -1,5 +1,5 @@
-// MemoryFunctions: wiping and comparing secrets, which Apple's C library has and Linux's hasn't.
-// `import Security` brings them here, because code that keeps secrets calls them.
+// MemoryFunctions: functions to erase and compare secrets that Apple's C library has and Linux's
+// lacks. Importing this module makes them available, because code that handles secrets calls them.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
 
@@ -11,21 +11,23 @@ import Glibc
 import Musl
 #endif
 
-/// A number of the C library's errors; 0 is none.
+/// An error number of the C library, or 0 for success.
 public typealias errno_t = Int32
 
-/// A size that is checked: one that would be negative is no size.
+/// A size in bytes. The functions check that it isn't negative.
 public typealias rsize_t = Int
 
-/// Fills memory, also where nothing reads it afterwards.
+/// Fills memory. Unlike `memset`, the call is not optimized away if the memory isn't read
+/// afterwards.
 ///
 /// - Parameters:
 ///   - s: The memory.
-///   - smax: Its size in bytes, 0 and up.
-///   - c: The byte to fill it with, the low 8 bits.
-///   - n: How many bytes to fill, `smax` at the most.
-/// - Returns: 0; `EINVAL` without memory and `E2BIG` for a negative size, with nothing written;
-///   `EOVERFLOW` for an `n` that is negative or greater than `smax`, with all of the memory filled.
+///   - smax: The size of the memory in bytes, at least 0.
+///   - c: The byte to fill with. Only the low 8 bits are used.
+///   - n: The number of bytes to fill, at most `smax`.
+/// - Returns: 0 on success; `EINVAL` if `s` is `nil` and `E2BIG` if `smax` is negative, both
+///   without writing anything; `EOVERFLOW` if `n` is negative or greater than `smax`, after filling
+///   all `smax` bytes.
 ///
 /// It corresponds to the function of the same name in Annex K of ISO C 11.
 @discardableResult
@@ -36,24 +38,24 @@ public func memset_s(
     guard smax >= 0 else { return E2BIG }
     let isWithin = (0...smax).contains(n)
     let count = isWithin ? n : smax
-    // SAFETY: `count` is at most `smax`, the size that the caller vouches for. Zeroing comes first
-    // because no optimizer leaves it out; the other byte may then be left out where no code reads
-    // it.
+    // SAFETY: `count` is at most `smax`, the size that the caller guarantees. The memory is zeroed
+    // first, because compilers never remove that call. They may remove the `memset` that follows if
+    // the memory isn't read.
     unsafe explicit_bzero(s, count)
     if c & 0xFF != 0 { unsafe memset(s, c, count) }
     return isWithin ? 0 : EOVERFLOW
 }
 
-/// Compares memory in a time that depends on the length alone.
+/// Compares memory in constant time: the time depends only on the length.
 ///
 /// - Parameters:
-///   - b1: The first byte of one.
-///   - b2: The first byte of the other.
-///   - len: The number of bytes of each, 0 and up.
-/// - Returns: 0 if all bytes are equal, otherwise another number, also for a negative length and
-///   where there is no memory.
+///   - b1: The first memory area.
+///   - b2: The second memory area.
+///   - len: The size of both in bytes, at least 0.
+/// - Returns: 0 if all bytes are equal, otherwise a nonzero number. The result is also nonzero if
+///   `len` is negative, or if it is positive and a pointer is `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func timingsafe_bcmp(
     _ b1: UnsafeRawPointer!, _ b2: UnsafeRawPointer!, _ len: Int
 ) -> Int32 {
@@ -62,7 +64,7 @@ public func timingsafe_bcmp(
     guard let b1 = unsafe b1, let b2 = unsafe b2 else { return 1 }
     var difference: UInt8 = 0
     for offset in 0..<len {
-        // SAFETY: the offset is below the length that the caller vouches for.
+        // SAFETY: the offset is below the length that the caller guarantees.
         unsafe difference |=
             b1.load(fromByteOffset: offset, as: UInt8.self)
             ^ b2.load(fromByteOffset: offset, as: UInt8.self)

@@ -1,7 +1,8 @@
-// Unbridged: what stands in Foundation's objects, without the bridge to Swift's values.
+// Unbridged: access to the contents of Foundation objects without bridging to Swift values.
 //
-// Foundation's bridge on Linux copies the contents of an NSData one byte at a time, which is slow for
-// large values. `as Data` uses it, and so does NSDictionary for each value that it gives out.
+// On Linux, Foundation's bridge copies the contents of an NSData one byte at a time, which is slow
+// for large values. `as Data` uses the bridge, and so does NSDictionary for each value that it
+// returns.
 
 #if !canImport(Darwin)
 
@@ -9,25 +10,25 @@ internal import CoreFoundation
 internal import Foundation
 
 extension NSData {
-    /// The bytes, copied all at once.
+    /// The bytes, copied in one step.
     var contents: Data {
-        // SAFETY: `bytes` has `length` bytes for as long as this object is there.
+        // SAFETY: `bytes` points to `length` bytes for the lifetime of this object.
         length == 0 ? Data() : unsafe Data(bytes: bytes, count: length)
     }
 }
 
 extension NSDictionary {
-    /// Calls `body` with every entry. A key that is no text is nil.
+    /// Calls `body` for every entry. The key is `nil` if it is not a string.
     func forEachEntry(_ body: (String?, DictionaryValue) -> Void) {
         guard type(of: self) == NSDictionary.self || type(of: self) == NSMutableDictionary.self
         else {
-            // Another class may make its entries as they are asked for.
+            // Another class may create its entries on demand.
             for (key, value) in self { body(key as? String, DictionaryValue(value)) }
             return
         }
         let count = count
-        // SAFETY: the class is one that Core Foundation reads as its own; there is room for all keys
-        // and values; and this object keeps what it holds until `body` returns.
+        // SAFETY: Core Foundation can read objects of this class as its own; there is space for all
+        // keys and values; and this object retains them until `body` returns.
         unsafe withUnsafeTemporaryAllocation(of: UnsafeRawPointer?.self, capacity: 2 * count) {
             entries in
             guard let keys = entries.baseAddress else { return }

@@ -1,13 +1,13 @@
-// ExternalForm: what bytes from outside are, told by their outermost elements, and two of the
-// forms: texts with keys and certificates between BEGIN and END lines (PEM, RFC 7468), and
-// certificates in a PKCS #7 message that signs nothing (RFC 5652, section 5.1).
-//   (1) The forms exclude each other: none of them begins as another does.
-//   (2) What stands around the blocks of a PEM text is passed over, as RFC 7468 asks for.
-//   (3) A block that is not whole makes the text damaged: no key or certificate of a longer list
-//       disappears unnoticed.
+// ExternalForm: detects the format of imported bytes by their outermost elements, and implements
+// two formats: PEM, text with keys and certificates between BEGIN and END lines (RFC 7468), and
+// certificates in a PKCS #7 message without signatures (RFC 5652, section 5.1).
+//   (1) The formats are mutually exclusive: no two begin with the same elements.
+//   (2) Text outside the blocks of a PEM file is ignored, as RFC 7468 requires.
+//   (3) If one block is incomplete, the whole PEM file is rejected as damaged. So no key or
+//       certificate of a list is lost unnoticed.
 //
-// SwiftASN1's reader takes lines of 64 characters only and no header lines; OpenSSL writes such
-// headers, and Java and others write longer lines.
+// SwiftASN1's PEM reader accepts only lines of 64 characters and no header lines. OpenSSL writes
+// header lines, and Java and others write longer lines, so PEM is read here.
 
 #if !canImport(Darwin)
 
@@ -16,7 +16,7 @@ internal import KeychainAsymmetricKeys
 internal import KeychainCore
 internal import SwiftASN1
 
-/// The form of one item or container.
+/// The format of a single item or container.
 enum ExternalForm {
     case certificate
     /// PKCS #8, PKCS #1 or RFC 5915.
@@ -24,15 +24,16 @@ enum ExternalForm {
     case encryptedPrivateKey
     /// SubjectPublicKeyInfo.
     case publicKey
-    /// RSAPublicKey of PKCS #1.
+    /// RSAPublicKey (PKCS #1).
     case rsaPublicKey
     case pkcs7
     case pkcs12
 
-    /// The content type of a signed message, whose certificates PKCS #7 files hold.
+    /// The content type of signed messages, which is also used by PKCS #7 files that contain only
+    /// certificates.
     static let signedData: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 2]
 
-    /// - Returns: Nil for bytes of any other form.
+    /// - Returns: `nil` for bytes of any other format.
     init?(_ bytes: [UInt8]) {
         guard let node = ASN1Node(encoded: bytes), let parts = node.sequence,
             let first = parts.first
@@ -66,7 +67,7 @@ enum ExternalForm {
         }
     }
 
-    /// The format that Apple counts the form to.
+    /// Apple's constant for the format.
     var format: SecExternalFormat {
         switch self {
         case .certificate: .formatX509Cert
@@ -79,7 +80,7 @@ enum ExternalForm {
 }
 
 extension SecExternalFormat {
-    /// Whether the format can be imported and exported here.
+    /// Whether the format can be imported and exported.
     var isSupported: Bool {
         switch self {
         case .formatUnknown, .formatOpenSSL, .formatRawKey, .formatWrappedPKCS8, .formatX509Cert,
@@ -91,7 +92,7 @@ extension SecExternalFormat {
         }
     }
 
-    /// The format that the ending of a file's name, or such an ending alone, stands for.
+    /// The format that a file name extension indicates. `name` is a file name or only an extension.
     init(fileNameOrExtension name: String) {
         let ending = name.split(separator: ".").last.map { $0.lowercased() }
         self =
@@ -108,26 +109,27 @@ extension SecExternalFormat {
 
 // MARK: - PEM
 
-/// One block of a text.
+/// One block of a PEM file.
 struct PEMBlock: Hashable {
-    /// What stands after BEGIN.
+    /// The text after BEGIN.
     var label: String
     var bytes: [UInt8]
-    /// Whether header lines say that OpenSSL's older encryption is on the bytes.
+    /// Whether header lines say that the bytes are encrypted with OpenSSL's traditional encryption.
     var isEncrypted = false
 
     private static let begin = "-----BEGIN "
     private static let end = "-----END "
     private static let dashes = "-----"
 
-    /// Whether there is a block in the bytes, perhaps a damaged one.
+    /// Whether the bytes contain a block, which may be damaged.
     static func isIn(_ bytes: [UInt8]) -> Bool {
         Data(bytes).range(of: Data(begin.utf8)) != nil
     }
 
-    /// The blocks of a text, from first to last.
+    /// The blocks of a PEM file, in order.
     ///
-    /// - Throws: `decode` if a block has no end, another end, or other than base64 within.
+    /// - Throws: `decode` if there is no block, or if a block has no END line, a different END
+    ///   line, or contents that are not base64.
     static func blocks(in bytes: [UInt8]) throws(KeychainFailure) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
@@ -168,7 +170,7 @@ struct PEMBlock: Hashable {
         isEncrypted = headers.contains { $0.hasPrefix("Proc-Type:") && $0.contains("ENCRYPTED") }
     }
 
-    /// The text of the block, with a line end.
+    /// The text of the block, with a line break at the end.
     var text: String {
         PEMDocument(type: label, derBytes: bytes).pemString + "\n"
     }
@@ -178,13 +180,13 @@ struct PEMBlock: Hashable {
 
 // MARK: - PKCS #7
 
-/// Certificates alone, as files with the endings p7b and p7c hold them.
+/// A PKCS #7 message that contains only certificates, as files with the extensions p7b and p7c do.
 enum CertificateBundle {
     private static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
 
-    /// The certificates of a message, in its order. Whether it is signed is not looked at.
+    /// The certificates of a message, in its order. Signatures are not verified.
     ///
-    /// - Throws: `decode` if the message or a certificate is damaged, or there is none.
+    /// - Throws: `decode` if the message or a certificate is damaged, or there is no certificate.
     static func certificates(in bytes: [UInt8]) throws(KeychainFailure) -> [SecCertificate] {
         guard let parts = ASN1Node(encoded: bytes)?.sequence, parts.count == 2,
             parts[0].objectIdentifier == ExternalForm.signedData,
@@ -193,7 +195,7 @@ enum CertificateBundle {
         let encoded = message.first { $0.isTagged(0) }?.elements ?? []
         var certificates: [SecCertificate] = []
         for element in encoded {
-            // The other choices, attribute certificates, are tagged.
+            // The other alternatives, attribute certificates, have context-specific tags.
             guard element.identifier == .sequence else { continue }
             guard let certificate = SecCertificate(der: Data(element.encodedBytes)) else {
                 throw KeychainFailure(.decode, "A certificate of the PKCS #7 message is damaged.")
@@ -206,7 +208,7 @@ enum CertificateBundle {
         return certificates
     }
 
-    /// A message with the certificates, in their order.
+    /// A message with the certificates, in the given order.
     static func message(of certificates: [SecCertificate]) -> [UInt8] {
         DERValue.sequence([
             .identifier(ExternalForm.signedData),

@@ -1,6 +1,6 @@
-// PKCS12Items: what a PKCS #12 container holds, in the keychain's terms.
-//   (1) A key and a certificate belong together when the public keys are the same. Containers say
-//       it by identifiers too, which programs leave out or make up.
+// PKCS12Items: the contents of a PKCS #12 container as keys, certificates and identities.
+//   (1) A key and a certificate belong together if they have the same public key. Containers also
+//       link them by identifiers, but some programs omit these or set arbitrary ones.
 
 #if !canImport(Darwin)
 
@@ -10,25 +10,25 @@ internal import KeychainCore
 
 /// The contents of a container.
 struct PKCS12Items {
-    /// An identity, and what the container says of it.
+    /// An identity, and the container's information about it.
     struct Entry {
         let identity: SecIdentity
-        /// The name that the container gives it.
+        /// The friendly name in the container.
         let name: String?
-        /// The certificate and those that issued it, as far as the container has them.
+        /// The certificate, followed by its issuers as far as the container has them.
         let chain: [SecCertificate]
     }
 
     private(set) var identities: [Entry] = []
-    /// Keys without a certificate.
+    /// Keys without a matching certificate.
     private(set) var keys: [SecKey] = []
     /// All certificates, in the container's order.
     let certificates: [SecCertificate]
 
-    /// Opens a container. The work is taken off the budget.
+    /// Opens a container. The work is deducted from the budget.
     ///
-    /// - Throws: As `PKCS12.open`; `decode` if a key or certificate is damaged or of a kind that is
-    ///   not supported.
+    /// - Throws: As `PKCS12.open` does, and `decode` if a key or certificate is damaged or of an
+    ///   unsupported kind.
     init(
         _ bytes: [UInt8], passphrase: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) {
@@ -57,13 +57,13 @@ struct PKCS12Items {
         }
     }
 
-    /// The certificates that stand in none of the chains.
+    /// The certificates that are in none of the chains.
     var loneCertificates: [SecCertificate] {
         let inChains = Set(identities.flatMap(\.chain))
         return certificates.filter { !inChains.contains($0) }
     }
 
-    /// Everything: identities, keys without a certificate, then certificates of no identity.
+    /// All contents: identities, then keys without a certificate, then certificates without a key.
     var all: [ValueReference] {
         let own = Set(identities.map(\.identity.certificate))
         return identities.map { .identity($0.identity) } + keys.map { .key($0) }
@@ -71,7 +71,8 @@ struct PKCS12Items {
     }
 }
 
-/// Finds certificates by key and by name. A container may hold thousands.
+/// Finds certificates by public key and by subject. The index is needed because a container may
+/// hold thousands.
 private struct CertificateIndex {
     private let certificates: [SecCertificate]
     private let attributes: [Attributes]
@@ -96,17 +97,18 @@ private struct CertificateIndex {
         self.bySubject = bySubject
     }
 
-    /// The longest chain. Real ones have a handful of certificates; a container can be made whose
-    /// thousands all lead to each other, for each of thousands of keys.
+    /// The maximum length of a chain. Real chains have only a few certificates, but a hostile
+    /// container could hold thousands of certificates that issue each other, and thousands of keys
+    /// that each have such a chain.
     private static let chainLimit = 100
 
-    /// The first certificate of a private key.
+    /// The first certificate with the public key of a private key.
     func position(of key: SecKey) -> Int? {
         byKey[.data(key.publicKeyHash)]
     }
 
-    /// A certificate and those that issued it, by the names in them. The signatures are for an
-    /// evaluation of trust to look at.
+    /// A certificate, followed by its issuers. They are found by the names in the certificates;
+    /// signatures are verified only when trust is evaluated.
     func chain(from position: Int) -> [SecCertificate] {
         var positions = [position]
         var seen: Set = [position]

@@ -1,6 +1,6 @@
-// SecItemExport: keys, certificates and identities as bytes in the formats of other programs.
-//   (1) All items that were given are in the result, or there is none.
-//   (2) With a passphrase no private key leaves in the clear where the format has a place for one.
+// SecItemExport: exports keys, certificates and identities in formats that other programs read.
+//   (1) The result contains all of the given items, or the export fails.
+//   (2) With a passphrase, no private key is exported unencrypted, if the format allows encryption.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -10,36 +10,37 @@ public import Foundation
 internal import KeychainAsymmetricKeys
 internal import KeychainCore
 
-/// Writes keys, certificates and identities for other programs.
+/// Exports keys, certificates and identities in formats that other programs read.
 ///
-/// | Format | Holds | Without a passphrase |
+/// | Format | Contents | Without a passphrase |
 /// |---|---|---|
 /// | `formatX509Cert` | one certificate, DER | |
-/// | `formatOpenSSL` | one key: PKCS #1 or RFC 5915, or PKCS #8 for Ed25519 and X25519; a public key as SubjectPublicKeyInfo. A passphrase has no place here | in the clear |
-/// | `formatRawKey` | one key in Apple's external representation. A passphrase has no place here | in the clear |
+/// | `formatOpenSSL` | one key: PKCS #1 or RFC 5915, or PKCS #8 for Ed25519 and X25519; a public key as SubjectPublicKeyInfo. A passphrase is ignored | unencrypted |
+/// | `formatRawKey` | one key in Apple's external representation. A passphrase is ignored | unencrypted |
 /// | `formatWrappedPKCS8` | one private key, PKCS #8 | an error |
-/// | `formatPEMSequence` | any items, identities as certificate and key. Private keys are in PKCS #8 if there is a passphrase, as `formatOpenSSL` otherwise | in the clear |
+/// | `formatPEMSequence` | any items; identities as certificate and key. With a passphrase, private keys are in encrypted PKCS #8, otherwise as in `formatOpenSSL` | unencrypted |
 /// | `formatPKCS7` | certificates | |
 /// | `formatPKCS12` | private keys, certificates, identities | an error |
-/// | `formatUnknown` | `formatX509Cert` for a certificate, `formatOpenSSL` for a key, `formatPEMSequence` for anything else | in the clear |
+/// | `formatUnknown` | `formatX509Cert` for a certificate, `formatOpenSSL` for a key, `formatPEMSequence` for anything else | unencrypted |
 ///
-/// Under a passphrase means AES-256 and a key from 100,000 rounds of PBKDF2 with SHA-256, which
-/// systems before macOS 15 and iOS 18 may not read.
+/// Encryption uses AES-256 with a key derived from the passphrase by 100,000 rounds of PBKDF2 with
+/// SHA-256. Systems before macOS 15 and iOS 18 may not be able to read this.
 ///
 /// - Parameters:
 ///   - secItemOrArray: A `SecKey`, `SecCertificate` or `SecIdentity`, or an array of these.
 ///   - outputFormat: The format.
-///   - flags: `pemArmour` writes PEM in place of DER.
-///   - keyParams: The passphrase. An empty one is one. May be nil.
-///   - exportedData: Receives the data. What they hold in the clear is the caller's to guard.
-///     Untouched when the call fails.
+///   - flags: With `pemArmour`, the result is PEM instead of DER.
+///   - keyParams: The passphrase, which may be empty. May be `nil`.
+///   - exportedData: Receives the data. The caller is responsible for protecting any unencrypted
+///     keys in it. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecParam`: an object is something else, there is none, or the format has no place for it,
-///     such as a public key in PKCS #12; or the passphrase is neither text nor data;
+///   - `errSecParam`: an object has another type, there is no object, or the format can't contain
+///     it, such as a public key in PKCS #12; or the passphrase is neither a string nor data;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
-///   - `errSecPassphraseRequired`: the format asks for a passphrase.
+///   - `errSecPassphraseRequired`: the format requires a passphrase;
+///   - `errSecUnimplemented`: a private key is in the Secure Enclave, which it can't leave.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecItemExport(
     _ secItemOrArray: CFTypeRef, _ outputFormat: SecExternalFormat,
@@ -48,7 +49,7 @@ public func SecItemExport(
     _ exportedData: UnsafeMutablePointer<CFData?>
 ) -> OSStatus {
     do throws(KeychainFailure) {
-        // SAFETY: the caller's pointers are valid for the call, as their types promise.
+        // SAFETY: the types of the caller's pointers guarantee that they are valid during the call.
         let passphrase = try unsafe Passphrase(keyParams?.pointee)
         let objects = (secItemOrArray as? NSArray).map { Array($0) } ?? [secItemOrArray]
         let items = objects.compactMap { ValueReference($0 as AnyObject) }
@@ -66,15 +67,15 @@ public func SecItemExport(
     }
 }
 
-// MARK: - Writing the formats
+// MARK: - Formats
 
-/// One export.
+/// A single export.
 struct ItemExport {
     var items: [ValueReference]
     var isArmored: Bool
     var passphrase: Passphrase?
 
-    /// The bytes in a format.
+    /// The items in the given format.
     func data(_ format: SecExternalFormat) throws(KeychainFailure) -> Data {
         guard !items.isEmpty else { throw .param("There is nothing to export.") }
         let format = format == .formatUnknown ? defaultFormat : format
@@ -155,7 +156,8 @@ struct ItemExport {
         PEMBlock(label: "CERTIFICATE", bytes: Array(certificate.der))
     }
 
-    /// The key in the form that OpenSSL calls traditional, if it has one.
+    /// The key in the format that OpenSSL calls traditional, or in PKCS #8 if that format doesn't
+    /// exist for it.
     private static func openBlock(of key: SecKey) throws(KeychainFailure) -> PEMBlock {
         switch key.material {
         case .publicKey(let key):
@@ -189,7 +191,7 @@ struct ItemExport {
         let password = try passphrase.text()
         var contents = PKCS12Contents()
         for item in items {
-            // What ties the two halves of an identity together in the container.
+            // The identifier that links the two halves of an identity in the container.
             var localKeyID = item.key.map { Array($0.publicKeyHash) }
             if let certificate = item.certificate {
                 localKeyID =
@@ -219,7 +221,7 @@ struct ItemExport {
         items.lazy.compactMap(\.key).first { certificate.isAbout($0) }
     }
 
-    /// The label of a key, or the name of its certificate.
+    /// The label of a key, or the summary of its certificate.
     private func name(of key: SecKey, in item: ValueReference) -> String? {
         if case .string(let label) = key.givenAttributes[.label], !label.isEmpty { return label }
         let certificate =

@@ -1,7 +1,8 @@
-// SecItemImport: keys, certificates and identities from bytes of any supported form.
-//   (1) All that the bytes hold is given, or nothing: an entry that can't be read fails the whole.
-//   (2) What the bytes are decides; a stated format that they are not is an error, the ending of a
-//       file name and a stated item type are hints.
+// SecItemImport: imports keys, certificates and identities from any supported format.
+//   (1) The result contains everything in the data, or the import fails: one unreadable entry makes
+//       the whole import fail.
+//   (2) The format is detected from the data. If the caller states another format, the import
+//       fails. A file name extension and an item type are only hints.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -12,46 +13,49 @@ internal import KeychainAsymmetricKeys
 internal import KeychainCore
 internal import SwiftASN1
 
-/// Makes keys, certificates and identities from data of other programs. No keychain is changed:
-/// ``SecItemAdd(_:_:)`` adds what this gives, by `kSecValueRef`.
+/// Creates keys, certificates and identities from data of other programs. The keychain is not
+/// changed; to store the results, pass each as `kSecValueRef` to ``SecItemAdd(_:_:)``.
 ///
-/// Read are certificates (X.509), private keys (PKCS #8, with and without a passphrase, PKCS #1,
-/// RFC 5915), public keys (SubjectPublicKeyInfo, PKCS #1), PKCS #7 with certificates, and PKCS #12;
-/// all in DER or PEM, and any number of blocks in PEM. A key and its certificate out of one PKCS #12
-/// container come as an identity. Names that a container gives its entries are not given.
+/// Supported are certificates (X.509), private keys (PKCS #8 with and without a passphrase, PKCS
+/// #1, RFC 5915), public keys (SubjectPublicKeyInfo, PKCS #1), PKCS #7 with certificates, and PKCS
+/// #12; all as DER or PEM, and any number of PEM blocks. A key and its certificate in the same PKCS
+/// #12 container are returned as an identity. The friendly names of a container's entries are not
+/// returned.
 ///
 /// - Parameters:
 ///   - importedData: The data.
-///   - fileNameOrExtension: The name of a file or its ending. It is a hint: the data decide what
-///     they are. May be nil.
-///   - inputFormat: The format of the data, `formatUnknown` to have it found out. Receives the format
-///     that was found: `formatPEMSequence` for more than one block in PEM, else that of the item.
+///   - fileNameOrExtension: A file name or an extension. It is only a hint: the format is detected
+///     from the data. May be `nil`.
+///   - inputFormat: The format of the data, or `formatUnknown` to detect it. Receives the detected
+///     format: `formatPEMSequence` for more than one PEM block, otherwise that of the item.
 ///     `formatRawKey`, Apple's external representation of an RSA or elliptic curve key, is never
-///     found out and has to be stated. May be nil. Untouched when the call fails.
-///   - itemType: A hint that tells private from public for `formatRawKey`. Receives the type that was
-///     found. May be nil. Untouched when the call fails.
-///   - flags: Ignored: PEM is recognized.
-///   - keyParams: The passphrase, and whether more than one private key is an error. May be nil.
-///   - importKeychain: Nil. There are no file-based keychains to import into, and no value of the
-///     type.
+///     detected and must be stated. May be `nil`. Unchanged after a failure.
+///   - itemType: For `formatRawKey`, a hint whether the key is private or public. Receives the
+///     detected type. May be `nil`. Unchanged after a failure.
+///   - flags: Ignored. PEM is detected.
+///   - keyParams: The passphrase, and whether more than one private key is an error. May be `nil`.
+///   - importKeychain: `nil`. There are no file-based keychains to import into, and the type has no
+///     values.
 ///   - outItems: Receives an array of `SecKey`, `SecCertificate` and `SecIdentity`, in the order of
-///     the data. May be nil. Untouched when the call fails.
+///     the data. May be `nil`. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecUnknownFormat`: the data are nothing that is known, or not of the stated format;
-///   - `errSecUnsupportedFormat`: the format, or the encryption within, is not supported, or asks for
-///     more work than ``SecPKCS12Import(_:_:_:)`` does. Not supported are
-///     `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`, `formatWrappedSSH`,
+///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one;
+///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
+///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. Not supported
+///     are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`, `formatWrappedSSH`,
 ///     `formatWrappedLSH` and `formatNetscapeCertSequence`;
-///   - `errSecDecode`: the data are damaged, or hold a key of a kind that is not supported;
-///   - `errSecPassphraseRequired`: the data are under a passphrase, and none is given;
-///   - `errSecAuthFailed`: the passphrase is not that of the private key, or the key is damaged;
+///   - `errSecDecode`: the data is damaged, contains a key of an unsupported kind, or is not
+///     recognized although the caller stated a format or the file name indicates one;
+///   - `errSecPassphraseRequired`: the data is encrypted, and no passphrase was passed;
+///   - `errSecAuthFailed`: the passphrase doesn't decrypt the private key, or the key is damaged;
 ///   - `errSecPkcs12VerifyFailure`: the same for PKCS #12;
-///   - `errSecMultiplePrivKeys`: there is more than one private key, and one is asked for;
-///   - `errSecParam`: the passphrase is neither text nor data;
-///   - `errSecUnimplemented`: a symmetric key is asked for, or the data are under a cipher of older
+///   - `errSecMultiplePrivKeys`: there is more than one private key, and `importOnlyOne` is set;
+///   - `errSecParam`: the passphrase is neither a string nor data;
+///   - `errSecUnimplemented`: a symmetric key was requested, or the data is encrypted with a legacy
+///     cipher and the package was built without its trait `OlderPKCS12`.
 ///     programs and the package was built without its trait `OlderPKCS12`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecItemImport(
     _ importedData: CFData, _ fileNameOrExtension: CFString?,
@@ -60,7 +64,7 @@ public func SecItemImport(
     _ keyParams: UnsafePointer<SecItemImportExportKeyParameters>?, _ importKeychain: SecKeychain?,
     _ outItems: UnsafeMutablePointer<CFArray?>?
 ) -> OSStatus {
-    // SAFETY: the caller's pointers are valid for the call, as their types promise.
+    // SAFETY: the types of the caller's pointers guarantee that they are valid during the call.
     let parameters = unsafe keyParams?.pointee
     let format = unsafe inputFormat?.pointee ?? .formatUnknown
     let type = unsafe itemType?.pointee ?? .itemTypeUnknown
@@ -89,20 +93,20 @@ private func checkOnlyOne(_ items: [ValueReference]) throws(KeychainFailure) {
     }
 }
 
-// MARK: - Reading the forms
+// MARK: - Formats
 
-/// One import.
+/// A single import.
 struct ItemImport {
-    /// What an import gives.
+    /// The result of an import.
     struct Result {
         var items: [ValueReference]
         var format: SecExternalFormat
         var type: SecExternalItemType
     }
 
-    /// The format that the caller states; unknown if it is to be found out.
+    /// The format that the caller stated, or `formatUnknown` to detect it.
     var format: SecExternalFormat
-    /// The format that a file name speaks for.
+    /// The format that the file name indicates.
     var expected: SecExternalFormat
     var type: SecExternalItemType
     var passphrase: Passphrase?
@@ -117,7 +121,7 @@ struct ItemImport {
             return Result(items: [.key(key)], format: .formatRawKey, type: key.itemType)
         }
         var budget = WorkBudget()
-        // DER is tried first: a certificate can hold a text in PEM, as a comment.
+        // DER is tried first, because a certificate may contain PEM text, for example as a comment.
         guard let form = ExternalForm(bytes) else {
             guard PEMBlock.isIn(bytes) else { throw unknown }
             return try result(of: PEMBlock.blocks(in: bytes), &budget)
@@ -129,7 +133,7 @@ struct ItemImport {
     private func result(
         of blocks: [PEMBlock], _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
-        // Parameters of a curve stand before the key, which repeats them.
+        // The curve's parameters precede the key, which contains them too.
         let blocks = blocks.filter { $0.label != "EC PARAMETERS" }
         var results: [Result] = []
         for block in blocks { results.append(try result(of: block, &budget)) }
@@ -180,7 +184,7 @@ struct ItemImport {
     ) throws(KeychainFailure) -> [ValueReference] {
         switch form {
         case .certificate:
-            // A signing request has the same outermost elements.
+            // A certificate signing request has the same outermost elements.
             guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
             return [.certificate(certificate)]
         case .privateKey:
@@ -225,8 +229,9 @@ struct ItemImport {
             node, password: passphrase.text(), within: &budget)
     }
 
-    /// A key in Apple's external representation. It doesn't say what it is: RSA keys and points on
-    /// curves are told by trying, 32 bytes of Ed25519 and X25519 can't be told apart.
+    /// A key in Apple's external representation, which doesn't identify its type. RSA keys and
+    /// points on curves are recognized by trying to read them. Ed25519 and X25519 keys are not
+    /// supported, because both have 32 bytes and can't be distinguished.
     private func rawKey(_ data: Data) throws(KeychainFailure) -> SecKey {
         if type == .itemTypeSessionKey { throw .notBuilt("importing symmetric keys") }
         for kind in [KeyKind.rsa, .elliptic] {
@@ -244,8 +249,8 @@ struct ItemImport {
         throw unknown
     }
 
-    /// The bytes are nothing that is known. Where a file name says what they should have been, they
-    /// are damaged.
+    /// The failure for bytes that are not recognized. If the caller stated a format, or the file
+    /// name indicates one, the bytes are reported as damaged.
     private var unknown: KeychainFailure {
         let isExpected = format != .formatUnknown || expected != .formatUnknown
         return isExpected
@@ -255,7 +260,7 @@ struct ItemImport {
 }
 
 extension SecKey {
-    /// The private key of PKCS #8, PKCS #1 or RFC 5915.
+    /// Reads a private key in PKCS #8, PKCS #1 or RFC 5915.
     convenience init(
         privateKey bytes: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) {
@@ -284,7 +289,7 @@ extension ValueReference {
         }
     }
 
-    /// The object itself.
+    /// The key, certificate or identity.
     var object: NSObject {
         switch self {
         case .key(let key): key

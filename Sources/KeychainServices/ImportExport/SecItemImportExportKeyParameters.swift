@@ -1,4 +1,4 @@
-// SecItemImportExportKeyParameters: what the caller of an import or export says of its keys.
+// SecItemImportExportKeyParameters: the caller's parameters for the keys of an import or export.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverUseImplicitlyUnwrappedOptionals
 
@@ -10,35 +10,37 @@ internal import KeychainCore
 /// The version of ``SecItemImportExportKeyParameters``.
 public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
 
-/// What the caller of ``SecItemImport(_:_:_:_:_:_:_:_:)`` or ``SecItemExport(_:_:_:_:_:)`` says of the keys.
+/// Parameters for the keys of ``SecItemImport(_:_:_:_:_:_:_:_:)`` and
+/// ``SecItemExport(_:_:_:_:_:)``.
 ///
-/// The objects are the caller's: they have to live until the call returns, and are not released by
-/// it. A fresh value is zero throughout, as from the C header.
+/// The caller owns the objects: it must keep them alive until the call returns, and the call
+/// doesn't release them. In a new value all fields are zero, as from the C header.
 @safe
 public struct SecItemImportExportKeyParameters {
     /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``.
     public var version: UInt32
-    /// ``SecKeyImportExportFlags/importOnlyOne`` counts. No person is asked for a passphrase, and
-    /// keys outside of a keychain have no access control, whatever the other flags say.
+    /// Only ``SecKeyImportExportFlags/importOnlyOne`` has an effect. Whatever the other flags are,
+    /// the user is not prompted for a passphrase, and keys outside a keychain have no access
+    /// control.
     public var flags: SecKeyImportExportFlags
-    /// The passphrase, a string, or data with its bytes. Nil if there is none.
+    /// The passphrase as a string, or as data with its bytes. `nil` if there is none.
     public var passphrase: Unmanaged<CFTypeRef>!
-    /// Ignored: no question is asked.
+    /// Ignored, because the user is not prompted.
     public var alertTitle: Unmanaged<CFString>!
-    /// Ignored: no question is asked.
+    /// Ignored, because the user is not prompted.
     public var alertPrompt: Unmanaged<CFString>!
-    /// Ignored: there are no file-based keychains.
+    /// Ignored, because there are no file-based keychains.
     public var accessRef: Unmanaged<SecAccess>?
-    /// Ignored: what a key may be used for is said when it is added to the keychain.
+    /// Ignored. Specify the permitted uses of a key when adding it to the keychain.
     public var keyUsage: Unmanaged<CFArray>?
-    /// Ignored: attributes are given when the key is added to the keychain.
+    /// Ignored. Specify attributes when adding the key to the keychain.
     public var keyAttributes: Unmanaged<CFArray>?
 
-    /// Parameters that say nothing.
+    /// Creates parameters in which nothing is set.
     public init() {
         version = 0
         flags = []
-        // SAFETY: nothing is referred to.
+        // SAFETY: the references are `nil`.
         unsafe passphrase = nil
         unsafe alertTitle = nil
         unsafe alertPrompt = nil
@@ -47,7 +49,7 @@ public struct SecItemImportExportKeyParameters {
         unsafe keyAttributes = nil
     }
 
-    /// Parameters with all that can be said.
+    /// Creates parameters with values for all fields.
     public init(
         version: UInt32, flags: SecKeyImportExportFlags, passphrase: Unmanaged<CFTypeRef>!,
         alertTitle: Unmanaged<CFString>!, alertPrompt: Unmanaged<CFString>!,
@@ -56,7 +58,7 @@ public struct SecItemImportExportKeyParameters {
     ) {
         self.version = version
         self.flags = flags
-        // SAFETY: the references are the caller's, as in Apple's structure; nothing is retained.
+        // SAFETY: the caller owns the objects, as with Apple's structure; nothing is retained.
         unsafe self.passphrase = passphrase
         unsafe self.alertTitle = alertTitle
         unsafe self.alertPrompt = alertPrompt
@@ -68,7 +70,7 @@ public struct SecItemImportExportKeyParameters {
 
 /// The passphrase of an import or export.
 struct Passphrase {
-    /// UTF-8 of a text, or bytes as they were given.
+    /// The UTF-8 encoding of a string, or the bytes of the data that was passed.
     let bytes: [UInt8]
 
     private init(bytes: [UInt8]) {
@@ -79,12 +81,13 @@ struct Passphrase {
         self.init(bytes: Array(text.utf8))
     }
 
-    /// The passphrase among the parameters.
+    /// Reads the passphrase from the parameters.
     ///
-    /// - Returns: Nil if there is none.
-    /// - Throws: `param` if it is neither text nor data.
+    /// - Returns: `nil` if there is none.
+    /// - Throws: `param` if it is neither a string nor data.
     init?(_ parameters: SecItemImportExportKeyParameters?) throws(KeychainFailure) {
-        // SAFETY: the caller keeps the object alive for the call, as the type's contract says.
+        // SAFETY: the caller keeps the object alive during the call, as the contract of the type
+        // requires.
         guard let object = unsafe parameters?.passphrase?.takeUnretainedValue() else { return nil }
         switch DictionaryValue(object) {
         case .string(let text): self.init(text: text)
@@ -93,7 +96,7 @@ struct Passphrase {
         }
     }
 
-    /// The passphrase as text, which PKCS #12 needs.
+    /// The passphrase as text, which PKCS #12 requires.
     func text() throws(KeychainFailure) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .param("The passphrase is no text in UTF-8, which PKCS #12 asks for.")

@@ -1,4 +1,4 @@
-// SecPKCS12Import: identities out of a PKCS #12 container.
+// SecPKCS12Import: imports identities from a PKCS #12 container.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -10,39 +10,43 @@ internal import KeychainCore
 
 /// Opens a PKCS #12 container.
 ///
-/// No keychain is changed, unless the options say so: with `kSecUseDataProtectionKeychain` true and
-/// `kSecImportToMemoryOnly` not true, the keys, certificates and the certificates of their chains are
-/// added. All of them are durable then when this returns `errSecSuccess`; those that were there
-/// already stay as they are, and after a failure the keychain is as it was, except perhaps where a
-/// keychain service broke off (`errSecNotAvailable`).
+/// The keychain is changed only if `kSecUseDataProtectionKeychain` is true and
+/// `kSecImportToMemoryOnly` is not true. In that case the keys and certificates, including those of
+/// the chains, are added. When this function returns `errSecSuccess`, all of them are durable.
+/// Items that existed before are not changed. After a failure the keychain is unchanged, except
+/// that its state is unknown if the connection to a keychain service was lost
+/// (`errSecNotAvailable`).
 ///
 /// - Parameters:
 ///   - pkcs12_data: The container.
-///   - options: `kSecImportExportPassphrase`, a string; without it, the empty one. If items are to be
-///     added, what else the dictionary has is theirs, such as `kSecAttrAccessible` and `kSecAttrLabel`.
-///   - items: Receives an array with a dictionary for each private key that has its certificate in the
-///     container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate and those that
-///     issued it, as far as they are there, 100 at the most; `kSecImportItemTrust`, a trust object of that
-///     chain for ``SecTrustEvaluateWithError(_:_:)``; `kSecImportItemKeyID`, the SHA-1 of the public key; and
-///     `kSecImportItemLabel`, the name in the container or that of the certificate. Certificates of no
-///     chain stand in one more dictionary, which has `kSecImportItemCertChain` alone. A private key
-///     without its certificate is left out: ``SecItemImport(_:_:_:_:_:_:_:_:)`` gives it. Empty if there
-///     is none of all that. Untouched when the call fails.
+///   - options: `kSecImportExportPassphrase`, a string; the default is the empty string. If items
+///     are added, the remaining entries of the dictionary, such as `kSecAttrAccessible` and
+///     `kSecAttrLabel`, apply to them.
+///   - items: Receives an array with one dictionary for each private key whose certificate is in
+///     the container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate followed
+///     by its issuers as far as the container has them, at most 100; `kSecImportItemTrust`, a trust
+///     object for that chain, to be passed to ``SecTrustEvaluateWithError(_:_:)``;
+///     `kSecImportItemKeyID`, the SHA-1 of the public key; and `kSecImportItemLabel`, the friendly
+///     name in the container or the summary of the certificate. Certificates that are in no chain
+///     are in one additional dictionary, which contains only `kSecImportItemCertChain`. A private
+///     key without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. The
+///     array is empty if there is none of these. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecAuthFailed`: the passphrase is wrong, or the container is damaged: the two can't be told
-///     apart;
-///   - `errSecDecode`: the data are no PKCS #12 container or have no authentication code, or there is a
-///     key in it of a kind that is not supported;
-///   - `errSecUnsupportedFormat`: it is encrypted in a way that is not supported. Today's encryption
-///     (PBES2 with AES) always is; triple DES, RC2 and RC4 of older programs are with a passphrase of
-///     ASCII characters, for RSA and the curves of NIST. Or it asks for too much work: more than 10
-///     million rounds of PBKDF2 for one key, or 100 million for all;
-///   - `errSecParam`: the passphrase is no string;
-///   - `errSecUnimplemented`: the contents are under an older cipher, and the package was built
-///     without its trait `OlderPKCS12`;
-///   - any of ``SecItemAdd(_:_:)`` where an item could not be added.
+///   - `errSecAuthFailed`: the passphrase is wrong, or the container is damaged. The two can't be
+///     distinguished;
+///   - `errSecDecode`: the data is not a PKCS #12 container, has no authentication code, or
+///     contains a key of an unsupported kind;
+///   - `errSecUnsupportedFormat`: the encryption is not supported, or requires too much work. The
+///     current encryption scheme (PBES2 with AES) is always supported. The legacy ciphers triple
+///     DES, RC2 and RC4 are supported if the passphrase is ASCII, for RSA keys and keys on NIST
+///     curves. The work is limited to 10 million rounds of PBKDF2 for one key, and 100 million in
+///     total;
+///   - `errSecParam`: the passphrase is not a string;
+///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
+///     built without its trait `OlderPKCS12`;
+///   - any status of ``SecItemAdd(_:_:)`` if an item could not be added.
 ///
-/// It corresponds to the function of the same name, as iOS has it.
+/// It corresponds to Apple's function of the same name on iOS.
 @discardableResult
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
@@ -56,11 +60,11 @@ public func SecPKCS12Import(
         let lone = contents.loneCertificates
         if !lone.isEmpty { results.append([kSecImportItemCertChain: lone as NSArray]) }
         if options.addsItems { try contents.add(with: options.attributes) }
-        // SAFETY: the caller's pointer is valid for the call, as its type promises.
+        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
         unsafe items.pointee = results as NSArray
         return errSecSuccess
     } catch {
-        // The status of macOS's keychains, and of `SecItemImport`, for what is a wrong passphrase.
+        // macOS's keychains and `SecItemImport` report a wrong passphrase with this status.
         return error.status == .pkcs12VerifyFailure ? errSecAuthFailed : error.status.rawValue
     }
 }
@@ -98,7 +102,7 @@ private struct PKCS12Options {
         }
     }
 
-    /// What is left for the items that are added.
+    /// The entries that apply to the added items.
     var attributes: [String: Any] {
         let own = [
             kSecImportExportPassphrase, kSecImportExportKeychain, kSecImportExportAccess,
@@ -110,9 +114,9 @@ private struct PKCS12Options {
 }
 
 extension PKCS12Items.Entry {
-    /// What the array of results has of the identity.
+    /// The identity's dictionary in the array of results.
     fileprivate func result(_ contents: PKCS12Items) -> NSDictionary {
-        // All identities have one array of certificates among them: a container may hold thousands of
+        // All identities share one array of certificates, because a container may hold thousands of
         // both.
         let trust = SecTrust(
             SecTrust.Settings(
@@ -129,8 +133,8 @@ extension PKCS12Items.Entry {
 }
 
 extension PKCS12Items {
-    /// Adds identities and certificates to the keychain in one transaction: all that is not there
-    /// yet, or nothing.
+    /// Adds the identities and certificates to the keychain in one transaction. Either all that are
+    /// missing are added, or none.
     fileprivate func add(with attributes: [String: Any]) throws(KeychainFailure) {
         var requests: [RequestDictionary] = []
         for entry in identities {

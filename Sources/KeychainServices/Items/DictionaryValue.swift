@@ -1,16 +1,16 @@
-// DictionaryValue: the values of a request dictionary, told apart by their Foundation type, and
-// attribute values from Foundation objects and back.
+// DictionaryValue: the values of a request dictionary, distinguished by Foundation type, and the
+// conversion between attribute values and Foundation objects.
 //
-// A number and a boolean are two types to Core Foundation and one class here. Foundation gives the
-// two boolean objects out as `Bool` and every other number as `NSNumber`, also where the number is
-// 1 and where `as? Bool` would succeed; so the type of a value decides, not a cast.
+// Core Foundation distinguishes numbers from booleans, but here both are `NSNumber`. Foundation
+// returns the two boolean objects as `Bool` and every other number as `NSNumber`, even if the
+// number is 1 and `as? Bool` would succeed. So the type of a value is tested; a cast is not enough.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import KeychainCore
 
-/// A value as the rules of the request dictionaries see it.
+/// A value, classified as the rules for request dictionaries require.
 enum DictionaryValue {
     case string(String)
     case data(Data)
@@ -21,7 +21,7 @@ enum DictionaryValue {
     case null
     case object(AnyObject)
 
-    /// A value of a Swift or a Foundation dictionary, as it stands there.
+    /// Classifies a value of a Swift or Foundation dictionary.
     init(_ value: Any) {
         let type = Swift.type(of: value)
         if type == String.self || type == NSString.self, let text = value as? String {
@@ -41,8 +41,8 @@ enum DictionaryValue {
         }
     }
 
-    /// What is left: other classes of Foundation, and optionals, which come from code that writes
-    /// `kCFBooleanTrue as Any`.
+    /// Classifies the remaining types: other Foundation classes, and optionals, which occur in code
+    /// that writes `kCFBooleanTrue as Any`.
     private init(uncommon value: Any) {
         switch value {
         case let optional as any OptionalValue:
@@ -71,12 +71,12 @@ extension Optional: OptionalValue {
 // MARK: - Attribute values
 
 extension AttributeValue {
-    /// The value of an attribute as its kind stores it.
+    /// The value of an attribute, converted to the type in which its kind is stored.
     ///
-    /// A boolean is a number to the attributes that take numbers and refused by all others; a
-    /// UUID is its text to those that take text only.
+    /// Attributes that take numbers convert a boolean to a number; all others reject it. Attributes
+    /// that take only strings convert a UUID to its text.
     ///
-    /// - Returns: nil when the kind doesn't take such a value (`errSecParam`).
+    /// - Returns: `nil` if the kind doesn't accept such a value (`errSecParam`).
     init?(_ value: DictionaryValue, kind: Attribute.Kind) {
         let given: AttributeValue
         switch value {
@@ -98,7 +98,7 @@ extension AttributeValue {
         self = converted
     }
 
-    /// The value as it stands in an attribute dictionary.
+    /// The value as an object in an attribute dictionary.
     var object: NSObject {
         switch self {
         case .string(let text): NSString(string: text)

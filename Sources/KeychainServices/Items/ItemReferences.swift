@@ -1,21 +1,21 @@
-// ItemReferences: what a dictionary is about, by `kSecClass` or by a reference; the object in
-// `kSecValueRef` and the bytes of `kSecValuePersistentRef`.
+// ItemReferences: the items that a dictionary refers to, by `kSecClass` or by a reference; the
+// object in `kSecValueRef` and the bytes of `kSecValuePersistentRef`.
 //
 // The bytes of a persistent reference:
 //
 //   OFFSET  SIZE  FIELD
 //   0       4     class, the characters of its kSecClass… constant
-//   4       16    the item's reference; of an identity, that of its certificate
+//   4       16    the item's reference; for an identity, that of its certificate
 //
-// Apple has two more forms, which name no item here: 12 bytes, a class and a row number, and `tkpr`
-// with the DER of an object on a token.
+// Apple has two more formats, which never refer to an item of this keychain: 12 bytes, with a class
+// and a row number, and `tkpr` followed by the DER of an object on a token.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import KeychainCore
 
-/// Items of a class that is stored, or identities, which are not.
+/// A class of stored items, or identities, which are not stored.
 enum ItemKind: Equatable {
     case stored(ItemClass)
     case identity
@@ -39,7 +39,7 @@ enum ItemKind: Equatable {
         }
     }
 
-    /// Whether such items have the attribute. An identity has those of both its halves.
+    /// Whether such items have the attribute. An identity has the attributes of both halves.
     func has(_ attribute: Attribute) -> Bool {
         switch self {
         case .stored(let itemClass): itemClass.has(attribute)
@@ -47,15 +47,15 @@ enum ItemKind: Equatable {
         }
     }
 
-    /// Whether items of the kind have a certificate to look into.
+    /// Whether items of this kind contain a certificate.
     var hasCertificate: Bool { self == .identity || self == .stored(.certificate) }
 
-    /// Whether an object can stand for items of the kind. Nothing stands for passwords.
+    /// Whether an object can represent items of this kind. Passwords have no objects.
     var hasObject: Bool { hasCertificate || self == .stored(.key) }
 }
 
 extension KeychainFailure {
-    /// The answer to a request for something of Apple's that is not built.
+    /// The failure for a feature of Apple's that is not implemented.
     static func notBuilt(_ what: String) -> KeychainFailure {
         KeychainFailure(.unimplemented, "Not implemented: \(what).")
     }
@@ -63,13 +63,14 @@ extension KeychainFailure {
 
 // MARK: - Objects
 
-/// A key, certificate or identity by which a dictionary names items or describes a new one.
+/// A key, certificate or identity object with which a dictionary refers to items or describes a new
+/// one.
 enum ValueReference {
     case key(SecKey)
     case certificate(SecCertificate)
     case identity(SecIdentity)
 
-    /// - Returns: nil for an object that stands for no item.
+    /// - Returns: `nil` for an object that can't represent an item.
     init?(_ object: AnyObject) {
         switch object {
         case let key as SecKey: self = .key(key)
@@ -103,7 +104,8 @@ enum ValueReference {
         }
     }
 
-    /// What an item made of the object has: of an identity, the half of a class.
+    /// The attributes of a new item created from the object. An identity yields two items;
+    /// `itemClass` selects one.
     func attributes(of itemClass: ItemClass) -> Attributes {
         switch itemClass {
         case .certificate:
@@ -114,7 +116,7 @@ enum ValueReference {
         case .key:
             guard let key else { return [:] }
             var attributes = key.itemAttributes
-            // The key of an identity goes by the name of its certificate.
+            // The key of an identity gets the name of its certificate.
             attributes[.label] =
                 attributes[.label] ?? certificate?.subjectSummary.map { .string($0) }
             attributes[.isPermanent] = .number(1)
@@ -123,7 +125,8 @@ enum ValueReference {
         }
     }
 
-    /// The data of an item made of the object: of an identity, the half of a class.
+    /// The data of a new item created from the object. An identity yields two items; `itemClass`
+    /// selects one.
     func data(of itemClass: ItemClass) -> Data? {
         switch itemClass {
         case .certificate: certificate?.der
@@ -132,8 +135,9 @@ enum ValueReference {
         }
     }
 
-    /// What items have to have to be the one that the object stands for: its share of the primary
-    /// key. What a key may be used for and the like can differ between object and item.
+    /// The attributes that identify the items that the object represents: those of the primary key
+    /// that are derived from the object. Other attributes, such as a key's permitted uses, may
+    /// differ between object and item.
     var identifyingAttributes: Attributes {
         var attributes: Attributes = [:]
         if let certificate {
@@ -154,18 +158,18 @@ enum ValueReference {
 
 // MARK: - Persistent references
 
-/// A persistent reference that was read.
+/// A decoded persistent reference.
 enum PersistentReference: Equatable {
     case item(ItemClass, ItemReference)
     case identity(ItemReference)
-    /// Well-formed, and no item of ours can have it.
+    /// Well-formed, but never a reference to an item of this keychain.
     case rowNumber(ItemKind)
     case token
 
     private static let codeByteCount = 4
     private static let rowNumberByteCount = 8
 
-    /// - Returns: nil when the bytes are no persistent reference.
+    /// - Returns: `nil` if the bytes are not a persistent reference.
     init?(encoded bytes: Data) {
         guard bytes.count > Self.codeByteCount,
             let code = String(validating: bytes.prefix(Self.codeByteCount), as: UTF8.self)
@@ -185,12 +189,12 @@ enum PersistentReference: Equatable {
         }
     }
 
-    /// The bytes of an item's reference.
+    /// The encoded reference of an item.
     static func encoded(_ kind: ItemKind, _ reference: ItemReference) -> Data {
         Data(kind.name.utf8) + reference.bytes
     }
 
-    /// What is referred to, where the reference says it.
+    /// The kind of the item, if the reference contains it.
     var kind: ItemKind? {
         switch self {
         case .item(let itemClass, _): .stored(itemClass)
@@ -200,7 +204,7 @@ enum PersistentReference: Equatable {
         }
     }
 
-    /// The reference of the item, or of the certificate of the identity.
+    /// The reference of the item, or of the identity's certificate.
     var itemReference: ItemReference? {
         switch self {
         case .item(_, let reference), .identity(let reference): reference

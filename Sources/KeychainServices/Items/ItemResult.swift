@@ -1,8 +1,8 @@
-// ItemResult: one answer of the keychain, an item or an identity, and the objects in which the
-// calls give such answers back.
+// ItemResult: a result of the keychain, which is an item or identity, and its conversion to the
+// objects that the SecItem calls return.
 //
-// Every object is a Foundation class instance (dictionary, array, data), so that the casts that
-// work on Core Foundation results on Apple's systems work here.
+// Every returned object is an instance of a Foundation class (dictionary, array, data), so that the
+// casts that work with Core Foundation results on Apple platforms work here.
 
 #if !canImport(Darwin)
 
@@ -11,9 +11,10 @@ internal import KeychainAuthentication
 internal import KeychainCore
 internal import KeychainEngine
 
-// MARK: - Answers
+// MARK: - Results
 
-/// An answer, with the keychain that it is from: keys in hardware are used there.
+/// A result, together with the keychain that it comes from, because that keychain performs the
+/// operations of its hardware keys.
 enum FoundItem {
     case item(ItemSnapshot, in: AuthenticatingConnection)
     case identity(Identity, in: AuthenticatingConnection)
@@ -25,7 +26,7 @@ enum FoundItem {
         }
     }
 
-    /// The item that stands for the whole: of an identity, its certificate.
+    /// The item that represents the result. For an identity, its certificate.
     var leading: ItemSnapshot {
         switch self {
         case .item(let item, _): item
@@ -33,7 +34,7 @@ enum FoundItem {
         }
     }
 
-    /// What `kSecValueData` holds: of an identity, the private key. A key in hardware has no data.
+    /// The value of `kSecValueData`. For an identity, the private key. A hardware key has no data.
     var data: Data? {
         let item =
             switch self {
@@ -46,8 +47,8 @@ enum FoundItem {
 
     /// The object for `kSecReturnRef`.
     ///
-    /// - Returns: nil for passwords, and for data that are no certificate or key: an item may
-    ///   hold any bytes.
+    /// - Returns: `nil` for passwords, and for items of the other classes whose data is not a
+    ///   certificate or key: an item may contain any bytes.
     var object: NSObject? {
         switch self {
         case .item(let item, let keychain):
@@ -67,7 +68,7 @@ enum FoundItem {
         }
     }
 
-    /// The certificate of a certificate or an identity, where data were asked for.
+    /// The certificate of a certificate item or identity, if the data was requested.
     var certificate: SecCertificate? {
         kind.hasCertificate ? Self.certificate(leading) : nil
     }
@@ -78,7 +79,7 @@ enum FoundItem {
 }
 
 extension ItemSnapshot {
-    /// All attributes, those of the class's primary key also where they are not set.
+    /// All attributes. Attributes of the primary key that are not set have empty values.
     fileprivate var attributesWithWholeKey: Attributes {
         itemClass.ownKeys.reduce(into: attributes) { attributes, name in
             attributes[name] = attributes[name] ?? .empty(of: name.kind)
@@ -88,15 +89,15 @@ extension ItemSnapshot {
 
 // MARK: - Objects
 
-/// How one call gives items back.
+/// Converts items to the result of a call.
 struct ItemResult {
     let returns: ReturnTypes
-    /// Whether data of an item without any is nothing, or empty data as for an add.
+    /// Whether a missing secret is returned as empty data, as in an addition, rather than as `nil`.
     let givesEmptyData: Bool
 
-    /// What a call gives back for the items that its request is about.
+    /// The result of a call for the items that it found or added.
     ///
-    /// - Returns: nil where there is nothing to give.
+    /// - Returns: `nil` if there is nothing to return.
     func object(for items: [FoundItem], of request: RequestDictionary) -> NSObject? {
         if request.givesNothing {
             nil
@@ -122,7 +123,7 @@ struct ItemResult {
         }
     }
 
-    /// The items of an answer as an array. Items with nothing to give are left out.
+    /// The items as an array. Items with nothing to return are omitted.
     private func array(for items: [FoundItem]) -> NSArray {
         NSArray(array: items.compactMap { object(for: $0) })
     }
@@ -137,13 +138,14 @@ struct ItemResult {
             switch found {
             case .item(let item, _): addAttributes(of: item, to: &entries)
             case .identity(let identity, _):
-                // What both halves have is the certificate's.
+                // For an attribute of both halves, the certificate's value is returned.
                 for (attribute, value) in identity.key.attributesWithWholeKey
                 where !ItemClass.certificate.has(attribute) {
                     entries.set(attribute.name, value.object)
                 }
                 addAttributes(of: identity.certificate, to: &entries)
-                // A filter has it read as well. It is data, so it is given only beside data.
+                // A filter reads the certificate's data too. It is returned only if data was
+                // requested.
                 if !returns.isDisjoint(with: [.data, .ref]), let data = identity.certificate.data {
                     entries.set("certdata", NSData(data: data))
                 }
@@ -170,7 +172,8 @@ struct ItemResult {
         entries.set("pdmn", NSString(string: item.protection.code))
         entries.set("sync", NSNumber(value: item.isSynchronizable ? 1 : 0))
         entries.set("tomb", NSNumber(value: item.isTombstone ? 1 : 0))
-        // Empty: a keychain has one user. A dictionary with it can be used as a query.
+        // Empty, because a keychain has only one user. The key is present so that the dictionary
+        // can be used as a query.
         entries.set("musr", NSData())
         if let control = Self.accessControl(of: item) { entries.set("accc", control) }
         if returns.contains(.data) {
@@ -185,14 +188,14 @@ struct ItemResult {
         return try? SecAccessControl(protection: item.protection.code, flags: flags)
     }
 
-    /// For each protection class the access control without constraints.
+    /// The access control without constraints, for each protection class.
     private static let unconstrained: [ProtectionClass: SecAccessControl] = Dictionary(
         uniqueKeysWithValues: ProtectionClass.allCases.compactMap { protection in
             (try? SecAccessControl(protection: protection.code, flags: []))
                 .map { (protection, $0) }
         })
 
-    /// The entries of a dictionary to be.
+    /// Collects the entries of a dictionary.
     private struct Entries {
         private var keys: [NSString] = []
         private var values: [NSObject] = []

@@ -1,43 +1,44 @@
-// RequestDictionary+Calls: what each call allows, and the typed request it becomes.
+// RequestDictionary+Calls: the checks of each call, and the conversion to a typed request.
 
 #if !canImport(Darwin)
 
 internal import KeychainCore
 
 extension RequestDictionary {
-    // MARK: - Adding
+    // MARK: - Add
 
-    /// The item of a class that an add describes.
+    /// The item of a class that an addition describes.
     func newItem(of itemClass: ItemClass) throws(KeychainFailure) -> NewItem {
         try checkAdd()
         var item = try newItem(of: itemClass, attributes: attributes)
         if makesKey(of: itemClass) {
-            // An access control that says nothing of the use of a key allows none, as at Apple.
+            // As on Apple platforms, an access control that doesn't permit the use of a key permits
+            // none.
             if accessControl == nil { item.constraints = .privateKeyUsage }
             try Self.checkIsOfHardware(item)
         }
         return item
     }
 
-    /// The certificate and the key of the identity that an add describes.
+    /// The certificate and the key of the identity that an addition describes.
     func newIdentity() throws(KeychainFailure) -> [NewItem] {
-        // An identity is not stored, so there is nothing that could stand for one.
+        // Identities are not stored, so attributes or data can't describe one.
         guard case .identity = valueReference else {
             throw .param("An identity is added by reference, or as a certificate and a key.")
         }
         return try newItemsOfValue()
     }
 
-    /// The items that an add of the object in `kSecValueRef` describes.
+    /// The items that an addition describes by the object in `kSecValueRef`.
     func newItemsOfValue() throws(KeychainFailure) -> [NewItem] {
         try checkAdd()
         return try newItems()
     }
 
-    /// The items that an add with an item list describes, for each object of the list.
+    /// The items that an addition with an item list describes, for each object in the list.
     ///
-    /// Apple's data-protection keychain reports success and adds nothing. The file-based one of
-    /// macOS adds the objects, as its documentation says.
+    /// Apple's data-protection keychain reports success without adding anything. The file-based
+    /// keychain of macOS adds the objects, as documented. This function follows the documentation.
     func newItemsOfList() throws(KeychainFailure) -> [[NewItem]] {
         try checkAdd()
         guard let itemList, !itemList.isEmpty else {
@@ -58,8 +59,8 @@ extension RequestDictionary {
         return items
     }
 
-    /// One item for a key or certificate, and two for an identity. A certificate of an identity may
-    /// be there already.
+    /// One item for a key or certificate, and two for an identity. The certificate of an identity
+    /// may already exist.
     private func newItems() throws(KeychainFailure) -> [NewItem] {
         switch valueReference {
         case .key: return [try newItem(of: .key, attributes: attributes.ofClass(.key))]
@@ -76,9 +77,9 @@ extension RequestDictionary {
         }
     }
 
-    /// What no add may say, whatever it is of.
+    /// Checks the conditions that apply to every addition.
     func checkAdd() throws(KeychainFailure) {
-        // Apple's source means to refuse it and by mistake reports success.
+        // Apple's source intends to reject this, but by mistake reports success.
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
         try authentication.check(for: .add)
@@ -90,10 +91,10 @@ extension RequestDictionary {
     private func newItem(
         of itemClass: ItemClass, attributes given: Attributes
     ) throws(KeychainFailure) -> NewItem {
-        // A certificate is no secret.
+        // A certificate is not secret.
         let protection = protection ?? (itemClass == .certificate ? .always : .whenUnlocked)
         var attributes = given
-        // The keychain's own clock sets both.
+        // The keychain sets both from its own clock.
         attributes[.creationDate] = nil
         attributes[.modificationDate] = nil
         if let valueReference {
@@ -102,13 +103,14 @@ extension RequestDictionary {
         var item = NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
             protection: protection, constraints: constraints ?? [],
-            // "Any" names no value here. It is dropped, because existing code shares one
-            // dictionary between searching and adding.
+            // "Any" isn't a value of an item. It is ignored, because existing code uses one
+            // dictionary for both searching and adding.
             isSynchronizable: synchronizable == .only(true),
             isTombstone: isTombstone ?? false,
             data: data ?? valueReference?.data(of: itemClass))
         if itemClass == .key, let key = valueReference?.key?.secureEnclaveKey {
-            // What the key was made with, unless something else is said, which the keychain refuses.
+            // Use the values with which the key was generated. If the dictionary has other values,
+            // the keychain rejects them.
             item.protection = self.protection ?? key.blob.protection
             item.constraints = constraints ?? key.blob.constraints
             item.attributes.merge(key.attributes) { _, fixed in fixed }
@@ -116,9 +118,9 @@ extension RequestDictionary {
         return item
     }
 
-    // MARK: - Naming
+    // MARK: - Query
 
-    /// The items of a class that a search, an update or a delete is about.
+    /// The items of a class that a search, update or deletion selects.
     func itemQuery(
         of itemClass: ItemClass, for call: ItemCall
     ) throws(KeychainFailure) -> ItemQuery {
@@ -136,9 +138,9 @@ extension RequestDictionary {
             hostOrSubdomain: hostOrSubdomain)
     }
 
-    /// The identities that a search, an update or a delete is about.
+    /// The identities that a search, update or deletion selects.
     ///
-    /// An attribute that certificates and keys have is asked of the certificate.
+    /// An attribute that both certificates and keys have is compared with the certificate's.
     func identityQuery(for call: ItemCall) throws(KeychainFailure) -> IdentityQuery {
         try checkQuery(for: call)
         if hostOrSubdomain != nil {
@@ -170,12 +172,13 @@ extension RequestDictionary {
             if hasMatchKey { throw .param("An update takes no match key.") }
             if !returns.isEmpty { throw .param("An update returns nothing.") }
             if case .identity = reference {
-                // As at Apple, where only the parts of an identity are updated by reference.
+                // As on Apple platforms, where only the two halves can be updated by reference.
                 throw KeychainFailure(
                     .internalError, "Identities are not updated by persistent reference.")
             }
         case .delete:
-            // All is what a delete does anyhow, and code for macOS has to say it. One is not.
+            // A deletion always affects all matching items, and code for macOS must say so. Other
+            // limits are rejected.
             if hasMatchKeyBesideLimit || (limit ?? .all) != .all {
                 throw .param("A delete takes no match key other than the limit “all”.")
             }
@@ -185,15 +188,16 @@ extension RequestDictionary {
         }
     }
 
-    /// What is said by attributes and what an object says; what was said wins.
+    /// The attributes in the dictionary and those of the object. The dictionary takes precedence.
     private var identifyingAttributes: Attributes {
         guard let valueReference else { return attributes }
         return attributes.merging(valueReference.identifyingAttributes) { given, _ in given }
     }
 
-    // MARK: - Changing
+    // MARK: - Update
 
-    /// What an update of items of one class sets, for a dictionary read as changes.
+    /// The changes that an update makes to items of one class. The dictionary must have been read
+    /// as changes.
     func itemChanges() throws(KeychainFailure) -> ItemChanges {
         if attributes[.sharingGroup] != nil { throw .param("The sharing group can't change.") }
         if contradictsSynchronizable {
@@ -209,7 +213,7 @@ extension RequestDictionary {
             isTombstone: isTombstone, data: data)
     }
 
-    /// What an update sets in both halves of identities.
+    /// The changes that an update makes to both halves of identities.
     func identityChanges() throws(KeychainFailure) -> IdentityChanges {
         guard data == nil else {
             throw .param("The data of an identity are those of two items. Update one of them.")
@@ -221,9 +225,9 @@ extension RequestDictionary {
         return changes
     }
 
-    // MARK: - Answers
+    // MARK: - Results
 
-    /// How many items a search gives and how much of each.
+    /// How many items a search returns, and which parts of each.
     var retrieval: Retrieval {
         let count: Int? =
             switch limit ?? .one {
@@ -236,41 +240,41 @@ extension RequestDictionary {
             limit: count, includesData: needsData, includesAttributes: !isOfDataAlone)
     }
 
-    /// Whether data have to be read: they are asked for, or an object is made of them, or a
-    /// certificate is looked into.
+    /// Whether data must be read: because it was requested, because an object is created from it,
+    /// or because a certificate filter examines it.
     private var needsData: Bool {
         guard let kind else { return returns.contains(.data) }
         return returns.contains(.data) || (returns.contains(.ref) && kind.hasObject)
             || filtersCertificates
     }
 
-    /// Whether certificates are looked into.
+    /// Whether a filter examines certificates.
     var filtersCertificates: Bool {
         (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
-    /// Whether a call answers with an array: whenever more than one item could come.
+    /// Whether the result is an array, which it is whenever more than one item is possible.
     var givesArray: Bool { hasItemList ? !returns.isEmpty : (limit ?? .one) != .one }
 
-    /// Whether a call answers with nothing, whatever its items are.
+    /// Whether the result is always `nil`.
     ///
-    /// Apple's functions take an identity as its certificate and its key, one after the other, and of
-    /// the answers make nothing but the persistent reference.
+    /// Apple's functions handle an identity in `kSecValueRef` as its certificate and its key, one
+    /// after the other, and return only the persistent reference.
     var givesNothing: Bool {
         guard case .identity = valueReference else { return false }
         return returns != .persistentRef || givesArray
     }
 
-    /// Whether no item of this keychain can be meant.
+    /// Whether no item of this keychain can match.
     var matchesNothing: Bool {
         if case .rowNumber = reference { return true }
-        // Items have no user.
+        // Items here don't have a user.
         return namesOtherUser
     }
 
     // MARK: - Parts
 
-    /// A search is for local items unless it says otherwise or names one item.
+    /// A search finds only local items, unless it specifies otherwise or names one item.
     private var synchronizableFilter: Bool? {
         switch synchronizable {
         case .only(let flag): flag
@@ -279,14 +283,14 @@ extension RequestDictionary {
         }
     }
 
-    /// The conditions of the access control, where there is one.
+    /// The constraints of the access control, if there is one.
     private var constraints: AccessConstraints? {
         accessControl.map { AccessConstraints(rawValue: UInt64($0.flags.rawValue)) }
     }
 }
 
 extension Attributes {
-    /// The attributes that items of a class have.
+    /// The attributes that the class has.
     fileprivate func ofClass(_ itemClass: ItemClass) -> Attributes {
         filter { itemClass.has($0.key) }
     }

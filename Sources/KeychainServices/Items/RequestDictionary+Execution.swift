@@ -1,5 +1,5 @@
-// RequestDictionary+Execution: the four calls on items of a class and on identities.
-//   (1) What a dictionary gets wrong is told before the keychain is opened.
+// RequestDictionary+Execution: the four calls, for items of a class and for identities.
+//   (1) Errors in a dictionary are reported before the keychain is opened.
 
 #if !canImport(Darwin)
 
@@ -9,9 +9,10 @@ internal import KeychainAuthentication
 internal import KeychainCore
 
 extension RequestDictionary {
-    /// - Returns: The item; of an item list, one for each object of the list.
+    /// - Returns: The added item. With an item list, one result for each object in the list.
     func add() throws(KeychainFailure) -> [FoundItem] {
-        // First: a persistent reference need not say what it is to.
+        // This check comes first, to reject a persistent reference even if it doesn't identify a
+        // class.
         try checkAdd()
         if hasItemList { return try addList() }
         switch try subject() {
@@ -27,7 +28,8 @@ extension RequestDictionary {
         }
     }
 
-    /// Either half may be there already, but not both: a certificate is renewed for the same key.
+    /// Either half may exist already, but not both. For example, a renewed certificate has the same
+    /// key.
     private func addIdentity() throws(KeychainFailure) -> [FoundItem] {
         var halves = try newIdentity()
         let keychain = try keychain()
@@ -47,7 +49,7 @@ extension RequestDictionary {
         return try Self.addAll(list, in: keychain())
     }
 
-    /// Adds what stands for each of several objects, in one transaction.
+    /// Adds the items of several objects in one transaction.
     private static func addAll(
         _ objects: [[NewItem]], in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) -> [FoundItem] {
@@ -69,7 +71,7 @@ extension RequestDictionary {
         var retrieval = retrieval
         retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
-        // A filter looks into what was found, so the limit counts what it leaves.
+        // The limit applies to the filtered items, so the search that precedes the filter has none.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
         switch try subject() {
         case .stored(let itemClass):
@@ -122,7 +124,7 @@ extension RequestDictionary {
         }
     }
 
-    /// What the request is about, if that can be in a keychain.
+    /// The kind of item that the request is about, if it can be in this keychain.
     private func subject() throws(KeychainFailure) -> ItemKind {
         guard let kind else {
             if hasItemList { throw .param("The class is missing.") }
@@ -133,7 +135,8 @@ extension RequestDictionary {
 }
 
 extension [RequestDictionary] {
-    /// Adds the key or certificate of each in one transaction. Those that are there already stay.
+    /// Adds the key or certificate of each request in one transaction. Items that already exist are
+    /// not changed.
     func addMissing() throws(KeychainFailure) {
         var items: [NewItem] = []
         for request in self { items += try request.newItemsOfValue() }
@@ -144,17 +147,17 @@ extension [RequestDictionary] {
 }
 
 extension AuthenticatingConnection {
-    /// Brings into a query what the model's queries have no word for.
+    /// Applies the conditions that the model's queries can't express.
     ///
-    /// A digest is over the whole primary key, so it belongs to one item at most, and the query is
-    /// narrowed to that item's reference. What else the query says still has to hold.
+    /// A digest covers the whole primary key, so it matches at most one item. The query is
+    /// restricted to that item's reference; its other conditions still apply.
     ///
-    /// - Throws: `itemNotFound` when nothing can match.
+    /// - Throws: `itemNotFound` if nothing can match.
     fileprivate func resolve(
         _ request: RequestDictionary, in query: inout ItemQuery
     ) throws(KeychainFailure) {
         if request.matchesNothing {
-            // Asks all the same, because access is checked first.
+            // Make a request nevertheless, because access is checked first.
             _ = try handler.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
             throw .itemNotFound
         }
@@ -166,7 +169,7 @@ extension AuthenticatingConnection {
         query.reference = match.reference
     }
 
-    /// What the request's filter lets through, up to its limit.
+    /// The items that satisfy the request's filter, up to its limit.
     fileprivate func filtered(
         _ found: [FoundItem], _ request: RequestDictionary
     ) throws(KeychainFailure) -> [FoundItem] {
@@ -182,8 +185,8 @@ extension AuthenticatingConnection {
         return accepted
     }
 
-    /// The certificates of the keychain whose subject issued a certificate. One that can't be read
-    /// issued nothing: the filter then has a shorter chain to go by.
+    /// The certificates in the keychain whose subject is the issuer of a certificate. Certificates
+    /// that can't be read are omitted, which makes the chain for the filter shorter.
     private func issuers(of certificate: SecCertificate) -> [SecCertificate] {
         guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
         let query = ItemQuery(

@@ -1,5 +1,5 @@
-// RequestDictionary+Keys: the entries of a request dictionary that are no attributes, what it says
-// about asking people among them.
+// RequestDictionary+Keys: the entries of a request dictionary other than attributes, including
+// those about authentication.
 
 #if !canImport(Darwin)
 
@@ -9,7 +9,7 @@ internal import KeychainCore
 internal import KeychainEngine
 internal import KeychainRuntime
 
-/// What a caller wants to have of each item.
+/// The parts of each item that the caller requests.
 struct ReturnTypes: OptionSet {
     let rawValue: UInt8
 
@@ -22,8 +22,8 @@ struct ReturnTypes: OptionSet {
 extension RequestDictionary {
     // MARK: - kSecMatch…
 
-    /// Keys that no item of ours can be searched by are ignored, as Apple's data-protection
-    /// keychain does. The calls that allow no match key look at ``hasMatchKey``.
+    /// Reads a match key. Keys that don't apply to items of this keychain are ignored, as by
+    /// Apple's data-protection keychain. Calls that don't allow match keys test ``hasMatchKey``.
     mutating func readMatchKey(_ key: String, _ value: DictionaryValue) {
         hasMatchKey = true
         if key == "m_Limit" { return readLimit(value) }
@@ -104,7 +104,7 @@ extension RequestDictionary {
                 return refuse("The value of “\(key)” is not a boolean.")
             }
             tombstones = leavesTombstones ? .always : .never
-        // Known, and without a meaning for a keychain of one user.
+        // Known keys that have no meaning for a keychain with one user.
         case "u_CallerName", "u_UserIndependentKeychain", "u_SystemKeychain",
             "u_SyncBubbleKeychain", "u_TokenRawItems", "u_CertWithIssuers":
             break
@@ -112,7 +112,8 @@ extension RequestDictionary {
         }
     }
 
-    /// A list that an add can't use is left to the add to refuse: a delete ignores it.
+    /// Reads an item list. An invalid list is not rejected here but by the addition, because a
+    /// deletion ignores it.
     private mutating func readItemList(_ value: DictionaryValue) {
         hasItemList = true
         guard case .object(let object) = value, let list = object as? [AnyObject] else { return }
@@ -139,20 +140,22 @@ extension RequestDictionary {
     }
 }
 
-// MARK: - Asking people
+// MARK: - Authentication
 
-/// The use keys that are about authentication.
+/// The `kSecUse…` keys about authentication.
 struct AuthenticationKeys {
     private(set) var context: LAContext?
     private(set) var hasCredentialReference = false
-    /// The item is left out, or the call fails, where a person would be asked.
+    /// Whether items that would require prompting the user are omitted. `fails` says whether the
+    /// call fails because of them.
     private(set) var skips = false
     private var fails = false
     private var prompt: String?
 
     /// Reads one of these keys.
     ///
-    /// - Returns: What is wrong with the value; nil: nothing, or the key is another.
+    /// - Returns: A description of the error if the value is invalid, otherwise `nil`. The result
+    ///   is also `nil` for any other key.
     mutating func read(_ key: String, _ value: DictionaryValue) -> String? {
         switch (key, value) {
         case ("u_AuthUI", .string("u_AuthUIA")): break
@@ -195,7 +198,7 @@ struct AuthenticationKeys {
 }
 
 extension RequestDictionary {
-    /// The keychain of the current task, with the person of this request in front of it.
+    /// The keychain of the current task, with the authentication options of this request.
     func keychain() throws(KeychainFailure) -> AuthenticatingConnection {
         try KeychainContext.current().authenticating(authentication.options)
     }

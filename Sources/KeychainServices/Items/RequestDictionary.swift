@@ -1,19 +1,21 @@
-// RequestDictionary: the content of a request dictionary, read in one pass.
-//   (1) Every entry is read once and either understood or refused. Which refusal is given does
-//       not depend on the order of the entries: a wrong class first, then a key or value that
-//       can't be (`errSecParam`), then an attribute that the class hasn't (`errSecNoSuchAttr`),
-//       then what the call doesn't allow, then what is not built (`errSecUnimplemented`).
-//   (2) Attribute values are converted here; what leaves this type is in the model's terms.
+// RequestDictionary: the contents of a request dictionary, read in one pass.
+//   (1) Every entry is read once and either understood or rejected. The error that is reported
+//       doesn't depend on the order of the entries. In order of precedence: an invalid class, an
+//       invalid key or value (`errSecParam`), an attribute that the class doesn't have
+//       (`errSecNoSuchAttr`), something that the call doesn't allow, something that is not
+//       implemented (`errSecUnimplemented`).
+//   (2) Attribute values are converted here. The properties of this type use the model's types.
 //
-// Keys are told apart by length and first letter: four characters are an attribute, `c` the
-// class, `m` a match key, `r` a return key, `u` a use key, `v` a value, `f` is ignored.
+// Keys are classified by length and first letter: four characters are an attribute, `c` is the
+// class, `m` a match key, `r` a return key, `u` a use key, `v` a value. Keys that begin with `f`
+// are ignored.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import KeychainCore
 
-/// One of the four calls.
+/// One of the four SecItem calls.
 enum ItemCall {
     case add
     case copyMatching
@@ -21,12 +23,12 @@ enum ItemCall {
     case delete
 }
 
-/// A request dictionary in the model's terms.
+/// A request dictionary, converted to the model's types.
 struct RequestDictionary {
-    /// The most entries a dictionary may have.
+    /// The maximum number of entries in a dictionary.
     static let entryLimit = 128
 
-    /// What `kSecMatchLimit` says.
+    /// The value of `kSecMatchLimit`.
     enum Limit: Equatable {
         case count(Int)
         case all
@@ -34,23 +36,23 @@ struct RequestDictionary {
         static let one = Limit.count(1)
     }
 
-    /// What `kSecAttrSynchronizable` says.
+    /// The value of `kSecAttrSynchronizable`.
     enum Synchronizable: Equatable {
         case only(Bool)
         /// `kSecAttrSynchronizableAny`.
         case any
     }
 
-    /// nil for a reference to something on a token.
+    /// The kind of item, or `nil` for a reference to an object on a token.
     private(set) var kind: ItemKind?
     private(set) var attributes: Attributes = [:]
     private(set) var accessGroup: String?
     private(set) var synchronizable: Synchronizable?
     private(set) var isTombstone: Bool?
     private(set) var accessControl: SecAccessControl?
-    /// Whether `musr` is the user of another keychain.
+    /// Whether `musr` names a user other than this keychain's.
     private(set) var namesOtherUser = false
-    /// `sha1`: the digest over an item's primary key.
+    /// `sha1`: the digest of an item's primary key.
     private(set) var digest: Data?
 
     var data: Data?
@@ -61,17 +63,19 @@ struct RequestDictionary {
 
     var limit: Limit?
     var hostOrSubdomain: String?
-    /// Whether there is any match key.
+    /// Whether the dictionary contains any match key.
     var hasMatchKey = false
-    /// Whether there is a match key other than `kSecMatchLimit`.
+    /// Whether the dictionary contains a match key other than `kSecMatchLimit`.
     var hasMatchKeyBesideLimit = false
-    /// What certificates have to be like.
+    /// The conditions for certificates.
     var certificateFilter = CertificateFilter()
-    /// Whether a match key is for certificates and identities alone.
+    /// Whether the dictionary contains a match key that applies only to certificates and
+    /// identities.
     var matchesOnlyCertificates = false
 
     var hasItemList = false
-    /// nil where the list has anything but keys, certificates and identities.
+    /// The objects of the item list, or `nil` if it contains anything but keys, certificates and
+    /// identities.
     var itemList: [ValueReference]?
     var authentication = AuthenticationKeys()
     var tombstones = TombstonePolicy.automatic
@@ -79,12 +83,12 @@ struct RequestDictionary {
     private var protectionCode: String?
     private var classCode: String?
     private var isClassRefused = false
-    /// Names of attributes that no class has.
+    /// Attribute names that no class has.
     private var foreignAttributes: [String] = []
     private var hasAttribute = false
     private var refusal: KeychainFailure?
 
-    /// Reads a dictionary that names items or describes a new one.
+    /// Reads a dictionary that selects items or describes a new one.
     ///
     /// - Throws: `param`, `noSuchClass` or `noSuchAttribute`; see (1).
     init(_ dictionary: CFDictionary) throws(KeychainFailure) {
@@ -97,14 +101,16 @@ struct RequestDictionary {
         try checkAttributes()
     }
 
-    /// Reads the changes of an update: attributes and data, nothing else.
+    /// Reads the changes of an update, which may contain only attributes and data.
     ///
-    /// - Throws: `noSuchAttribute` for any other key that is text.
+    /// - Throws: `param` for an invalid key or value; `noSuchAttribute` for any other string key
+    ///   and for an attribute that the class doesn't have.
     init(changes: CFDictionary, of kind: ItemKind) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
             if key == "musr" {
-                // An attribute dictionary can be given back whole; an item stays its user's.
+                // Ignored, so that a returned attribute dictionary can be passed unchanged. The
+                // item keeps its user.
             } else if let key, key.utf8.count == 4 {
                 readAttribute(key, value)
             } else if key == "v_Data" {
@@ -129,17 +135,20 @@ struct RequestDictionary {
         KeychainFailure(.noSuchAttribute, "The class has no attribute “\(name)”.")
     }
 
-    // MARK: - What follows from the entries
+    // MARK: - Derived values
 
-    /// The protection class that `kSecAttrAccessible` and `kSecAttrAccessControl` agree on.
+    /// The protection class from `kSecAttrAccessible` and `kSecAttrAccessControl`, which must
+    /// agree.
     var protection: ProtectionClass? {
         protectionCode.flatMap { ProtectionClass(code: $0) }
     }
 
-    /// Whether any attribute is given, other than "local or synchronizable".
+    /// Whether the dictionary contains an attribute, apart from `kSecAttrSynchronizable` with the
+    /// value "any".
     var namesAttribute: Bool { hasAttribute }
 
-    /// Whether the item would be synchronizable and kept from it at once.
+    /// Whether the item is marked as synchronizable but has a property that excludes
+    /// synchronization.
     var contradictsSynchronizable: Bool {
         synchronizable == .only(true)
             && (attributes[.sharingGroup] != nil || accessControl?.hasConstraints == true)
@@ -199,7 +208,7 @@ struct RequestDictionary {
     }
 
     private func checkAttributes() throws(KeychainFailure) {
-        // Each object of an item list takes the attributes of its own class.
+        // With an item list, each object takes the attributes of its own class.
         guard let kind = kind ?? (hasItemList ? .identity : nil) else { return }
         if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
         for attribute in attributes.keys where !kind.has(attribute) {
@@ -219,7 +228,7 @@ struct RequestDictionary {
         }
         if attribute == .issuer {
             guard case .data(let issuer) = value else { return refuse("The issuer is not data.") }
-            // Items have the content of a name; callers have the name itself, too.
+            // Items contain only the content of the name. Callers may also pass the whole name.
             attributes[attribute] = .data(
                 CertificateName(der: issuer)?.normalizedContent ?? issuer)
             return
@@ -230,9 +239,9 @@ struct RequestDictionary {
         attributes[attribute] = converted
     }
 
-    /// The attributes that are no part of ``attributes``.
+    /// Reads the attributes that are not part of ``attributes``.
     private mutating func readSpecialAttribute(_ name: String, _ value: DictionaryValue) {
-        // Which keychain is meant: there is one.
+        // This key selects a keychain, but there is only one.
         if name == "nleg" { return }
         if name == "sync" { return readSynchronizable(value) }
         hasAttribute = true

@@ -1,7 +1,7 @@
-// SecItem: the four functions on keychain items.
-//   (1) A call is answered with a status and never traps on what it was given.
-//   (2) The result pointer is written when the call succeeds, with nil where there is nothing to
-//       give, and is left alone when it fails.
+// SecItem: the four functions for keychain items.
+//   (1) A call always returns a status. It never traps on its arguments.
+//   (2) If the call succeeds, the result pointer is written, with `nil` if there is nothing to
+//       return. If the call fails, it is unchanged.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -14,41 +14,47 @@ internal import KeychainCore
 
 /// Adds an item to the keychain.
 ///
-/// The item is durable when this returns `errSecSuccess`; otherwise nothing was added, except
-/// perhaps by a keychain service that broke off (`errSecNotAvailable`). Safe to call from many
-/// threads at once.
+/// When this function returns `errSecSuccess`, the item is durable. Otherwise nothing was added,
+/// except that the outcome is unknown if the connection to a keychain service was lost
+/// (`errSecNotAvailable`). May be called from many threads at once.
 ///
 /// - Parameters:
-///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 bytes
-///     and up; an item may have none), and `kSecReturn…` keys. `kSecAttrAccessGroup` is the
-///     caller's first group and `kSecAttrAccessible` is `kSecAttrAccessibleWhenUnlocked` where
-///     they are left out, of a certificate `kSecAttrAccessibleAlways`. Creation and modification
-///     date are set by the keychain. A ``SecKey``, ``SecCertificate`` or ``SecIdentity`` as
-///     `kSecValueRef` stands for class, data and the attributes that are not given. An identity is
-///     added as a certificate, which may be there already, and a key. With `kSecAttrTokenID` as
-///     `kSecAttrTokenIDSecureEnclave`, class key, type and neither data nor reference, the key is made
-///     in the hardware of the keychain, as by ``SecKeyCreateRandomKey(_:_:)``. With
-///     `kSecUseItemList`, an array of keys, certificates and identities (1 object and up), all of
-///     them are added, or none. The class may be left out then; data and `kSecValueRef` have to be.
-///     What attributes say holds for each object whose class has them.
-///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
-///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing; of an
-///     identity as `kSecValueRef` the persistent reference alone. With an item list, an array with
-///     these for each object, in the list's order. Untouched when the call fails. May be nil.
+///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 or more
+///     bytes; an item may also have no secret), and `kSecReturn…` keys. The default of
+///     `kSecAttrAccessGroup` is the caller's first group. The default of `kSecAttrAccessible` is
+///     `kSecAttrAccessibleWhenUnlocked`, for a certificate `kSecAttrAccessibleAlways`. The keychain
+///     sets the creation and modification dates.
+///
+///     A ``SecKey``, ``SecCertificate`` or ``SecIdentity`` as `kSecValueRef` provides the class,
+///     the data and the attributes that the dictionary doesn't contain. An identity is added as a
+///     certificate, which may already exist, and a key.
+///
+///     With class key, a key type, `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, and
+///     neither data nor a reference, a key is generated in the keychain's hardware, as by
+///     ``SecKeyCreateRandomKey(_:_:)``.
+///
+///     With `kSecUseItemList`, an array of one or more keys, certificates and identities, either
+///     all of them are added or none. The class is then optional, and neither data nor
+///     `kSecValueRef` is allowed. Each attribute applies to all objects whose class has it.
+///   - result: Receives what the `kSecReturn…` keys request, in the same form as
+///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. For an
+///     identity in `kSecValueRef`, only the persistent reference can be requested. With an item
+///     list, receives an array with one result for each object, in the order of the list. Unchanged
+///     after a failure. May be `nil`.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or an
-///     item list has two of the same primary key;
-///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock; or
-///     an application password is missing and the request forbids to ask for one;
-///   - `errSecAuthFailed`: the protection class or the access control needs a passcode and there
-///     is none, or an application password and none is given;
-///   - `errSecUserCanceled`: the person declined to enter an application password;
-///   - `errSecMissingEntitlement`: the access group is not the caller's;
-///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: it asks for a key in hardware, and there is none;
+///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
+///     items of the item list have the same primary key;
+///   - `errSecInteractionNotAllowed`: the protection class is locked, retry after unlocking; or an
+///     application password is required and the request forbids prompting for one;
+///   - `errSecAuthFailed`: the protection class or access control requires a passcode and none is
+///     set, or it requires an application password and none was provided;
+///   - `errSecUserCanceled`: the user canceled the prompt for an application password;
+///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
+///   - `errSecUnimplemented`: a hardware key was requested, and there is no such hardware;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
-/// The corresponding function of Apple's Security framework has the same name.
+/// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
@@ -58,51 +64,58 @@ public func SecItemAdd(
         let items = try request.add()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
-        // SAFETY: the caller's pointer is valid for the call, as its type promises.
+        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
         unsafe result.pointee = shape.object(for: items, of: request)
     }
 }
 
-/// Finds items and gives back what is asked for of each.
+/// Finds items and returns the requested parts of each.
 ///
-/// With a limit other than one, items come in the order in which they were added. Nothing in the
-/// keychain changes: an item that can't be read stays.
+/// With a limit other than one, items are returned in the order in which they were added. The
+/// keychain is never changed; in particular, items that can't be read remain.
 ///
-/// Attributes are given without asking a person. For data that are under an access control the
-/// person is asked, unless the `LAContext` in `kSecUseAuthenticationContext` knows enough;
-/// `kSecUseAuthenticationUI` forbids it, or has such items left out.
+/// Attributes are returned without authentication. For data that is under an access control, the
+/// user is prompted, unless the `LAContext` in `kSecUseAuthenticationContext` already satisfies the
+/// conditions. `kSecUseAuthenticationUI` can forbid prompting, or omit such items.
 ///
 /// - Parameters:
-///   - query: `kSecClass` with attributes that all have to be equal (text and data of the same
-///     bytes are; case counts), or `kSecValuePersistentRef` without attributes, or a key,
-///     certificate or identity as `kSecValueRef`, which stands for its primary key. Without
-///     `kSecAttrSynchronizable` only local items are found, without `kSecAttrAccessGroup` those
-///     of all groups of the caller. `kSecMatchLimit` is one unless given. Certificates and
-///     identities can be chosen by `kSecMatchIssuers`, `kSecMatchPolicy`, `kSecMatchValidOnDate`,
-///     `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`, internet passwords by
-///     `kSecMatchHostOrSubdomainOfHost`; other `kSecMatch…` keys are ignored, as on iOS.
-///   - result: Receives, for each item, data for `kSecReturnData` or `kSecReturnPersistentRef`
-///     alone, the key, certificate or identity for `kSecReturnRef` alone, and a dictionary for
-///     `kSecReturnAttributes` or any two of the keys; nil where nothing is asked for, the item has
-///     no data, or nothing stands for it. Among the attributes are those of the primary key that the
-///     item was added without, as empty values. An array of these if the limit is not one. Of an
-///     identity that is named by `kSecValueRef`, the persistent reference is given where it alone is
-///     asked for, with a limit of one, and else nil. Untouched when the call fails. May be nil.
-/// - Returns: `errSecSuccess`, or
-///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
-///     this says nothing about whether it is the right one, so never delete because of it;
-///     or a person would have to be asked, who may not or can't be;
-///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
-///     the context is invalid, or there is no passcode to enter;
-///   - `errSecDecode`: the items that could match are damaged, and no other matches;
-///   - `errSecMissingEntitlement`: the access group is not the caller's;
-///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: a policy, issuers or a host in a search for another class;
-///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used; or `errSecNotAvailable`: an
-///     access control asks for hardware that isn't there.
+///   - query: `kSecClass` with attributes that must all be equal (strings and data with the same
+///     bytes are equal; comparison is case-sensitive), or `kSecValuePersistentRef` without
+///     attributes, or a key, certificate or identity as `kSecValueRef`, which stands for its
+///     primary key. Without `kSecAttrSynchronizable`, only local items are found. Without
+///     `kSecAttrAccessGroup`, items of all the caller's groups are found. The default of
+///     `kSecMatchLimit` is one.
 ///
-/// The corresponding function of Apple's Security framework has the same name.
+///     Certificates and identities can be filtered with `kSecMatchIssuers`, `kSecMatchPolicy`,
+///     `kSecMatchValidOnDate`, `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`,
+///     internet passwords with `kSecMatchHostOrSubdomainOfHost`. Other `kSecMatch…` keys are
+///     ignored, as on iOS.
+///   - result: Receives, for each item: data, if only `kSecReturnData` or only
+///     `kSecReturnPersistentRef` is set; the key, certificate or identity, if only `kSecReturnRef`
+///     is set; a dictionary, if `kSecReturnAttributes` or more than one key is set; `nil`, if
+///     nothing is requested, the item has no data, or the item has no object. The attributes
+///     include those of the primary key that are not set, with empty values. With a limit other
+///     than one, receives an array of these.
+///
+///     For an identity in `kSecValueRef`, the result is the persistent reference if only that is
+///     requested and the limit is one, and otherwise `nil`. Unchanged after a failure. May be
+///     `nil`.
+/// - Returns: `errSecSuccess`, or
+///   - `errSecItemNotFound`: no item matches. The result is never an empty array instead;
+///   - `errSecInteractionNotAllowed`: a matching item is locked, even if other matching items are
+///     not. It is not known whether it is the right item, so never delete items because of this
+///     error. Or user interaction is required and not allowed or not possible;
+///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
+///     password, the context is invalid, or no passcode is set;
+///   - `errSecDecode`: the items that may match are damaged, and no other item matches;
+///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
+///   - `errSecUnimplemented`: a policy, issuers or a host in a search for a class to which they
+///     don't apply;
+///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used; or, for `errSecNotAvailable`,
+///     an access control requires hardware that is not present.
+///
+/// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemCopyMatching(
     _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
@@ -112,38 +125,41 @@ public func SecItemCopyMatching(
         let items = try request.find()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: false)
-        // SAFETY: the caller's pointer is valid for the call, as its type promises.
+        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
         unsafe result.pointee = shape.object(for: items, of: request)
     }
 }
 
-/// Changes all items that match.
+/// Updates all matching items.
 ///
-/// All of them are changed and durable when this returns `errSecSuccess`; otherwise none is, except
-/// perhaps by a keychain service that broke off (`errSecNotAvailable`).
-/// Persistent references and creation dates stay, modification dates become later. By class alone, a
-/// program without entitlements, which shares its group, changes what a program of the same name stored.
+/// When this function returns `errSecSuccess`, all matching items are changed and durable.
+/// Otherwise none is changed, except that the outcome is unknown if the connection to a keychain
+/// service was lost (`errSecNotAvailable`).
+///
+/// Persistent references and creation dates are kept, and modification dates are set to later ones.
+/// Programs without entitlements share an access group. If such a program passes only a class, only
+/// the items that were stored by a program of the same name are changed.
 ///
 /// - Parameters:
-///   - query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key and without a
-///     `kSecReturn…` key that is true. A persistent reference may stand beside attributes.
-///   - attributesToUpdate: Attributes of the class and `kSecValueData`. Attributes of the primary
-///     key, the access group and the protection class may change; the class may not. Empty: the
-///     modification date alone changes.
+///   - query: As for ``SecItemCopyMatching(_:_:)``, but without any `kSecMatch…` key and without a
+///     `kSecReturn…` key that is true. A persistent reference may be combined with attributes.
+///   - attributesToUpdate: Attributes of the class, and `kSecValueData`. The attributes of the
+///     primary key, the access group and the protection class can be changed; the class can't. If
+///     the dictionary is empty, only the modification date is changed.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;
-///   - `errSecDuplicateItem`: an item would get the primary key of another;
-///   - `errSecNoSuchAttr`: a change is to something that is no attribute of the class;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, try again after unlock; or
-///     a person would have to be asked, as for its data, who may not or can't be;
-///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
-///     the context is invalid, or there is no passcode to enter;
+///   - `errSecDuplicateItem`: an item would get the primary key of another item;
+///   - `errSecNoSuchAttr`: a key in the changes or the query is not an attribute of the class;
+///   - `errSecInteractionNotAllowed`: a matching item is locked, retry after unlocking; or user
+///     interaction is required, as for the item's data, and not allowed or not possible;
+///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
+///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: a matching item is damaged;
-///   - `errSecMissingEntitlement`: the old or the new access group is not the caller's;
-///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is wrong;
+///   - `errSecMissingEntitlement`: the caller doesn't have the old or the new access group;
+///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is invalid;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
-/// The corresponding function of Apple's Security framework has the same name.
+/// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemUpdate(
     _ query: CFDictionary, _ attributesToUpdate: CFDictionary
@@ -154,27 +170,30 @@ public func SecItemUpdate(
     }
 }
 
-/// Deletes all items that match.
+/// Deletes all matching items.
 ///
-/// All of them are gone when this returns `errSecSuccess`; otherwise all are there, except perhaps
-/// after a keychain service broke off (`errSecNotAvailable`). A
-/// locked item can be deleted. An identity goes with its key, unless the key has another
-/// certificate. A dictionary with the class alone empties the class for the
-/// caller's groups, but for synchronizable items. Of a program without entitlements, which shares its
-/// group, it deletes what a program of the same name stored. Which program stored a locked item
-/// can't be told, so with one in the class the call fails.
+/// When this function returns `errSecSuccess`, all matching items are deleted. Otherwise none is
+/// deleted, except that the outcome is unknown if the connection to a keychain service was lost
+/// (`errSecNotAvailable`).
 ///
-/// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other
-///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may stand beside
-///   attributes.
+/// Locked items can be deleted. An identity is deleted with its key, unless the key belongs to
+/// another certificate too. A dictionary that contains only the class deletes all items of the
+/// class in the caller's groups, except synchronizable items. Programs without entitlements share
+/// an access group. If such a program passes only a class, only the items that were stored by a
+/// program of the same name are deleted. Which program stored a locked item is not known, so if
+/// there is a locked item in the class, the call fails.
+///
+/// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, but without any `kSecMatch…` key other
+///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may be
+///   combined with attributes.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;
-///   - `errSecInteractionNotAllowed`: whether a locked item matches can't be told;
-///   - `errSecMissingEntitlement`: the access group is not the caller's;
-///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
+///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches;
+///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
 ///
-/// The corresponding function of Apple's Security framework has the same name.
+/// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
@@ -183,7 +202,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     }
 }
 
-/// The status of a call: that of the failure it ends with, or success.
+/// Runs a call and returns the status of its failure, or success.
 private func status(_ call: () throws(KeychainFailure) -> Void) -> OSStatus {
     do throws(KeychainFailure) {
         try call()

@@ -1,8 +1,9 @@
-// KeyParameters: the dictionaries from which keys are made, in types.
-//   (1) Type and size come from the top level; everything else may stand in the dictionary of one
-//       half as well, which wins.
-//   (2) Numbers may be given as decimal text.
-//   (3) Nothing that says how a new key is protected is passed over because it can't be read.
+// KeyParameters: typed access to the dictionaries of parameters from which keys are created.
+//   (1) Type and size are read from the top level. Everything else may also be in the dictionary of
+//       one half, which takes precedence.
+//   (2) Numbers may be passed as decimal strings.
+//   (3) Parameters that determine the protection of a new key are never ignored because they are
+//       malformed.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -18,7 +19,7 @@ package import KeychainCore
 /// X25519, for key agreement. Apple exports the constant without declaring it.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeX25519: CFString = "106"
 
-/// A key type that keys can be made of.
+/// A key type for which keys can be created.
 package struct KeyType: Sendable {
     package let kind: KeyKind
 
@@ -39,7 +40,7 @@ package struct KeyType: Sendable {
     }
 }
 
-/// Which half of a pair a key is.
+/// The half of a key pair.
 package enum KeyClass: Sendable {
     case publicKey
     case privateKey
@@ -55,7 +56,7 @@ package enum KeyClass: Sendable {
 }
 
 extension SecKey.Material {
-    /// A key from its external representation.
+    /// Reads a key in its external representation.
     package init(
         _ data: Data, type: KeyType, class keyClass: KeyClass
     ) throws(KeychainFailure) {
@@ -75,7 +76,7 @@ extension SecKey.Material {
 }
 
 extension KeychainFailure {
-    /// What a failed operation with a key is to the callers of this module.
+    /// Converts the failure of a key operation.
     package init(_ failure: KeyOperationFailure) {
         switch failure {
         case .parameter(let reason): self.init(.param, reason)
@@ -88,7 +89,7 @@ extension KeychainFailure {
     }
 }
 
-/// Carries out an operation of the crypto module, with its failure in the terms of this one.
+/// Runs an operation of the key module and converts its failure.
 func withKeychainFailure<Result>(
     _ operation: () throws(KeyOperationFailure) -> Result
 ) throws(KeychainFailure) -> Result {
@@ -99,9 +100,9 @@ func withKeychainFailure<Result>(
     }
 }
 
-/// The entries of a dictionary under their names. What has no text for a name is left out.
+/// The entries of a dictionary by name. Entries whose key is not a string are omitted.
 struct KeyParameters {
-    /// The entries as they were given.
+    /// The entries, not converted.
     private(set) var entries: [String: Any] = [:]
 
     init(_ dictionary: NSDictionary) {
@@ -123,21 +124,21 @@ struct KeyParameters {
         entries[name as String].map { DictionaryValue($0) }
     }
 
-    /// A number, also one given as text or as a boolean.
+    /// A number, which may be passed as a decimal string or a boolean.
     func number(_ name: CFString) -> AttributeValue? {
         self[name].flatMap { AttributeValue($0, kind: .number) }
     }
 
-    /// Whether an entry is true. nil: it is missing, or no boolean.
+    /// The value of a boolean entry, or `nil` if it is missing or not a boolean.
     func flag(_ name: CFString) -> Bool? {
         guard case .number(let number) = number(name) else { return nil }
         return number != 0
     }
 
-    /// The parameters of one half: its own, with those of the top level that it leaves open.
+    /// The parameters of one half: its own, completed by those of the top level.
     func merged(with half: CFString) -> KeyParameters {
         var merged = own(half).entries.merging(entries) { own, _ in own }
-        // What the key itself says, and what makes it.
+        // Remove the parameters that the key itself determines, and those of its creation.
         for name in [
             kSecPrivateKeyAttrs, kSecPublicKeyAttrs, kSecAttrKeyType, kSecAttrKeySizeInBits,
             kSecAttrKeyClass, kSecAttrEffectiveKeySize,
@@ -147,16 +148,18 @@ struct KeyParameters {
         return KeyParameters(entries: merged)
     }
 
-    /// The parameters that one half alone has.
+    /// The parameters in the dictionary of one half.
     func own(_ half: CFString) -> KeyParameters {
         guard case .object(let object) = self[half], let dictionary = object as? NSDictionary
         else { return KeyParameters(entries: [:]) }
         return KeyParameters(dictionary)
     }
 
-    /// - Throws: `param` where the dictionary of a half is no dictionary, or an access control is
-    ///   something else: a key made without what they say would have less protection than was
-    ///   asked for.
+    /// Checks the parameters that determine a key's protection. If they were ignored, the key would
+    /// have less protection than was requested.
+    ///
+    /// - Throws: `param` if the value for a half is not a dictionary, or an access control has
+    ///   another type.
     func checkReadable() throws(KeychainFailure) {
         for half in [kSecPrivateKeyAttrs, kSecPublicKeyAttrs] {
             switch self[half] {
@@ -178,7 +181,7 @@ struct KeyParameters {
         entries[name as String] = value
     }
 
-    /// The attributes of a key among the entries, as items hold them.
+    /// The key attributes among the entries, converted as items store them.
     var attributes: Attributes {
         var attributes: Attributes = [:]
         for (name, value) in entries {

@@ -1,8 +1,8 @@
-// SecKey: an asymmetric key as Apple's functions pass it around; what it says about itself, as
-// attributes of an item and as a dictionary; its bytes, its public half and its size.
-//   (1) It never changes. Two keys are equal when their class, type and numbers are; attributes
-//       don't count.
-//   (2) No description holds anything of a private key.
+// SecKey: an asymmetric key as used by Apple's functions; its attributes, as those of an item and
+// as a dictionary; its bytes, its public key and its size.
+//   (1) A key is immutable. Two keys are equal if their class, type and numbers are equal;
+//       attributes are not compared.
+//   (2) No description contains any part of a private key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -15,11 +15,11 @@ package import KeychainCore
 
 /// A private or public key.
 ///
-/// Make one with ``SecKeyCreateRandomKey(_:_:)`` or ``SecKeyCreateWithData(_:_:_:)``, or have it
-/// from the keychain with `kSecReturnRef`. It may be used from many threads at once. It corresponds
+/// Create one with ``SecKeyCreateRandomKey(_:_:)`` or ``SecKeyCreateWithData(_:_:_:)``, or find one
+/// in the keychain with `kSecReturnRef`. It may be used from many threads at once. It corresponds
 /// to `SecKeyRef`; equality is by content.
 public final class SecKey: NSObject, Sendable {
-    /// The numbers, or where they are.
+    /// The key's numbers, or the hardware key that holds them.
     package enum Material: Sendable {
         case privateKey(AsymmetricPrivateKey)
         case publicKey(AsymmetricPublicKey)
@@ -29,8 +29,8 @@ public final class SecKey: NSObject, Sendable {
 
     package let material: Material
 
-    /// What was said about the key beside its numbers: by the parameters that created it, or by
-    /// the item it comes from. It wins over what the numbers say.
+    /// The attributes from the parameters that created the key, or from the item that it comes
+    /// from. They take precedence over those derived from the numbers.
     package let givenAttributes: Attributes
 
     package init(_ material: Material, attributes: Attributes = [:]) {
@@ -45,12 +45,12 @@ public final class SecKey: NSObject, Sendable {
         }
     }
 
-    /// The key in hardware, if it is one.
+    /// The hardware key, or `nil` if the key is in software.
     package var secureEnclaveKey: SecureEnclavePrivateKey? {
         if case .secureEnclave(let key) = material { key } else { nil }
     }
 
-    /// The public half, or the key itself.
+    /// The public key of the pair; for a public key, the key itself.
     package var publicKey: AsymmetricPublicKey {
         switch material {
         case .privateKey(let key): key.publicKey
@@ -61,10 +61,11 @@ public final class SecKey: NSObject, Sendable {
 
     package var shape: KeyShape { publicKey.shape }
 
-    /// SHA-1 of the public key's external representation, 20 bytes. The same for both halves.
+    /// The SHA-1 of the public key's external representation, 20 bytes. It is the same for both
+    /// halves.
     package var publicKeyHash: Data { publicKey.sha1 }
 
-    /// The external representation; nil for a key in hardware.
+    /// The external representation, or `nil` for a hardware key.
     package var externalData: Data? {
         switch material {
         case .privateKey(let key): key.externalRepresentation
@@ -73,17 +74,17 @@ public final class SecKey: NSObject, Sendable {
         }
     }
 
-    /// What an item holds as its data: the external representation, or what the keychain uses a key
-    /// in hardware by.
+    /// The data of an item with this key: the external representation, or the blob of a hardware
+    /// key.
     package var itemData: Data? { externalData ?? secureEnclaveKey?.blob.encoded }
 
-    /// Equality by content. A private key has one public key, so that is compared.
+    /// Whether the other object is an equal key. Private keys are compared by their public keys.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? SecKey else { return false }
         return isPrivate == other.isPrivate && publicKey == other.publicKey
     }
 
-    /// A hash of the content.
+    /// A hash of the contents.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(isPrivate)
@@ -109,21 +110,22 @@ extension SecKey: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.key
 }
 
-/// Returns the identifier of keys, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of keys, for comparison with ``CFGetTypeID(_:)``.
 public func SecKeyGetTypeID() -> CFTypeID {
     CoreFoundationType.key.rawValue
 }
 
-// MARK: - Attributes, and the way back from an item
+// MARK: - Attributes, and keys from items
 
 extension SecKey {
-    /// The attributes of an item with this key: what its numbers say, with what was given for it.
+    /// The attributes of an item with this key: those derived from its numbers and those given for
+    /// it.
     package var itemAttributes: Attributes {
         numberAttributes.merging(givenAttributes) { _, given in given }
             .merging(secureEnclaveKey?.attributes ?? [:]) { _, fixed in fixed }
     }
 
-    /// What follows from class and numbers.
+    /// The attributes derived from the class and the numbers.
     private var numberAttributes: Attributes {
         var attributes = Attributes.ofKey(
             type: shape.kind.keyType, sizeInBits: shape.sizeInBits, isPrivate: isPrivate,
@@ -133,14 +135,15 @@ extension SecKey {
         return attributes
     }
 
-    /// The key in an item of the class for keys, with its data.
+    /// Reads the key of an item of the key class.
     ///
     /// - Parameters:
-    ///   - item: The item.
-    ///   - keychain: The keychain it is in, which uses the keys of its hardware.
-    /// - Throws: `param` where the data are no key of the item's type and class; `unimplemented`
-    ///   for symmetric keys and algorithms that are not built; `decode` where the item is of
-    ///   hardware and the data aren't.
+    ///   - item: The item, with its data.
+    ///   - keychain: The keychain that contains the item. It performs the operations of a hardware
+    ///     key.
+    /// - Throws: `param` if the data is not a key of the item's type and class; `unimplemented` for
+    ///   symmetric keys and unsupported algorithms; `decode` if the item is a hardware key and its
+    ///   data is not the blob of one.
     package convenience init(
         _ item: ItemSnapshot, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {
@@ -169,17 +172,17 @@ extension KeyKind {
     }
 }
 
-/// Returns what a key says about itself.
+/// Returns a key's attributes.
 ///
 /// - Parameter key: The key.
 /// - Returns: A dictionary of `kSecAttr…` keys. Class and type are the strings of the
-///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, uses are booleans, and
-///   `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller chose another. A
-///   key that was created with attributes, or found in the keychain, has those too, and a key in
-///   hardware its `kSecAttrAccessControl`. Never nil.
+///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, permitted uses are
+///   booleans, and `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller set
+///   another value. The dictionary includes the attributes with which the key was created or
+///   stored, and, for a hardware key, `kSecAttrAccessControl`. Never `nil`.
 ///
-/// It corresponds to the function of the same name. Apple's dictionary also holds the key's bytes:
-/// for those of a private key call ``SecKeyCopyExternalRepresentation(_:_:)``.
+/// It corresponds to Apple's function of the same name. Apple's dictionary also contains the bytes
+/// of a private key. Here, call ``SecKeyCopyExternalRepresentation(_:_:)`` to get them.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     var entries: [String: Any] = [kSecClass as String: kSecClassKey]
     for (attribute, value) in key.itemAttributes {
@@ -200,7 +203,7 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
 }
 
 extension Attribute {
-    /// The attributes of keys that are true or false.
+    /// The boolean attributes of keys.
     static let keyFlags: Set<Attribute> = [
         .isPermanent, .isPrivate, .isModifiable, .isSensitive, .wasAlwaysSensitive,
         .isExtractable, .wasNeverExtractable, .canEncrypt, .canDecrypt, .canDerive, .canSign,
@@ -214,40 +217,41 @@ extension Attribute {
 ///
 /// - Parameters:
 ///   - key: The key.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecUnimplemented`: the key can't leave the hardware it lives in.
-/// - Returns: PKCS #1 for RSA; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on the curves
-///   of NIST; 32 bytes for Ed25519 and X25519. Those of a private key are the caller's to guard.
-///   ``kSecAttrIsExtractable`` and ``kSecAttrIsSensitive`` don't keep a key in software from leaving.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecUnimplemented`: the key is in hardware, which it can't leave.
+/// - Returns: PKCS #1 for RSA; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on NIST
+///   curves; 32 bytes for Ed25519 and X25519. The caller is responsible for protecting the bytes of
+///   a private key. ``kSecAttrIsExtractable`` and ``kSecAttrIsSensitive`` don't prevent the export
+///   of a software key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         guard let data = key.externalData else { throw .keyStaysInHardware }
         return NSData(data: data)
     }
 }
 
-/// Returns the public half of a key; of a public key, the key itself.
+/// Returns the public key of a private key. For a public key, it returns the key itself.
 ///
 /// - Parameter key: A private or public key.
 /// - Returns: The public key. It doesn't have the private key's attributes. Never nil.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
     key.isPrivate ? SecKey(.publicKey(key.publicKey)) : key
 }
 
-/// Returns the size in bytes of what a key works on.
+/// Returns the block size of a key in bytes.
 ///
 /// - Parameter key: The key.
-/// - Returns: The size of the modulus of an RSA key, which is that of its signatures and of what it
-///   encrypts; of a coordinate for other keys: 32, 48 or 66.
+/// - Returns: For RSA, the size of the modulus, which is the size of signatures and ciphertexts.
+///   For other keys, the size of a coordinate: 32, 48 or 66.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
     key.shape.blockByteCount
 }

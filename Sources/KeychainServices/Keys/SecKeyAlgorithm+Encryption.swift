@@ -1,197 +1,202 @@
-// SecKeyAlgorithm+Encryption: the names of the algorithms that encrypt and decrypt, and of those
-// that agree on a secret.
+// SecKeyAlgorithm+Encryption: the names of the algorithms for encryption and key exchange.
 
 #if !canImport(Darwin)
 
 extension SecKeyAlgorithm {
-    /// RSA of a number below the modulus, which the caller has padded.
+    /// RSA encryption without padding. The caller has padded the number, which must be below the
+    /// modulus.
     public static let rsaEncryptionRaw = SecKeyAlgorithm(name: "algid:encrypt:RSA:raw")
 
-    /// RSA with the padding of PKCS #1 v1.5, for at most 11 bytes less than the block. What
-    /// decrypts and tells others whether that failed, lets them decrypt.
+    /// RSA with PKCS #1 v1.5 padding. The message must be at least 11 bytes shorter than the block.
+    /// A program that reveals whether decryption failed lets an attacker decrypt messages.
     public static let rsaEncryptionPKCS1 = SecKeyAlgorithm(name: "algid:encrypt:RSA:PKCS1")
 
-    /// RSA with the padding OAEP over SHA-1, for at most 42 bytes less than the block.
+    /// RSA with OAEP padding and SHA-1. The message must be at least 42 bytes shorter than the
+    /// block.
     public static let rsaEncryptionOAEPSHA1 = SecKeyAlgorithm(name: "algid:encrypt:RSA:OAEP:SHA1")
 
-    /// RSA with the padding OAEP over SHA-224, for at most 58 bytes less than the block.
+    /// RSA with OAEP padding and SHA-224. The message must be at least 58 bytes shorter than the
+    /// block.
     public static let rsaEncryptionOAEPSHA224 = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA224")
 
-    /// RSA with the padding OAEP over SHA-256, for at most 66 bytes less than the block.
+    /// RSA with OAEP padding and SHA-256. The message must be at least 66 bytes shorter than the
+    /// block.
     public static let rsaEncryptionOAEPSHA256 = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA256")
 
-    /// RSA with the padding OAEP over SHA-384, for at most 98 bytes less than the block.
+    /// RSA with OAEP padding and SHA-384. The message must be at least 98 bytes shorter than the
+    /// block.
     public static let rsaEncryptionOAEPSHA384 = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA384")
 
-    /// RSA with the padding OAEP over SHA-512, for at most 130 bytes less than the block.
+    /// RSA with OAEP padding and SHA-512. The message must be at least 130 bytes shorter than the
+    /// block.
     public static let rsaEncryptionOAEPSHA512 = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA512")
 
-    /// A message of any size by AES-GCM, under a random key that RSA encrypts with OAEP over
-    /// SHA-1.
+    /// AES-GCM with a random key, which is encrypted with RSA, OAEP and SHA-1. The message may have
+    /// any size.
     public static let rsaEncryptionOAEPSHA1AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA1:AESGCM")
 
-    /// A message of any size by AES-GCM, under a random key that RSA encrypts with OAEP over
-    /// SHA-224.
+    /// AES-GCM with a random key, which is encrypted with RSA, OAEP and SHA-224. The message may
+    /// have any size.
     public static let rsaEncryptionOAEPSHA224AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA224:AESGCM")
 
-    /// A message of any size by AES-GCM, under a random key that RSA encrypts with OAEP over
-    /// SHA-256.
+    /// AES-GCM with a random key, which is encrypted with RSA, OAEP and SHA-256. The message may
+    /// have any size.
     public static let rsaEncryptionOAEPSHA256AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA256:AESGCM")
 
-    /// A message of any size by AES-GCM, under a random key that RSA encrypts with OAEP over
-    /// SHA-384.
+    /// AES-GCM with a random key, which is encrypted with RSA, OAEP and SHA-384. The message may
+    /// have any size.
     public static let rsaEncryptionOAEPSHA384AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA384:AESGCM")
 
-    /// A message of any size by AES-GCM, under a random key that RSA encrypts with OAEP over
-    /// SHA-512.
+    /// AES-GCM with a random key, which is encrypted with RSA, OAEP and SHA-512. The message may
+    /// have any size.
     public static let rsaEncryptionOAEPSHA512AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:RSA:OAEP:SHA512:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-1. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-1 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionStandardX963SHA1AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-224. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-224 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionStandardX963SHA224AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA224:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-256. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-256 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionStandardX963SHA256AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-384. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-384 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionStandardX963SHA384AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA384:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-512. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-512 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionStandardX963SHA512AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA512:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-1. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-1 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionCofactorX963SHA1AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA1:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-224. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-224 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionCofactorX963SHA224AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA224:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-256. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-256 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionCofactorX963SHA256AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA256:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-384. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-384 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionCofactorX963SHA384AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA384:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key that is agreed upon with an ephemeral key
-    /// and derived over SHA-512. The initialization vector is zero.
+    /// ECIES: AES-GCM with a key derived with X9.63 and SHA-512 from an ephemeral ECDH secret. The
+    /// initialization vector is zero. The message may have any size.
     public static let eciesEncryptionCofactorX963SHA512AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-224.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-224 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionStandardVariableIVX963SHA224AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA224:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-256.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-256 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionStandardVariableIVX963SHA256AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-384.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-384 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionStandardVariableIVX963SHA384AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA384:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-512.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-512 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionStandardVariableIVX963SHA512AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDH:KDFX963:SHA512:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-224.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-224 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionCofactorVariableIVX963SHA224AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA224:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-256.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-256 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionCofactorVariableIVX963SHA256AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA256:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-384.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-384 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionCofactorVariableIVX963SHA384AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA384:AESGCM-KDFIV")
 
-    /// A message of any size by AES-GCM, under a key and an initialization vector that are
-    /// agreed upon with an ephemeral key and derived over SHA-512.
+    /// ECIES: AES-GCM with a key and an initialization vector derived with X9.63 and SHA-512 from
+    /// an ephemeral ECDH secret. The message may have any size.
     public static let eciesEncryptionCofactorVariableIVX963SHA512AESGCM = SecKeyAlgorithm(
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM-KDFIV")
 }
 
-// MARK: - Key exchange. The cofactor of every curve here is 1, so both rows do the same
+// MARK: - Key exchange. The cofactor of all supported curves is 1, so both series are equivalent
 
 extension SecKeyAlgorithm {
-    /// The x coordinate of the point that both sides compute.
+    /// ECDH without key derivation. The result is the x coordinate of the shared point.
     public static let ecdhKeyExchangeStandard = SecKeyAlgorithm(name: "algid:keyexchange:ECDH")
 
-    /// Bytes derived by ANSI X9.63 over SHA-1 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-1.
     public static let ecdhKeyExchangeStandardX963SHA1 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDH:KDFX963:SHA1")
 
-    /// Bytes derived by ANSI X9.63 over SHA-224 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-224.
     public static let ecdhKeyExchangeStandardX963SHA224 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDH:KDFX963:SHA224")
 
-    /// Bytes derived by ANSI X9.63 over SHA-256 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-256.
     public static let ecdhKeyExchangeStandardX963SHA256 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDH:KDFX963:SHA256")
 
-    /// Bytes derived by ANSI X9.63 over SHA-384 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-384.
     public static let ecdhKeyExchangeStandardX963SHA384 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDH:KDFX963:SHA384")
 
-    /// Bytes derived by ANSI X9.63 over SHA-512 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-512.
     public static let ecdhKeyExchangeStandardX963SHA512 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDH:KDFX963:SHA512")
 
-    /// The x coordinate of the point that both sides compute.
+    /// ECDH without key derivation. The result is the x coordinate of the shared point.
     public static let ecdhKeyExchangeCofactor = SecKeyAlgorithm(name: "algid:keyexchange:ECDHC")
 
-    /// Bytes derived by ANSI X9.63 over SHA-1 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-1.
     public static let ecdhKeyExchangeCofactorX963SHA1 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDHC:KDFX963:SHA1")
 
-    /// Bytes derived by ANSI X9.63 over SHA-224 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-224.
     public static let ecdhKeyExchangeCofactorX963SHA224 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDHC:KDFX963:SHA224")
 
-    /// Bytes derived by ANSI X9.63 over SHA-256 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-256.
     public static let ecdhKeyExchangeCofactorX963SHA256 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDHC:KDFX963:SHA256")
 
-    /// Bytes derived by ANSI X9.63 over SHA-384 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-384.
     public static let ecdhKeyExchangeCofactorX963SHA384 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDHC:KDFX963:SHA384")
 
-    /// Bytes derived by ANSI X9.63 over SHA-512 from what both sides compute.
+    /// ECDH, followed by key derivation with ANSI X9.63 and SHA-512.
     public static let ecdhKeyExchangeCofactorX963SHA512 = SecKeyAlgorithm(
         name: "algid:keyexchange:ECDHC:KDFX963:SHA512")
 }

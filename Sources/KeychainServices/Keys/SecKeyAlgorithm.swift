@@ -1,27 +1,29 @@
-// SecKeyAlgorithm: the names of what keys can do, and what each name stands for.
-//   (1) A name is Apple's text. Any text makes a value; what it stands for is looked up here.
+// SecKeyAlgorithm: the names of key operations, and what each name means.
+//   (1) A name is Apple's string. Any string can be used to create a value; unknown names are
+//       detected when the meaning is looked up.
 
 #if !canImport(Darwin)
 
 public import Foundation
 package import KeychainAsymmetricKeys
 
-/// The name of an operation with a key: what is put in, how it is padded or hashed, what comes out.
+/// The name of a key operation. It determines the input, the padding and hash function, and the
+/// output.
 ///
-/// ``SecKeyIsAlgorithmSupported(_:_:_:)`` tells whether a key can do it. It corresponds to the type of
-/// the same name.
+/// ``SecKeyIsAlgorithmSupported(_:_:_:)`` tells whether a key supports it. It corresponds to
+/// Apple's type of the same name.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     let name: String
 
-    /// Apple's text, such as `algid:sign:ECDSA:message-X962:SHA256`.
+    /// Apple's string, such as `algid:sign:ECDSA:message-X962:SHA256`.
     public var rawValue: CFString { NSString(string: name) }
 
-    /// An algorithm of this name, known or not.
+    /// Creates an algorithm from a name, which may be unknown.
     public init(rawValue: CFString) {
         self.name = rawValue as String
     }
 
-    /// An algorithm of this name, known or not.
+    /// Creates an algorithm from a name, which may be unknown.
     public init(_ rawValue: CFString) {
         self.init(rawValue: rawValue)
     }
@@ -31,20 +33,20 @@ public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// What an algorithm's name stands for.
+/// The meaning of an algorithm's name.
 package enum KeyAlgorithm: Hashable, Sendable {
     case signature(SignatureAlgorithm)
     case encryption(EncryptionAlgorithm)
     case keyExchange(KeyExchangeAlgorithm)
-    /// Apple has it, and the crypto library doesn't.
+    /// Apple supports it, but the crypto library doesn't.
     case notBuilt(String)
 }
 
 extension SecKeyAlgorithm {
-    /// What the name stands for; nil for a name that Apple doesn't have.
+    /// The meaning of the name, or `nil` if Apple has no such name.
     package var meaning: KeyAlgorithm? { Self.meanings[name] }
 
-    /// Every name that stands for something.
+    /// All known names.
     package static var all: [SecKeyAlgorithm] {
         meanings.keys.sorted().map { SecKeyAlgorithm(name: $0) }
     }
@@ -53,7 +55,7 @@ extension SecKeyAlgorithm {
         var table: [String: KeyAlgorithm] = [
             "algid:sign:RSA:raw": .signature(.rsaRaw),
             "algid:sign:RSA:digest-PKCS1v15": .signature(.rsaPKCS1v15(nil, .digest)),
-            // The oldest of the names; the same as the digest form below.
+            // The oldest name, with the same meaning as "digest-RFC4754" below.
             "algid:sign:ECDSA:RFC4754": .signature(.ecdsa(nil, .digest, .rfc4754)),
             "algid:sign:ECDSA:digest-X962": .signature(.ecdsa(nil, .digest, .x962)),
             "algid:sign:ECDSA:digest-RFC4754": .signature(.ecdsa(nil, .digest, .rfc4754)),
@@ -94,7 +96,7 @@ extension SecKeyAlgorithm {
                 .keyExchange(.ecdhX963(digest))
             table["algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM"] =
                 .encryption(.ecies(digest, derivesInitializationVector: false))
-            // Apple has no form with SHA-1 of these.
+            // Apple has no variants of these with SHA-1.
             guard digest != .sha1 else { continue }
             table["algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM-KDFIV"] =
                 .encryption(.ecies(digest, derivesInitializationVector: true))
@@ -104,7 +106,8 @@ extension SecKeyAlgorithm {
 }
 
 extension DigestAlgorithm {
-    /// The last part of the names of PSS. Apple's names with SHA-224 say 24; the salt has 28 bytes.
+    /// The last part of the names for PSS. Apple's names for SHA-224 contain 24, although the salt
+    /// has 28 bytes.
     fileprivate var saltName: Int { self == .sha224 ? 24 : byteCount }
 }
 

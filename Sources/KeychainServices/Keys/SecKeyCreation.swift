@@ -1,6 +1,6 @@
-// SecKeyCreation: new keys, and keys from bytes.
-//   (1) A key that is to be permanent is stored before it is handed out.
-//   (2) When storing fails, no key is handed out and nothing is left in the keychain.
+// SecKeyCreation: generating keys, and creating keys from bytes.
+//   (1) A permanent key is stored before it is returned.
+//   (2) If storing fails, no key is returned and nothing is left in the keychain.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -11,39 +11,42 @@ internal import KeychainRuntime
 internal import KeychainAsymmetricKeys
 internal import KeychainCore
 
-/// Makes a new key pair.
+/// Generates a key pair.
 ///
-/// The private key is stored in the keychain if `kSecAttrIsPermanent` is true, the public one only if
-/// the dictionary `kSecPublicKeyAttrs` says so itself. They are durable when this returns; when it
-/// returns nil, the keychain is as it was, except perhaps where a keychain service broke off
+/// The private key is stored in the keychain if `kSecAttrIsPermanent` is true. The public key is
+/// stored only if `kSecAttrIsPermanent` is true in the dictionary `kSecPublicKeyAttrs`. When this
+/// function returns a key, the stored keys are durable. When it returns `nil`, the keychain is
+/// unchanged, except that its state is unknown if the connection to a keychain service was lost
 /// (`errSecNotAvailable`).
 ///
-/// With `kSecAttrTokenID` as `kSecAttrTokenIDSecureEnclave` the private key is made in the hardware of
-/// the keychain, a TPM 2.0, and never leaves it. It is stored unless `kSecAttrIsPermanent` is false. It
-/// can be used as its `kSecAttrAccessControl` says, which needs
-/// ``SecAccessControlCreateFlags/privateKeyUsage``; without one, as `kSecAttrAccessible` says.
+/// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
+/// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
+/// `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can be used and
+/// must contain ``SecAccessControlCreateFlags/privateKeyUsage``. Without an access control,
+/// `kSecAttrAccessible` determines when it can be used.
 ///
 /// - Parameters:
-///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256, 384 or 521 for elliptic
-///     curves (256 where it is missing), 1024 to 8192, a multiple of 128, for RSA (2048). Attributes
-///     of the two keys, `kSecAttrAccessible` and other keys of ``SecItemAdd(_:_:)`` stand beside, or
-///     in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`, which win.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. Codes are
-///   - `errSecParam`: the type is missing or unknown, or there is no such size, or not in hardware,
-///     which has keys on P-256 alone; or `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is no
-///     dictionary, or `kSecAttrAccessControl` no ``SecAccessControl``;
-///   - `errSecUnimplemented`: the type is not built, or the key is to live in hardware, with
-///     `kSecAttrTokenID`, and there is none: make one without, which is a key in software;
-///   - for a key in hardware, any of ``SecItemCopyMatching(_:_:)``;
-///   - any of ``SecItemAdd(_:_:)``, where a key could not be stored.
-/// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` gives the other.
+///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256 (the default), 384 or 521
+///     for elliptic curves; 1024 to 8192, a multiple of 128, for RSA (the default is 2048).
+///     Attributes of the two keys, `kSecAttrAccessible` and other keys of ``SecItemAdd(_:_:)`` may
+///     be at the top level, or in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`,
+///     which take precedence.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. The codes are
+///   - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware, only
+///     P-256 is); `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary; or
+///     `kSecAttrAccessControl` is not a ``SecAccessControl``;
+///   - `errSecUnimplemented`: the type is not implemented; or `kSecAttrTokenID` requests a hardware
+///     key and there is no such hardware. Without `kSecAttrTokenID`, a software key is generated;
+///   - for a hardware key, any code of ``SecItemCopyMatching(_:_:)``;
+///   - any code of ``SecItemAdd(_:_:)``, if a key could not be stored.
+/// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` returns its public key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         let parameters = KeyParameters(parameters)
         let isPublicPermanent = parameters.own(kSecPublicKeyAttrs).flag(kSecAttrIsPermanent)
@@ -52,18 +55,18 @@ public func SecKeyCreateRandomKey(
     }
 }
 
-/// Makes a new key pair and gives both keys.
+/// Generates a key pair and returns both keys.
 ///
-/// As ``SecKeyCreateRandomKey(_:_:)``, except that `kSecAttrIsPermanent` beside the dictionaries of the
-/// two keys counts for both.
+/// It works like ``SecKeyCreateRandomKey(_:_:)``, except that `kSecAttrIsPermanent` at the top
+/// level applies to both keys.
 ///
 /// - Parameters:
-///   - parameters: As there.
-///   - publicKey: Receives the public key. May be nil. Untouched when the call fails.
-///   - privateKey: Receives the private key. May be nil. Untouched when the call fails.
-/// - Returns: `errSecSuccess`, or the code of the error there.
+///   - parameters: As for ``SecKeyCreateRandomKey(_:_:)``.
+///   - publicKey: Receives the public key. May be `nil`. Unchanged after a failure.
+///   - privateKey: Receives the private key. May be `nil`. Unchanged after a failure.
+/// - Returns: `errSecSuccess`, or the code of an error of ``SecKeyCreateRandomKey(_:_:)``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateRandomKey")
 @discardableResult
 public func SecKeyGeneratePair(
@@ -74,7 +77,7 @@ public func SecKeyGeneratePair(
         let parameters = KeyParameters(parameters)
         let isPermanent = parameters.merged(with: kSecPublicKeyAttrs).flag(kSecAttrIsPermanent)
         let pair = try NewKeyPair(parameters, storesPublicKey: isPermanent ?? false).stored()
-        // SAFETY: the caller's pointers are valid for the call, as their types promise.
+        // SAFETY: the types of the caller's pointers guarantee that they are valid during the call.
         unsafe publicKey?.pointee = pair.publicKey
         unsafe privateKey?.pointee = pair.privateKey
         return errSecSuccess
@@ -83,25 +86,26 @@ public func SecKeyGeneratePair(
     }
 }
 
-/// Makes a key from its external representation.
+/// Creates a key from its external representation.
 ///
 /// - Parameters:
-///   - keyData: PKCS #1 for RSA keys of 1024 bits and up; 04 ‖ X ‖ Y for public and
-///     04 ‖ X ‖ Y ‖ K for private keys on P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
-///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size follows from the data. Other
-///     attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key; nothing is stored
-///     here.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecParam`: the data are no key of the type and class, or these are missing.
-///     `errSecUnimplemented`: the key is symmetric, of a type that is not built, or in hardware.
+///   - keyData: PKCS #1 for RSA keys of at least 1024 bits; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖
+///     K for private keys on P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
+///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size is derived from the data.
+///     Other attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key later;
+///     this function stores nothing.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecParam`: the data is not a key of the type and class, or these are missing.
+///     `errSecUnimplemented`: the key is symmetric, its type is not implemented, or a hardware key
+///     is requested.
 /// - Returns: The key.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         let parameters = KeyParameters(attributes)
         try parameters.refuseToken()
@@ -113,10 +117,11 @@ public func SecKeyCreateWithData(
 }
 
 extension KeyParameters {
-    /// Whether the key is to be made in the keychain's hardware.
+    /// Whether the parameters request a key in the keychain's hardware.
     fileprivate var nameSecureEnclave: Bool { attributes.nameSecureEnclave }
 
-    /// Keys of tokens can't be imported, nor made by any other than the keychain's hardware.
+    /// Rejects keys on tokens. They can't be imported, and the keychain's hardware is the only
+    /// token in which keys can be generated.
     fileprivate func refuseToken() throws(KeychainFailure) {
         guard self[kSecAttrTokenID] != nil else { return }
         throw KeychainFailure(
@@ -125,7 +130,7 @@ extension KeyParameters {
                 + "token. Without kSecAttrTokenID the key is one in software.")
     }
 
-    /// The parameters as those of an item: without what the results are to be.
+    /// The parameters of the item to store, without those that request results.
     fileprivate var forItem: KeyParameters {
         var item = self
         for name in [
@@ -136,7 +141,7 @@ extension KeyParameters {
         return item
     }
 
-    /// The attributes that a caller decides; what the key itself says stays its own.
+    /// The attributes that the caller determines, without those that the key itself determines.
     fileprivate var givenAttributes: Attributes {
         attributes.filter { attribute, _ in
             switch attribute {
@@ -149,7 +154,7 @@ extension KeyParameters {
     }
 }
 
-/// A pair that was just made and is not stored yet.
+/// A new key pair that is not stored yet.
 private struct NewKeyPair {
     let privateKey: SecKey
     let publicKey: SecKey
@@ -161,7 +166,7 @@ private struct NewKeyPair {
         try parameters.checkReadable()
         let privateParameters = parameters.merged(with: kSecPrivateKeyAttrs)
         var publicParameters = parameters.merged(with: kSecPublicKeyAttrs)
-        // The public half is in no token.
+        // The public key is not on a token.
         publicParameters.set(kSecAttrTokenID, nil)
         self.privateParameters = privateParameters
         self.publicParameters = publicParameters
@@ -186,7 +191,7 @@ private struct NewKeyPair {
             .publicKey(pair.publicKey), attributes: publicParameters.givenAttributes)
     }
 
-    /// A new key in the keychain's hardware. It is not stored yet.
+    /// Generates a key in the keychain's hardware. It is not stored yet.
     private static func keyInHardware(
         _ parameters: KeyParameters
     ) throws(KeychainFailure) -> SecKey {
@@ -225,13 +230,13 @@ private struct NewKeyPair {
         }
     }
 
-    /// The pair, after what is permanent of it was stored.
+    /// Stores the permanent keys of the pair.
     func stored() throws(KeychainFailure) -> NewKeyPair {
         var publicReference: NSData?
         if storesPublicKey {
             publicReference = try Self.store(publicKey, publicParameters)
         }
-        // A key in hardware that isn't stored is lost, so it is stored unless that is forbidden.
+        // A hardware key that isn't stored is lost, so it is stored unless the caller forbids it.
         let isInHardware = privateKey.secureEnclaveKey != nil
         guard privateParameters.flag(kSecAttrIsPermanent) ?? isInHardware else { return self }
         do {
@@ -265,14 +270,14 @@ private struct NewKeyPair {
         return result as? NSData
     }
 
-    /// Takes back an item that was just added. Should that fail too, the public key stays, which
-    /// is no secret.
+    /// Deletes an item that was just added. If this fails too, the public key remains, which is not
+    /// secret.
     private static func remove(_ reference: NSData) {
         _ = SecItemDelete([kSecValuePersistentRef as String: reference] as NSDictionary)
     }
 }
 
-/// The result of a call, or nil with its failure in the error pointer.
+/// Runs a call and returns its result. If the call fails, returns `nil` and stores the error.
 func result<Value>(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
     _ call: () throws(KeychainFailure) -> Value
@@ -280,7 +285,7 @@ func result<Value>(
     do throws(KeychainFailure) {
         return try call()
     } catch let failure {
-        // SAFETY: the pointer is the caller's, valid or nil as its function asks for.
+        // SAFETY: the caller guarantees a pointer that is valid or `nil`, as its function requires.
         unsafe CFError(status: failure.status.rawValue, reason: failure.reason).store(in: error)
         return nil
     }

@@ -1,5 +1,5 @@
-// SecKeyLegacy: the functions on keys that came before SecKeyAlgorithm, in its terms.
-//   (1) A buffer is written within the size that the caller gives, or not at all.
+// SecKeyLegacy: the key functions that precede SecKeyAlgorithm, implemented with it.
+//   (1) A buffer is written only within the size that the caller passes, or not at all.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -8,28 +8,28 @@
 internal import Foundation
 internal import KeychainAsymmetricKeys
 
-/// Makes a signature.
+/// Creates a signature.
 ///
 /// - Parameters:
-///   - key: A private key, RSA or elliptic.
-///   - padding: How a digest is padded. With RSA: none, ``SecPadding/PKCS1`` with a DigestInfo, or one
-///     of those that name a hash function. With elliptic curves: ``SecPadding/sigRaw``, or any other
-///     for DER.
+///   - key: A private key, RSA or elliptic curve.
+///   - padding: How a digest is padded. With RSA: none, ``SecPadding/PKCS1`` with a DigestInfo, or
+///     a padding that names a hash function. With elliptic curves: ``SecPadding/sigRaw``, or any
+///     other value for DER.
 ///   - dataToSign: The digest.
-///   - dataToSignLen: Its size in bytes.
+///   - dataToSignLen: The size of the digest in bytes.
 ///   - sig: Receives the signature.
-///   - sigLen: The room in bytes; receives the signature's size.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key has no such padding, a size is wrong or
-///   there isn't enough room. Nothing is written then.
+///   - sigLen: The size of the buffer in bytes. Receives the size of the signature.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, a size is
+///   wrong or the buffer is too small. Nothing is written then.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateSignature")
 @discardableResult
 public func SecKeyRawSign(
     _ key: SecKey, _ padding: SecPadding, _ dataToSign: UnsafePointer<UInt8>,
     _ dataToSignLen: Int, _ sig: UnsafeMutablePointer<UInt8>, _ sigLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    // SAFETY: the caller's pointers hold as many bytes as the caller says, as Apple's function asks.
+    // SAFETY: the caller guarantees the sizes of its buffers, as Apple's function requires.
     guard let data = unsafe bytes(dataToSign, dataToSignLen),
         let algorithm = key.signatureAlgorithm(padding)
     else { return errSecParam }
@@ -41,22 +41,22 @@ public func SecKeyRawSign(
 /// Verifies a signature.
 ///
 /// - Parameters:
-///   - key: A public key, RSA or elliptic.
+///   - key: A public key, RSA or elliptic curve.
 ///   - padding: As for ``SecKeyRawSign(_:_:_:_:_:_:)``.
 ///   - signedData: The digest.
-///   - signedDataLen: Its size in bytes.
+///   - signedDataLen: The size of the digest in bytes.
 ///   - sig: The signature.
-///   - sigLen: Its size in bytes.
-/// - Returns: `errSecSuccess` for a valid signature; `errSecVerifyFailed` for any other; `errSecParam`
-///   if the key has no such padding or a size is wrong.
+///   - sigLen: The size of the signature in bytes.
+/// - Returns: `errSecSuccess` if the signature is valid; `errSecVerifyFailed` if it is not;
+///   `errSecParam` if the key doesn't support the padding or a size is wrong.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyVerifySignature")
 public func SecKeyRawVerify(
     _ key: SecKey, _ padding: SecPadding, _ signedData: UnsafePointer<UInt8>,
     _ signedDataLen: Int, _ sig: UnsafePointer<UInt8>, _ sigLen: Int
 ) -> OSStatus {
-    // SAFETY: the caller's pointers hold as many bytes as the caller says, as Apple's function asks.
+    // SAFETY: the caller guarantees the sizes of its buffers, as Apple's function requires.
     guard let data = unsafe bytes(signedData, signedDataLen),
         let signature = unsafe bytes(sig, sigLen),
         let algorithm = key.signatureAlgorithm(padding)
@@ -74,13 +74,14 @@ public func SecKeyRawVerify(
 ///   - key: A public key.
 ///   - padding: None, ``SecPadding/PKCS1`` or ``SecPadding/OAEP``.
 ///   - plainText: The message.
-///   - plainTextLen: Its size in bytes: 11 less than the block at most, or 42 less with OAEP.
+///   - plainTextLen: The size of the message in bytes. It must be at least 11 bytes shorter than
+///     the block with ``SecPadding/PKCS1``, and 42 with ``SecPadding/OAEP``.
 ///   - cipherText: Receives the block.
-///   - cipherTextLen: The room in bytes; receives the block's size.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key has no such padding, the message is too
-///   long or there isn't enough room. Nothing is written then.
+///   - cipherTextLen: The size of the buffer in bytes. Receives the size of the block.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the message
+///   is too long or the buffer is too small. Nothing is written then.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateEncryptedData")
 @discardableResult
 public func SecKeyEncrypt(
@@ -88,7 +89,7 @@ public func SecKeyEncrypt(
     _ plainTextLen: Int, _ cipherText: UnsafeMutablePointer<UInt8>,
     _ cipherTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    // SAFETY: the caller's pointers hold as many bytes as the caller says, as Apple's function asks.
+    // SAFETY: the caller guarantees the sizes of its buffers, as Apple's function requires.
     guard let data = unsafe bytes(plainText, plainTextLen),
         let algorithm = key.encryptionAlgorithm(padding)
     else { return errSecParam }
@@ -101,16 +102,16 @@ public func SecKeyEncrypt(
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - padding: As for ``SecKeyEncrypt(_:_:_:_:_:_:)``. Without one, zeros in front of the number are
-///     left out.
+///   - padding: As for ``SecKeyEncrypt(_:_:_:_:_:_:)``. Without padding, leading zeros are removed
+///     from the result.
 ///   - cipherText: The block.
-///   - cipherTextLen: Its size in bytes.
+///   - cipherTextLen: The size of the block in bytes.
 ///   - plainText: Receives the message.
-///   - plainTextLen: The room in bytes; receives the message's size.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key has no such padding, the block was not made
-///   for it or there isn't enough room. Nothing is written then.
+///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the block
+///   was not encrypted to it or the buffer is too small. Nothing is written then.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")
 @discardableResult
 public func SecKeyDecrypt(
@@ -118,7 +119,7 @@ public func SecKeyDecrypt(
     _ cipherTextLen: Int, _ plainText: UnsafeMutablePointer<UInt8>,
     _ plainTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    // SAFETY: the caller's pointers hold as many bytes as the caller says, as Apple's function asks.
+    // SAFETY: the caller guarantees the sizes of its buffers, as Apple's function requires.
     guard let data = unsafe bytes(cipherText, cipherTextLen),
         let algorithm = key.encryptionAlgorithm(padding)
     else { return errSecParam }
@@ -162,28 +163,28 @@ extension SecKey {
     }
 }
 
-/// A copy of what the caller points to; nil for a negative size.
+/// A copy of the caller's bytes, or `nil` if the size is negative.
 private func bytes(_ pointer: UnsafePointer<UInt8>, _ count: Int) -> NSData? {
-    // SAFETY: the caller vouches for `count` bytes.
+    // SAFETY: the caller guarantees `count` bytes.
     count < 0 ? nil : unsafe NSData(bytes: pointer, length: count)
 }
 
-/// Writes a result where it fits.
+/// Writes a result to the caller's buffer, if it fits.
 private func hand(
     out result: CFData?, _ error: Unmanaged<CFError>?, to buffer: UnsafeMutablePointer<UInt8>,
     _ count: UnsafeMutablePointer<Int>
 ) -> OSStatus {
     guard let result else { return unsafe code(of: error) }
-    // SAFETY: no more is written than the room that the caller vouches for.
+    // SAFETY: no more bytes are written than the buffer size that the caller guarantees.
     guard unsafe result.length <= count.pointee else { return errSecParam }
     unsafe result.getBytes(buffer, length: result.length)
     unsafe count.pointee = result.length
     return errSecSuccess
 }
 
-/// The code of an error, which is released.
+/// Returns the code of an error and releases the error.
 private func code(of error: Unmanaged<CFError>?) -> OSStatus {
-    // SAFETY: the functions of this folder hand over one retain.
+    // SAFETY: the functions in this folder return the error retained.
     guard let error = unsafe error?.takeRetainedValue() else { return errSecInternalComponent }
     return OSStatus(truncatingIfNeeded: error.code)
 }

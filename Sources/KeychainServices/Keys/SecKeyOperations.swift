@@ -1,7 +1,7 @@
-// SecKeyOperations: signing, verifying, encrypting, decrypting and agreeing on secrets.
-//   (1) An algorithm that the key doesn't have is `errSecParam`; one that Apple has and the crypto
-//       library doesn't is `errSecUnimplemented`.
-//   (2) What is given is never changed, and a failure says nothing about the key's secret.
+// SecKeyOperations: signing, verifying, encrypting, decrypting and key exchange.
+//   (1) An algorithm that the key doesn't support fails with `errSecParam`. An algorithm that Apple
+//       supports but the crypto library doesn't fails with `errSecUnimplemented`.
+//   (2) Arguments are never changed, and an error reveals nothing about the key's secret.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -11,26 +11,27 @@ public import Foundation
 internal import KeychainAsymmetricKeys
 internal import KeychainCore
 
-/// Makes a signature.
+/// Creates a signature.
 ///
 /// - Parameters:
 ///   - key: A private key.
-///   - algorithm: What is signed and how.
-///   - dataToSign: The message; or the digest, of the size that the algorithm says.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecParam`: the key is public or has no such algorithm, or a size is wrong;
-///     `errSecUnimplemented`: the algorithm is not built. Of a key in hardware, what
-///     ``SecItemCopyMatching(_:_:)`` gives for data under the same access control, and
-///     `errSecAuthFailed` where that lacks ``SecAccessControlCreateFlags/privateKeyUsage``, or
-///     `errSecDecode` where the hardware is another one.
+///   - algorithm: The algorithm. It determines whether the input is a message or a digest.
+///   - dataToSign: The message, or a digest of the size that the algorithm requires.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecParam`: the key is public or doesn't support the algorithm, or a size is
+///     wrong; `errSecUnimplemented`: the algorithm is not implemented. For a hardware key also the
+///     errors of ``SecItemCopyMatching(_:_:)`` for data under the same access control;
+///     `errSecAuthFailed` if the access control lacks
+///     ``SecAccessControlCreateFlags/privateKeyUsage``; and `errSecDecode` if the key belongs to
+///     other hardware.
 /// - Returns: The signature.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         NSData(data: try key.sign(dataToSign.contents, algorithm))
     }
@@ -39,94 +40,98 @@ public func SecKeyCreateSignature(
 /// Verifies a signature.
 ///
 /// - Parameters:
-///   - key: A public key. A private one verifies nothing.
-///   - algorithm: What was signed and how.
-///   - signedData: The message; or the digest, of the size that the algorithm says.
+///   - key: A public key. Private keys are rejected.
+///   - algorithm: The algorithm. It determines whether the input is a message or a digest.
+///   - signedData: The message, or a digest of the size that the algorithm requires.
 ///   - signature: The signature.
-///   - error: Receives the reason if the result is false; the caller owns it. It is left alone
-///     otherwise. `errSecVerifyFailed`: the signature doesn't belong to the data and this key;
-///     `errSecParam`: the key is private or has no such algorithm, or the digest has another
-///     size; `errSecUnimplemented`: the algorithm is not built.
+///   - error: Receives the error if the result is false; the caller owns it. Otherwise it is
+///     unchanged. `errSecVerifyFailed`: the signature doesn't match the data and this key;
+///     `errSecParam`: the key is private or doesn't support the algorithm, or the digest has the
+///     wrong size; `errSecUnimplemented`: the algorithm is not implemented.
 /// - Returns: Whether the signature is valid.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyVerifySignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         try key.verify(signature.contents, of: signedData.contents, algorithm)
         return true
     } ?? false
 }
 
-/// Encrypts to a key.
+/// Encrypts a message to a public key.
 ///
 /// - Parameters:
 ///   - key: A public key.
-///   - algorithm: How.
-///   - plaintext: The message, 0 bytes and up. How many fit, the algorithm says.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecParam`: the key is private or has no such algorithm, or the message is
-///     too long; `errSecUnimplemented`: the algorithm is not built.
+///   - algorithm: The encryption algorithm.
+///   - plaintext: The message, 0 or more bytes. The algorithm determines the maximum.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecParam`: the key is private or doesn't support the algorithm, or the
+///     message is too long; `errSecUnimplemented`: the algorithm is not implemented.
 /// - Returns: The ciphertext.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCreateEncryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         NSData(data: try key.encrypt(plaintext.contents, algorithm))
     }
 }
 
-/// Decrypts.
+/// Decrypts a message with a private key.
 ///
 /// - Parameters:
 ///   - key: A private key. With ``SecKeyAlgorithm/rsaEncryptionRaw`` it may be a public RSA key,
-///     which undoes the private operation.
-///   - algorithm: How it was encrypted.
-///   - ciphertext: What ``SecKeyCreateEncryptedData(_:_:_:_:)`` or another implementation made.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecParam`: the key is public or has no such algorithm, or the ciphertext
-///     was not made for it or was changed; `errSecUnimplemented`: the algorithm is not built. Of a
-///     key in hardware as for ``SecKeyCreateSignature(_:_:_:_:)``.
-/// - Returns: The message; with ``SecKeyAlgorithm/rsaEncryptionRaw`` the whole block.
+///     which reverses the private operation.
+///   - algorithm: The algorithm of the encryption.
+///   - ciphertext: The ciphertext from ``SecKeyCreateEncryptedData(_:_:_:_:)`` or another
+///     implementation.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecParam`: the key is public or doesn't support the algorithm, or the
+///     ciphertext was encrypted to another key or was changed; `errSecUnimplemented`: the algorithm
+///     is not implemented. For a hardware key, also the errors that
+///     ``SecKeyCreateSignature(_:_:_:_:)`` lists.
+/// - Returns: The message; with ``SecKeyAlgorithm/rsaEncryptionRaw``, the whole block.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCreateDecryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         NSData(data: try key.decrypt(ciphertext.contents, algorithm))
     }
 }
 
-/// Agrees on a secret with the owner of a public key.
+/// Performs a key exchange with the owner of a public key.
 ///
 /// - Parameters:
-///   - privateKey: One's own private key.
-///   - algorithm: How.
-///   - publicKey: The other side's key, on the same curve.
-///   - parameters: For the algorithms that derive: ``SecKeyKeyExchangeParameter/requestedSize``, and
-///     ``SecKeyKeyExchangeParameter/sharedInfo`` where both sides want one. Others take nothing.
-///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
-///     otherwise. `errSecParam`: a key has no such algorithm, the two don't fit, or the requested
-///     size is missing; `errSecUnimplemented`: the algorithm is not built. Of a
-///     key in hardware as for ``SecKeyCreateSignature(_:_:_:_:)``.
-/// - Returns: The derived bytes; without derivation the x coordinate of the shared point.
+///   - privateKey: The caller's private key.
+///   - algorithm: The key exchange algorithm.
+///   - publicKey: The peer's public key, on the same curve.
+///   - parameters: For algorithms with a key derivation:
+///     ``SecKeyKeyExchangeParameter/requestedSize`` and, if both sides use it,
+///     ``SecKeyKeyExchangeParameter/sharedInfo``. Other algorithms have no parameters.
+///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
+///     unchanged. `errSecParam`: a key doesn't support the algorithm, the keys are on different
+///     curves, or the requested size is missing; `errSecUnimplemented`: the algorithm is not
+///     implemented. For a hardware key, also the errors that ``SecKeyCreateSignature(_:_:_:_:)``
+///     lists.
+/// - Returns: The derived bytes; without key derivation, the x coordinate of the shared point.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey,
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe result(error) { () throws(KeychainFailure) in
         NSData(
             data: try privateKey.exchange(
@@ -134,17 +139,17 @@ public func SecKeyCopyKeyExchangeResult(
     }
 }
 
-/// Tells whether a key can do something.
+/// Returns whether a key supports an operation with an algorithm.
 ///
 /// - Parameters:
 ///   - key: The key.
-///   - operation: What is to be done.
-///   - algorithm: How.
-/// - Returns: Whether it can. A private RSA key is said to verify, by its public half, and a public
-///   one to decrypt, as at Apple; only ``SecKeyAlgorithm/rsaEncryptionRaw`` gives it something to
-///   decrypt.
+///   - operation: The operation.
+///   - algorithm: The algorithm.
+/// - Returns: Whether it is supported. As on Apple platforms, the result is `true` for verifying
+///   with a private RSA key, because its public key can, and for decrypting with a public RSA key,
+///   although that works only with ``SecKeyAlgorithm/rsaEncryptionRaw``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm
 ) -> Bool {
@@ -165,7 +170,7 @@ public func SecKeyIsAlgorithmSupported(
 }
 
 extension KeyShape {
-    /// Whether the algorithm is one of keys of this shape.
+    /// Whether keys of this shape support the algorithm.
     fileprivate func has(_ algorithm: KeyAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.rsa, .signature(let signature)):
@@ -179,7 +184,7 @@ extension KeyShape {
             case .rsaRaw, .rsaPKCS1: true
             case .rsaOAEP(let digest): blockByteCount >= 2 * digest.byteCount + 2
             case .rsaOAEPWithAESGCM(let digest):
-                // The AES key has to fit.
+                // The AES key must fit.
                 blockByteCount >= 2 * digest.byteCount + 2 + (sizeInBits >= 4096 ? 32 : 16)
             case .ecies: false
             }
@@ -192,7 +197,10 @@ extension KeyShape {
 }
 
 extension SecKey {
-    /// What the algorithm stands for, where keys of this shape have it.
+    /// The meaning of the algorithm.
+    ///
+    /// - Throws: `param` for an unknown name and if keys of this shape don't support the algorithm;
+    ///   `unimplemented` if it is not implemented.
     private func meaning(
         of algorithm: SecKeyAlgorithm
     ) throws(KeychainFailure) -> KeyAlgorithm {
@@ -299,8 +307,8 @@ extension KeychainFailure {
 }
 
 extension KeyParameters {
-    /// What a derivation takes. A value of another type is an error: what is left out silently
-    /// makes another secret.
+    /// The parameters of the key derivation. A value of the wrong type is an error, because
+    /// ignoring it would result in a different secret.
     fileprivate func keyExchange() throws(KeychainFailure) -> KeyExchangeParameters {
         var settings = KeyExchangeParameters()
         let requestedSize = SecKeyKeyExchangeParameter.requestedSize.rawValue

@@ -1,10 +1,10 @@
-// SecureEnclavePrivateKey: a private key that the keychain's hardware keeps, and the dictionary
-// that describes one to make.
-//   (1) It holds what the keychain made of the key, and nothing of the key itself.
-//   (2) Every use is a request to the keychain that it comes from, with the person of the call that
-//       made or found it in front.
-//   (3) What the hardware can't make is refused before it is asked, and nothing is made in software
-//       instead.
+// SecureEnclavePrivateKey: a private key in the keychain's hardware, and the dictionary that
+// describes a new one.
+//   (1) It contains the keychain's blob of the key, and no part of the private key itself.
+//   (2) Every operation is a request to the keychain that the key comes from, with the
+//       authentication options of the call that created or found it.
+//   (3) Keys that the hardware doesn't support are rejected before the hardware is accessed. A
+//       software key is never created instead.
 
 #if !canImport(Darwin)
 
@@ -15,15 +15,15 @@ package import KeychainAuthentication
 package import KeychainCore
 
 package struct SecureEnclavePrivateKey: Sendable {
-    /// What the keychain uses the key by.
+    /// The blob with which the keychain uses the key.
     package let blob: SecureEnclaveBlob
     package let publicKey: AsymmetricPublicKey
     private let keychain: AuthenticatingConnection
 
     /// - Parameters:
-    ///   - blob: The blob as the keychain gave it.
-    ///   - keychain: The keychain, with the person in front of it.
-    /// - Throws: `decode` for other bytes.
+    ///   - blob: The blob, as the keychain returned it.
+    ///   - keychain: The keychain, with authentication options.
+    /// - Throws: `decode` if the bytes are not a blob.
     package init(blob: Data, in keychain: AuthenticatingConnection) throws(KeychainFailure) {
         guard let parsed = SecureEnclaveBlob(decoding: blob),
             let publicKey = try? AsymmetricPublicKey(
@@ -34,9 +34,10 @@ package struct SecureEnclavePrivateKey: Sendable {
         self.keychain = keychain
     }
 
-    /// A new key. It is not stored.
+    /// Generates a key. It is not stored.
     ///
-    /// - Throws: `unimplemented` where the keychain has no hardware; or why no key was made.
+    /// - Throws: `unimplemented` if the keychain has no hardware, or the failure to generate the
+    ///   key.
     package init(
         protection: ProtectionClass, constraints: AccessConstraints,
         in keychain: AuthenticatingConnection
@@ -83,7 +84,7 @@ package struct SecureEnclavePrivateKey: Sendable {
         return try withKeychainFailure { () throws(KeyOperationFailure) in try sealed.open(secret) }
     }
 
-    /// - Throws: `param` for what is no point of the curve.
+    /// - Throws: `param` if the bytes are not a point on the curve.
     private func agree(with point: Data) throws(KeychainFailure) -> Data {
         try keychain.perform(
             DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization())
@@ -92,10 +93,10 @@ package struct SecureEnclavePrivateKey: Sendable {
 }
 
 extension SecureEnclavePrivateKey {
-    /// What is so of every key in hardware, whatever was asked for.
+    /// The attributes that every hardware key has, whatever the caller requested.
     package var attributes: Attributes { .ofKeyInHardware }
 
-    /// The access control that the key was made with.
+    /// The access control with which the key was created.
     var accessControl: SecAccessControl? {
         let flags = SecAccessControlCreateFlags(
             rawValue: CFOptionFlags(blob.constraints.rawValue))
@@ -104,26 +105,27 @@ extension SecureEnclavePrivateKey {
 }
 
 extension KeychainFailure {
-    /// The answer to a request for the bytes of a key in hardware.
+    /// The failure of a request for the bytes of a hardware key.
     static let keyStaysInHardware = KeychainFailure(
         .unimplemented, "A key of the Secure Enclave never leaves it.")
 }
 
-// MARK: - A key to make
+// MARK: - Creating a key
 
 extension RequestDictionary {
-    /// Whether an addition of this dictionary makes a key: it names the hardware, and no key.
+    /// Whether adding this dictionary generates a key: it requests a hardware key and contains no
+    /// key.
     func makesKey(of itemClass: ItemClass) -> Bool {
         itemClass == .key && attributes.nameSecureEnclave && data == nil && valueReference == nil
     }
 
-    /// Makes the key that an item describes. It is not stored.
+    /// Generates the key that an item describes. It is not stored.
     ///
     /// - Parameters:
     ///   - item: The item, without data.
-    ///   - keychain: The keychain, with the person in front of it.
-    /// - Returns: The item of the key.
-    /// - Throws: `unimplemented` where there is no hardware; or why the key can't be made.
+    ///   - keychain: The keychain, with authentication options.
+    /// - Returns: The item, with the attributes and data of the key.
+    /// - Throws: `unimplemented` if there is no hardware, or the failure to generate the key.
     func makeKey(
         _ item: NewItem, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) -> NewItem {
@@ -135,7 +137,10 @@ extension RequestDictionary {
         return item
     }
 
-    /// - Throws: `param` for a key that isn't on P-256.
+    /// Checks that the hardware can generate the key that an item describes.
+    ///
+    /// - Throws: `param` if the key is not a private key on P-256, or is synchronizable or a
+    ///   tombstone; `unimplemented` for a key type that is not implemented.
     static func checkIsOfHardware(_ item: NewItem) throws(KeychainFailure) {
         let type = try KeyType(item.attributes[.type])
         let size = item.attributes[.keySizeInBits]
@@ -152,7 +157,7 @@ extension RequestDictionary {
 }
 
 extension KeychainFailure {
-    /// The answer to a request for a key in hardware that isn't on P-256.
+    /// The failure of a request for a hardware key that is not on P-256.
     static let notOfSecureEnclave = KeychainFailure.param(
         "The Secure Enclave has keys on P-256 alone: kSecAttrKeyTypeECSECPrimeRandom, 256 bits. Keys "
             + "of other types, such as Ed25519, are keys in software, without kSecAttrTokenID.")

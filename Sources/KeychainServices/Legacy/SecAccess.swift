@@ -1,7 +1,7 @@
-// SecAccess: the access objects of macOS's file-based keychains, as declarations.
-//   (1) No value of these types exists.
-//   (2) Every function answers `errSecUnimplemented` and leaves its results alone. An access object
-//       that protected nothing would be worse than none.
+// SecAccess: declarations of the access objects of macOS's file-based keychains.
+//   (1) These types have no values.
+//   (2) Every function returns `errSecUnimplemented` and doesn't write its results. An access
+//       object without any effect would give false security.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -9,7 +9,7 @@
 
 public import Foundation
 
-/// Which programs may use an item of a file-based keychain. No value of this type exists: see
+/// The programs that may use an item of a file-based keychain. This type has no values; see
 /// ``SecAccessControl``.
 public final class SecAccess: NSObject, Sendable {
     private init(_ impossible: Never) {}
@@ -19,8 +19,8 @@ extension SecAccess: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.access
 }
 
-/// A program that an access object names. No value of this type exists: access groups and
-/// entitlements say which programs share items.
+/// A program in an access object. This type has no values; access groups and entitlements determine
+/// which programs share items.
 public final class SecTrustedApplication: NSObject, Sendable {
     private init(_ impossible: Never) {}
 }
@@ -29,23 +29,23 @@ extension SecTrustedApplication: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.trustedApplication
 }
 
-/// Returns the identifier of access objects, which no object has.
+/// Returns the type identifier of access objects, which no object has.
 public func SecAccessGetTypeID() -> CFTypeID { CoreFoundationType.access.rawValue }
 
-/// Returns the identifier of trusted applications, which no object has.
+/// Returns the type identifier of trusted applications, which no object has.
 public func SecTrustedApplicationGetTypeID() -> CFTypeID {
     CoreFoundationType.trustedApplication.rawValue
 }
 
-/// Not implemented: makes an access object.
+/// Not implemented: creates an access object.
 ///
 /// - Parameters:
 ///   - descriptor: The item's name in dialogs.
-///   - trustedlist: The programs that need not ask.
-///   - accessRef: Left alone.
+///   - trustedlist: The programs that may access the item without a prompt.
+///   - accessRef: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
     message: "Use SecAccessControlCreateWithFlags, and kSecAttrAccessGroup to share items."
@@ -58,14 +58,14 @@ public func SecAccessCreate(
     errSecUnimplemented
 }
 
-/// Not implemented: names a program for an access object.
+/// Not implemented: creates the entry for a program in an access object.
 ///
 /// - Parameters:
-///   - path: The program, or nil for the one that calls.
-///   - app: Left alone.
+///   - path: The path of the program, or `nil` for the calling program.
+///   - app: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated, message: "Entitlements and kSecAttrAccessGroup say which programs share items."
 )
