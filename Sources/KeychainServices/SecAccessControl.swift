@@ -1,9 +1,11 @@
 // SecAccessControl: a protection class together with conditions for opening the secret, the flags
-// that name the conditions, and evaluating an access control apart from any item.
-//   (1) A value that exists passed every check: it is checked once, in its initializer.
-//   (2) It never changes, and two with the same protection and flags are equal.
-//   (3) The evaluation by an `LAContext` stands here and not with the class because access controls
-//       are this module's: files that name both import both modules, as on Apple's systems.
+// for the conditions, and the evaluation of an access control independently of an item.
+//   (1) The initializer performs all checks, so every instance has passed them.
+//   (2) An instance is immutable, and two instances with the same protection class and flags are
+//       equal.
+//   (3) The evaluation by an `LAContext` is here and not with that class, because access controls
+//       are declared in this module. Files that use both import both modules, as on Apple
+//       platforms.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -15,7 +17,7 @@ internal import KeychainCore
 
 /// The protection class of an item and the conditions for opening its secret.
 ///
-/// Make one with ``SecAccessControlCreateWithFlags(_:_:_:_:)`` and pass it as
+/// Create one with ``SecAccessControlCreateWithFlags(_:_:_:_:)`` and pass it as
 /// ``kSecAttrAccessControl``. It corresponds to `SecAccessControlRef`; equality is by content.
 public final class SecAccessControl: NSObject, Sendable {
     /// The protection class: the value of a `kSecAttrAccessible…` constant.
@@ -24,18 +26,18 @@ public final class SecAccessControl: NSObject, Sendable {
     /// The conditions.
     package let flags: SecAccessControlCreateFlags
 
-    /// Checks the conditions against each other and makes the access control.
+    /// Creates an access control after checking that its conditions can be combined.
     ///
     /// - Parameters:
     ///   - protection: The value of a `kSecAttrAccessible…` constant.
-    ///   - flags: The conditions; none is valid.
-    /// - Throws: ``Rejection`` with the first rule that is broken.
+    ///   - flags: The conditions. There may be none.
+    /// - Throws: ``Rejection`` for the first rule that is violated.
     package init(
         protection: String, flags: SecAccessControlCreateFlags
     ) throws(Rejection) {
         guard Self.protections.contains(protection) else { throw .unknownProtection }
-        // A departure from Apple, which ignores flags it does not know: an item would be stored
-        // with less protection than its owner asked for.
+        // Unlike Apple, which ignores unknown flags. If they were ignored, an item would be stored
+        // with less protection than its owner requested.
         guard flags.isSubset(of: .known) else { throw .unknownFlag }
         guard !flags.isSuperset(of: [.or, .and]) else { throw .orTogetherWithAnd }
         guard !flags.isSuperset(of: [.biometryAny, .biometryCurrentSet]) else {
@@ -51,24 +53,24 @@ public final class SecAccessControl: NSObject, Sendable {
         self.flags = flags
     }
 
-    /// Whether a condition must be satisfied before the secret is opened.
+    /// Whether a condition must be satisfied before the secret can be opened.
     package var hasConstraints: Bool {
         !flags.isDisjoint(with: .constraints)
     }
 
-    /// Whether the protection class alone decides about the secret: the contrary of
+    /// Whether only the protection class determines access to the secret: the opposite of
     /// ``hasConstraints``. Apple's private `SecAccessControlIsBound`.
     package var isBound: Bool {
         !hasConstraints
     }
 
-    /// Equality by content.
+    /// Whether the other object is an access control with the same protection class and flags.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? SecAccessControl else { return false }
         return protection == other.protection && flags == other.flags
     }
 
-    /// A hash of the content.
+    /// A hash of the contents.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(protection)
@@ -76,7 +78,7 @@ public final class SecAccessControl: NSObject, Sendable {
         return hasher.finalize()
     }
 
-    /// The protection class and the bits of the conditions.
+    /// The protection class and the flags.
     public override var description: String {
         "<SecAccessControl: \(protection), flags 0x\(String(flags.rawValue, radix: 16))>"
     }
@@ -85,7 +87,7 @@ public final class SecAccessControl: NSObject, Sendable {
 }
 
 extension SecAccessControl {
-    /// The rule that a protection class or a set of conditions breaks.
+    /// The rule that a protection class or a set of conditions violates.
     package enum Rejection: String, Error {
         case unknownProtection = "The protection class of an access control is unknown."
         case unknownFlag = "An access control flag is unknown."
@@ -101,20 +103,21 @@ extension SecAccessControl: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.accessControl
 }
 
-/// Makes an access control.
+/// Creates an access control.
 ///
 /// - Parameters:
 ///   - allocator: Ignored.
 ///   - protection: The protection class, one of the `kSecAttrAccessible…` constants.
-///   - flags: The conditions. None is valid: the protection class alone then decides.
-///   - error: Receives an error with ``errSecParam`` if the result is nil; the caller owns it. It is
-///     left alone otherwise.
-/// - Returns: The access control, or nil if the protection class or a flag is unknown, if
-///   ``SecAccessControlCreateFlags/or`` and ``SecAccessControlCreateFlags/and`` come together, if
-///   both kinds of biometry do, or if ``SecAccessControlCreateFlags/userPresence`` stands with
-///   another condition than an application password.
+///   - flags: The conditions. If there are none, only the protection class determines access.
+///   - error: Receives an error with ``errSecParam`` if the result is `nil`; the caller owns it.
+///     Otherwise it is unchanged.
+/// - Returns: The access control, or `nil` if the protection class or a flag is unknown, or if the
+///   flags can't be combined: ``SecAccessControlCreateFlags/or`` with
+///   ``SecAccessControlCreateFlags/and``, the two kinds of biometry with each other, or
+///   ``SecAccessControlCreateFlags/userPresence`` with a condition other than an application
+///   password.
 ///
-/// It corresponds to the function of the same name, which ignores unknown flags.
+/// It corresponds to Apple's function of the same name, which ignores unknown flags.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -123,13 +126,14 @@ public func SecAccessControlCreateWithFlags(
         guard let protection = protection as? NSString else { throw .unknownProtection }
         return try SecAccessControl(protection: protection as String, flags: flags)
     } catch let rejection {
-        // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+        // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function
+        // requires.
         unsafe CFError(status: errSecParam, reason: rejection.rawValue).store(in: error)
         return nil
     }
 }
 
-/// Returns the identifier of access controls, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of access controls, for comparison with ``CFGetTypeID(_:)``.
 public func SecAccessControlGetTypeID() -> CFTypeID {
     CoreFoundationType.accessControl.rawValue
 }
@@ -138,7 +142,7 @@ public func SecAccessControlGetTypeID() -> CFTypeID {
 
 /// Conditions for opening an item's secret, and how they combine.
 public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
-    /// The bits of the conditions, as Apple numbers them.
+    /// The bits of the conditions, with Apple's values.
     public let rawValue: CFOptionFlags
 
     /// Creates conditions from their bits.
@@ -146,20 +150,20 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The user proves to be present, by biometry or passcode.
+    /// The user proves presence, by biometry or passcode.
     public static let userPresence = SecAccessControlCreateFlags(rawValue: 1 << 0)
 
-    /// Biometry, whatever is enrolled.
+    /// Biometry, with any enrollment.
     public static let biometryAny = SecAccessControlCreateFlags(rawValue: 1 << 1)
 
-    /// ``biometryAny`` under its older name.
+    /// The older name of ``biometryAny``.
     public static let touchIDAny = biometryAny
 
-    /// Biometry as enrolled when the item was made. After a change of the enrollment, the data give
-    /// `errSecDataNotAvailable` to a person who is recognized.
+    /// Biometry, with the enrollment that existed when the item was created. After a change of the
+    /// enrollment, a recognized user gets `errSecDataNotAvailable` instead of the data.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
 
-    /// ``biometryCurrentSet`` under its older name.
+    /// The older name of ``biometryCurrentSet``.
     public static let touchIDCurrentSet = biometryCurrentSet
 
     /// The passcode.
@@ -168,50 +172,54 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// A paired device nearby.
     public static let companion = SecAccessControlCreateFlags(rawValue: 1 << 5)
 
-    /// ``companion`` under its older name.
+    /// The older name of ``companion``.
     public static let watch = companion
 
-    /// One of the conditions is enough; ``applicationPassword`` is needed beside it all the same.
+    /// One of the conditions is sufficient. ``applicationPassword`` is required in any case.
     public static let or = SecAccessControlCreateFlags(rawValue: 1 << 14)
 
-    /// All conditions are needed. This is the default.
+    /// All conditions are required. This is the default.
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
 
-    /// The conditions are for a private key. At Apple they guard each use of a key in hardware; a
-    /// key in software is its bytes, so here they guard getting it, as without this flag.
+    /// The conditions apply to a private key. For a hardware key they apply to every use, and the
+    /// key can't be used without this flag. A software key consists of its bytes, so for it they
+    /// apply to reading the key, as without this flag.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
-    /// A password of the application's own, which takes part in the encryption: nothing can stand
-    /// in for it.
+    /// An application-specific password, which is used in encrypting the secret. No other condition
+    /// can replace it.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 
-    /// Every condition that must be satisfied.
+    /// All flags that are conditions.
     static let constraints: SecAccessControlCreateFlags = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         .applicationPassword,
     ]
 
-    /// Every flag that has a meaning.
+    /// All known flags.
     static let known: SecAccessControlCreateFlags = [constraints, .or, .and, .privateKeyUsage]
 }
 
-// MARK: - Evaluating
+// MARK: - Evaluation
 
 extension LAContext {
-    /// Gets what an access control asks for, so that later calls with this context need not ask.
+    /// Performs the authentication that an access control requires, so that later calls with this
+    /// context don't need to prompt the user.
     ///
-    /// To use an item or key, a person proves to be present as the access control says, and an
-    /// application password is asked for that the context wasn't given; whether it is the right one
-    /// shows with the item. To create one, no person has to be present: an application password is
-    /// asked for, twice, and the passcode must exist that would be asked for later.
+    /// To use an item or key, the user proves presence as the access control requires, and is
+    /// prompted for an application password if the context doesn't have one. Whether the password
+    /// is correct is known only when the item is used. To create an item or key, the user's
+    /// presence isn't required. The user is prompted twice for a new application password, and a
+    /// passcode must be set if it will be required later.
     ///
     /// - Parameters:
     ///   - accessControl: The access control.
-    ///   - operation: What is about to be done.
-    ///   - localizedReason: Why, for the person. Empty: only the program's name is told.
+    ///   - operation: The operation to be performed.
+    ///   - localizedReason: The reason that is shown to the user. If it is empty, only the
+    ///     program's name is shown.
     ///   - reply: Called once, on any thread, with true, or with false and an `LAError`.
     ///
-    /// It corresponds to the method of the same name.
+    /// It corresponds to Apple's method of the same name.
     @preconcurrency
     public func evaluateAccessControl(
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
@@ -229,13 +237,13 @@ extension LAContext {
         }
     }
 
-    /// Gets what an access control asks for; see
+    /// Performs the authentication that an access control requires; see
     /// ``evaluateAccessControl(_:operation:localizedReason:reply:)``.
     ///
     /// - Parameters:
     ///   - accessControl: The access control.
-    ///   - operation: What is about to be done.
-    ///   - localizedReason: Why, for the person.
+    ///   - operation: The operation to be performed.
+    ///   - localizedReason: The reason that is shown to the user.
     /// - Returns: True.
     /// - Throws: `LAError`.
     @discardableResult

@@ -1,6 +1,6 @@
-// SecTask: what this program is entitled to, as its entitlements file says, and code signatures, as
-// declarations.
-//   (1) Programs carry no code signatures here, so nothing is ever called valid.
+// SecTask: the entitlements of this program, from its entitlements file, and declarations for code
+// signatures.
+//   (1) Programs have no code signatures here, so no signature is ever reported as valid.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -11,12 +11,12 @@ internal import KeychainCore
 internal import KeychainEngine
 internal import KeychainRuntime
 
-/// A process, for asking about its entitlements. It never changes: the entitlements are those of the
-/// time when it was made.
+/// A process whose entitlements can be read. It is immutable: the entitlements are those at the
+/// time of its creation.
 ///
-/// Make one with ``SecTaskCreateFromSelf(_:)``. It corresponds to `SecTaskRef`.
+/// Create one with ``SecTaskCreateFromSelf(_:)``. It corresponds to `SecTaskRef`.
 public final class SecTask: NSObject, Sendable {
-    /// The entitlements, or why they can't be read.
+    /// The entitlements, or the reason why they can't be read.
     fileprivate let entitlements: Result<Entitlements, KeychainFailure>
 
     init(_ entitlements: Result<Entitlements, KeychainFailure>) {
@@ -28,18 +28,19 @@ extension SecTask: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.task
 }
 
-/// Returns the identifier of tasks, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of tasks, for comparison with ``CFGetTypeID(_:)``.
 public func SecTaskGetTypeID() -> CFTypeID { CoreFoundationType.task.rawValue }
 
-/// Makes a task for this process.
+/// Creates a task for this process.
 ///
 /// - Parameter allocator: Ignored.
-/// - Returns: The task, never nil. Where the entitlements can't be read,
-///   ``SecTaskCopyValueForEntitlement(_:_:_:)`` says why.
+/// - Returns: The task, never `nil`. If the entitlements can't be read,
+///   ``SecTaskCopyValueForEntitlement(_:_:_:)`` reports the error.
 ///
-/// It corresponds to the function of the same name. At Apple the entitlements are part of the code
-/// signature; here they are the property list beside the executable, or the one that the variable
-/// `KEYCHAIN_ENTITLEMENTS` names. Where a keychain service is at work, they are what it says.
+/// It corresponds to Apple's function of the same name. On Apple platforms the entitlements are
+/// part of the code signature. Here they are the property list beside the executable, or the one
+/// that the environment variable `KEYCHAIN_ENTITLEMENTS` names. If a keychain service is in use,
+/// the service determines them.
 public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
     SecTask(Result { () throws(KeychainFailure) in try KeychainContext.entitlements() })
 }
@@ -49,13 +50,14 @@ public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
 /// - Parameters:
 ///   - task: The process.
 ///   - entitlement: The key in the property list, such as `keychain-access-groups`.
-///   - error: Receives an error with ``errSecMissingEntitlement`` where there is a list that can't be
-///     read, or ``errSecNotAvailable`` where the keychain service didn't say; the caller owns it. It
-///     is left alone otherwise.
-/// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded. Nil if
-///   the list doesn't have the key, if there is no list, or with an error.
+///   - error: Receives an error with ``errSecMissingEntitlement`` if the property list can't be
+///     read, or with ``errSecNotAvailable`` if the keychain service didn't answer; the caller owns
+///     it. Otherwise it is unchanged.
+/// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded.
+///   `nil` if the property list doesn't contain the key, if there is no property list, or after an
+///   error.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecTaskCopyValueForEntitlement(
     _ task: SecTask, _ entitlement: CFString,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -64,14 +66,15 @@ public func SecTaskCopyValueForEntitlement(
     case .success(let entitlements):
         return entitlements.values[entitlement as String]?.object
     case .failure(let failure):
-        // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+        // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function
+        // requires.
         unsafe CFError(status: failure.status.rawValue, reason: failure.reason).store(in: error)
         return nil
     }
 }
 
 extension PropertyListValue {
-    /// The value as Foundation's object.
+    /// The value as a Foundation object.
     fileprivate var object: NSObject {
         switch self {
         case .text(let text): text as NSString
@@ -88,7 +91,7 @@ extension PropertyListValue {
 
 // MARK: - Code signatures
 
-/// A running program with a code signature. No value of this type exists.
+/// A running program with a code signature. This type has no values.
 public final class SecCode: NSObject, Sendable {
     private init(_ impossible: Never) {}
 }
@@ -97,12 +100,12 @@ extension SecCode: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.code
 }
 
-/// What a code signature has to say to count. No value of this type exists.
+/// A condition that a code signature must satisfy. This type has no values.
 public final class SecRequirement: NSObject, Sendable {
     private init(_ impossible: Never) {}
 }
 
-/// Options of functions on code signatures.
+/// Options for functions on code signatures.
 public struct SecCSFlags: OptionSet, Sendable {
     /// The bits of the options.
     public let rawValue: UInt32
@@ -113,18 +116,18 @@ public struct SecCSFlags: OptionSet, Sendable {
     }
 }
 
-/// Returns the identifier of running programs with a code signature, which no object has.
+/// Returns the type identifier of running programs with a code signature, which no object has.
 public func SecCodeGetTypeID() -> CFTypeID { CoreFoundationType.code.rawValue }
 
 /// Not implemented: checks the code signature of a running program.
 ///
 /// - Parameters:
 ///   - code: The program.
-///   - flags: Options.
-///   - requirement: What the signature has to say.
+///   - flags: The options.
+///   - requirement: The condition that the signature must satisfy.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
     message: "Programs carry no code signature. SecTaskCopyValueForEntitlement reads entitlements."

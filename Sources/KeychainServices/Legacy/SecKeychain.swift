@@ -1,12 +1,14 @@
-// SecKeychain: the file-based keychains of macOS, as declarations, and the names of their and of
-// shared web credentials' dictionaries. They exist so that code that names them compiles.
-//   (1) There are no such keychains here, so no value of these types exists.
-//   (2) Every function answers `errSecUnimplemented`, changes nothing and leaves its results alone.
-//   (3) The functions are deprecated, as at Apple, and say what does the work. The types are not:
-//       current functions, such as `SecItemImport`, have them in their signatures.
+// SecKeychain: declarations of macOS's file-based keychains, and the dictionary keys of these
+// keychains and of shared web credentials. They exist so that existing code compiles.
+//   (1) There are no such keychains here, so these types have no values.
+//   (2) Every function returns `errSecUnimplemented`, changes nothing and doesn't write its
+//       results.
+//   (3) The functions are deprecated, as on Apple platforms, and name the replacement. The types
+//       are not deprecated, because current functions, such as `SecItemImport`, use them in their
+//       signatures.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -14,7 +16,7 @@
 
 public import Foundation
 
-/// A file-based keychain of macOS. No value of this type exists.
+/// A file-based keychain of macOS. This type has no values.
 public final class SecKeychain: NSObject, Sendable {
     private init(_ impossible: Never) {}
 }
@@ -23,8 +25,8 @@ extension SecKeychain: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.keychain
 }
 
-/// An item of a file-based keychain. No value of this type exists: items are found by `kSecClass`
-/// and have persistent references.
+/// An item of a file-based keychain. This type has no values: items are found by `kSecClass` and
+/// have persistent references.
 public final class SecKeychainItem: NSObject, Sendable {
     private init(_ impossible: Never) {}
 }
@@ -33,40 +35,40 @@ extension SecKeychainItem: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.keychainItem
 }
 
-/// ``SecKeychainItem`` by the name that it has in C.
+/// The C name of ``SecKeychainItem``.
 @available(*, deprecated, renamed: "SecKeychainItem")
 public typealias SecKeychainItemRef = SecKeychainItem
 
-/// Whose list of file-based keychains is meant.
+/// A domain, which has a list of file-based keychains.
 public enum SecPreferencesDomain: Int32, Sendable {
-    /// The user's.
+    /// The user's list.
     case user = 0
-    /// That of the system's services.
+    /// The list of the system's services.
     case system = 1
-    /// That which every program sees.
+    /// The list that every program sees.
     case common = 2
-    /// Keychains that come and go with hardware.
+    /// Keychains that appear and disappear with hardware.
     case dynamic = 3
 }
 
-/// Returns the identifier of file-based keychains, which no object has.
+/// Returns the type identifier of file-based keychains, which no object has.
 public func SecKeychainGetTypeID() -> CFTypeID { CoreFoundationType.keychain.rawValue }
 
-/// Returns the identifier of items of file-based keychains, which no object has.
+/// Returns the type identifier of items of file-based keychains, which no object has.
 public func SecKeychainItemGetTypeID() -> CFTypeID { CoreFoundationType.keychainItem.rawValue }
 
-/// Not implemented: makes a file-based keychain.
+/// Not implemented: creates a file-based keychain.
 ///
 /// - Parameters:
-///   - pathName: The file.
+///   - pathName: The path of the file.
 ///   - passwordLength: The length of the password in bytes.
 ///   - password: The password.
-///   - promptUser: Whether to ask the user for the password.
+///   - promptUser: Whether to prompt the user for the password.
 ///   - initialAccess: The access object of the keychain.
-///   - keychain: Left alone.
+///   - keychain: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
     message: "There is one keychain, made at its first use. KEYCHAIN_DIRECTORY chooses its folder."
@@ -83,11 +85,11 @@ public func SecKeychainCreate(
 /// Not implemented: opens a file-based keychain.
 ///
 /// - Parameters:
-///   - pathName: The file.
-///   - keychain: Left alone.
+///   - pathName: The path of the file.
+///   - keychain: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
     message:
@@ -105,21 +107,21 @@ public func SecKeychainOpen(
 /// - Parameter keychainOrArray: The keychain.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "Use SecItemDelete to delete items.")
 @discardableResult
 public func SecKeychainDelete(_ keychainOrArray: SecKeychain?) -> OSStatus {
     errSecUnimplemented
 }
 
-/// Not implemented: the list of file-based keychains of a domain.
+/// Not implemented: returns the list of file-based keychains of a domain.
 ///
 /// - Parameters:
-///   - domain: Whose list.
-///   - searchList: Left alone.
+///   - domain: The domain.
+///   - searchList: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated, message: "There is one keychain. Use kSecAttrAccessGroup to tell items apart."
 )
@@ -130,15 +132,15 @@ public func SecKeychainCopyDomainSearchList(
     errSecUnimplemented
 }
 
-/// Not implemented: the path of a file-based keychain.
+/// Not implemented: returns the path of a file-based keychain.
 ///
 /// - Parameters:
-///   - keychain: The keychain, or nil for the default one.
-///   - ioPathLength: Left alone.
-///   - pathName: Left alone.
+///   - keychain: The keychain, or `nil` for the default one.
+///   - ioPathLength: Unchanged.
+///   - pathName: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "`keychainctl status` says where the keychain is.")
 @discardableResult
 public func SecKeychainGetPath(
@@ -148,14 +150,14 @@ public func SecKeychainGetPath(
     errSecUnimplemented
 }
 
-/// Not implemented: whether a file-based keychain is unlocked, readable and writable.
+/// Not implemented: returns whether a file-based keychain is unlocked, readable and writable.
 ///
 /// - Parameters:
-///   - keychain: The keychain, or nil for the default one.
-///   - keychainStatus: Left alone.
+///   - keychain: The keychain, or `nil` for the default one.
+///   - keychainStatus: Unchanged.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
     message: "A call for a locked item answers errSecInteractionNotAllowed."
@@ -169,10 +171,10 @@ public func SecKeychainGetStatus(
 
 /// Not implemented: locks a file-based keychain.
 ///
-/// - Parameter keychain: The keychain, or nil for the default one.
+/// - Parameter keychain: The keychain, or `nil` for the default one.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "The system locks and unlocks, not the program.")
 @discardableResult
 public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
@@ -182,13 +184,13 @@ public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
 /// Not implemented: unlocks a file-based keychain.
 ///
 /// - Parameters:
-///   - keychain: The keychain, or nil for the default one.
+///   - keychain: The keychain, or `nil` for the default one.
 ///   - passwordLength: The length of the password in bytes.
 ///   - password: The password.
-///   - usePassword: Whether the password is used or the user asked.
+///   - usePassword: Whether to use the password instead of prompting the user.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "The system locks and unlocks, not the program.")
 @discardableResult
 public func SecKeychainUnlock(
@@ -203,7 +205,7 @@ public func SecKeychainUnlock(
 /// - Parameter itemRef: The item.
 /// - Returns: ``errSecUnimplemented``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "Use SecItemDelete.")
 @discardableResult
 public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
@@ -213,16 +215,16 @@ public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
 // MARK: - Constants
 
 /// The access object of an item in a file-based keychain. `SecAccess`. Use
-/// ``kSecAttrAccessControl``.
+/// ``kSecAttrAccessControl`` instead.
 @safe public nonisolated(unsafe) let kSecAttrAccess: CFString = "acls"
 
-/// The file-based keychain to work on. `SecKeychain`.
+/// The file-based keychain to use. `SecKeychain`.
 @safe public nonisolated(unsafe) let kSecUseKeychain: CFString = "u_Keychain"
 
 /// In a shared web credential: the password. String.
 @safe public nonisolated(unsafe) let kSecSharedPassword: CFString = "spwd"
 
-/// The state of a file-based keychain: bits of the `kSec…Status` values.
+/// The state of a file-based keychain: a combination of the `kSec…Status` bits.
 public typealias SecKeychainStatus = UInt32
 
 /// The keychain is unlocked.

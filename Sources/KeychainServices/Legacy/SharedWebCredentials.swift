@@ -1,5 +1,5 @@
 // SharedWebCredentials: passwords that an app shares with a web site through Safari. There is no
-// browser to share them with; what is left is making a password.
+// browser to share them with, so only the password generator is implemented.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -10,13 +10,13 @@ public import Foundation
 /// Not implemented: saves a password for a web site and the programs that belong to it.
 ///
 /// - Parameters:
-///   - fqdn: The name of the site.
-///   - account: Whose password it is.
-///   - password: The password, or nil to delete it.
-///   - completionHandler: Receives an error with ``errSecUnimplemented``, before this returns, on the
-///     caller's thread. Nothing was saved or deleted.
+///   - fqdn: The host name of the site.
+///   - account: The account name.
+///   - password: The password, or `nil` to delete it.
+///   - completionHandler: Called with an error with ``errSecUnimplemented`` on the caller's thread,
+///     before this function returns. Nothing was saved or deleted.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "Use SecItemAdd with kSecClassInternetPassword.")
 public func SecAddSharedWebCredential(
     _ fqdn: CFString, _ account: CFString, _ password: CFString?,
@@ -28,12 +28,12 @@ public func SecAddSharedWebCredential(
 /// Not implemented: asks the user for one of the passwords of a web site.
 ///
 /// - Parameters:
-///   - fqdn: The name of the site, or nil for all that the program belongs to.
-///   - account: Whose password, or nil for any account's.
-///   - completionHandler: Receives no passwords and an error with ``errSecUnimplemented``, before this
-///     returns, on the caller's thread.
+///   - fqdn: The host name of the site, or `nil` for all sites to which the program belongs.
+///   - account: The account name, or `nil` for any account.
+///   - completionHandler: Called with no passwords and an error with ``errSecUnimplemented`` on the
+///     caller's thread, before this function returns.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "Use SecItemCopyMatching with kSecClassInternetPassword.")
 public func SecRequestSharedWebCredential(
     _ fqdn: CFString?, _ account: CFString?,
@@ -44,19 +44,20 @@ public func SecRequestSharedWebCredential(
 
 private let notShared = "Not implemented: passwords are not shared with a browser."
 
-/// Makes a password.
+/// Generates a password.
 ///
-/// - Returns: Four groups of three characters with hyphens between, among them an upper-case
-///   letter, a lower-case letter and a digit. The characters are none that look like others; all such
-///   passwords are equally likely, 69 bits. Nil if the kernel gave no random bytes.
+/// - Returns: Four groups of three characters, separated by hyphens. There is at least one
+///   upper-case letter, one lower-case letter and one digit. Characters that look alike are not
+///   used. All such passwords are equally likely (69 bits of entropy). `nil` if the kernel returned
+///   no random bytes.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecCreateSharedWebCredentialPassword() -> CFString? {
     SharedWebPassword.random().map { $0 as NSString }
 }
 
-/// Passwords of twelve characters.
+/// Generates passwords of twelve characters.
 enum SharedWebPassword {
     static let uppercase = Array("ABCDEFGHJKLMNPQRSTUVWXYZ".utf8)
     static let lowercase = Array("abcdefghijkmnpqrstuvwxyz".utf8)
@@ -64,8 +65,8 @@ enum SharedWebPassword {
     private static let characters = uppercase + lowercase + digits
 
     static func random() -> String? {
-        // Drawing anew until every kind occurs leaves all passwords equally likely, which putting a
-        // missing kind into a chosen place would not. Five of six draws suffice.
+        // Drawing again until every kind of character occurs keeps all passwords equally likely.
+        // Inserting a missing kind at a chosen position would not. Five of six draws succeed.
         while let drawn = draw(12) {
             guard [uppercase, lowercase, digits].allSatisfy({ !Set(drawn).isDisjoint(with: $0) })
             else { continue }
@@ -76,14 +77,15 @@ enum SharedWebPassword {
         return nil
     }
 
-    /// Characters that are drawn independently, each as likely as any other.
+    /// Characters drawn independently and with equal probability.
     private static func draw(_ count: Int) -> [UInt8]? {
         var drawn: [UInt8] = []
-        // A byte beyond the last whole multiple would make the first characters likelier.
+        // Bytes at or above this limit are rejected, because they would make the first characters
+        // more likely.
         let limit = 256 / characters.count * characters.count
         while drawn.count < count {
             var bytes = [UInt8](repeating: 0, count: count)
-            // SAFETY: the pointer is to `count` bytes that outlive the call.
+            // SAFETY: the pointer refers to `count` bytes that outlive the call.
             let status = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe buffer.baseAddress.map { unsafe SecRandomCopyBytes(nil, count, $0) }
             }

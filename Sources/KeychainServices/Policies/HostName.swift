@@ -1,6 +1,7 @@
-// HostName: whether a certificate's names are those of a host, by the rules of RFC 6125 section 6.4.
-//   (1) A wildcard stands for one whole label, the first, and leaves at least two: "*.example.com".
-//   (2) An IP address is compared with addresses only, a name with names only.
+// HostName: matching a host against the names in a certificate (RFC 6125, section 6.4).
+//   (1) A wildcard replaces exactly one whole label, the first, and at least two labels must follow
+//       it: "*.example.com".
+//   (2) An IP address is compared only with addresses, a name only with names.
 
 #if !canImport(Darwin)
 
@@ -12,21 +13,21 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The host that a connection was meant for.
+/// The host that a connection is meant for.
 struct HostName {
     private enum Kind {
-        /// 4 or 16 bytes.
+        /// An IP address, 4 or 16 bytes.
         case address(Data)
-        /// In small letters, without the dot at the end.
+        /// A name in lower case, without a trailing dot.
         case labels([Substring])
-        /// Nothing that a certificate could name.
+        /// Text that no certificate can contain as a name or address.
         case invalid
     }
 
     private let kind: Kind
 
-    /// - Parameter text: A host name, an IPv4 address in four decimal numbers, or an IPv6 address,
-    ///   which may stand in brackets.
+    /// - Parameter text: A host name, an IPv4 address in dotted decimal notation, or an IPv6
+    ///   address, which may be in brackets.
     init(_ text: String) {
         if let address = Self.address(text) {
             kind = .address(address)
@@ -37,7 +38,7 @@ struct HostName {
         }
     }
 
-    /// Whether one of the names is this host's.
+    /// Whether one of the names matches this host.
     func isAmong(_ names: SecCertificate.AlternativeNames) -> Bool {
         switch kind {
         case .address(let address): names.addresses.contains(address)
@@ -54,9 +55,10 @@ struct HostName {
         return labels.count == rest.count + 1 && Array(labels.dropFirst()) == rest
     }
 
-    /// - Returns: nil unless the name is of letters, digits, hyphens and underscores of ASCII.
+    /// - Returns: `nil` unless the name consists of ASCII letters, digits, hyphens and underscores.
     private static func labels(_ text: String) -> [Substring]? {
-        // Before the case is folded: that makes a letter of ASCII of the sign for Kelvin.
+        // Checked before conversion to lower case, which would turn the Kelvin sign into an ASCII
+        // letter.
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let name = text.lowercased()
         let labels = (name.hasSuffix(".") ? name.dropLast() : name[...])
@@ -77,7 +79,7 @@ struct HostName {
     }
 
     private static func address(_ text: String) -> Data? {
-        // The system's function reads to the first NUL, and would leave out what follows.
+        // `inet_pton` would read only up to the first NUL and ignore the rest.
         guard !text.utf8.contains(0) else { return nil }
         if text.hasPrefix("["), text.hasSuffix("]") {
             return parsed(String(text.dropFirst().dropLast()), AF_INET6, byteCount: 16)
@@ -87,8 +89,7 @@ struct HostName {
 
     private static func parsed(_ text: String, _ family: Int32, byteCount: Int) -> Data? {
         var bytes = [UInt8](repeating: 0, count: byteCount)
-        // SAFETY: inet_pton writes the bytes of an address of the family, which is the buffer's
-        // size.
+        // SAFETY: inet_pton writes an address of the given family, which has the buffer's size.
         let result = unsafe bytes.withUnsafeMutableBytes { buffer in
             unsafe inet_pton(family, text, buffer.baseAddress)
         }

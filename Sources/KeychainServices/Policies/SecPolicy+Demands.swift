@@ -1,24 +1,24 @@
-// SecPolicy+Demands: what a policy demands of a certificate itself, whatever its issuer. Searches
-// by policy ask for this alone; evaluations ask for the chain as well.
+// SecPolicy+Demands: the requirements of a policy for a certificate itself, whatever its issuer is.
+// A search by policy checks only these; a trust evaluation also checks the chain.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import SwiftASN1
 
-/// Why a certificate is not trusted, or not what a policy demands.
+/// The reason why a certificate is not trusted or doesn't satisfy a policy.
 struct TrustFailure: Error, Hashable, Sendable {
     let status: OSStatus
-    /// What was wrong, in a sentence. It may name a certificate's subject.
+    /// A sentence that explains the failure. It may contain a certificate's subject.
     let reason: String
-    /// Whether the user should not be asked if the certificate is to be trusted nevertheless.
+    /// Whether the user must not be given the choice to trust the certificate nevertheless.
     var isFatal = false
 }
 
 extension SecPolicy {
-    /// What the policy demands and the certificate doesn't have; nil if it has everything.
+    /// The requirement of the policy that the certificate doesn't meet, or `nil` if it meets all.
     ///
-    /// Its validity is not looked at, nor is its signature.
+    /// The certificate's validity period and signature are not checked.
     func failure(of certificate: SecCertificate) -> TrustFailure? {
         switch purpose {
         case .basic:
@@ -35,12 +35,12 @@ extension SecPolicy {
         }
     }
 
-    /// What the policy demands of an authority between the certificate and the anchor: an extended
-    /// key usage, if it has one, that allows the purpose.
+    /// The requirement of the policy that a certificate authority between the certificate and the
+    /// anchor doesn't meet, or `nil`: if it has an extended key usage, this must allow the purpose.
     ///
-    /// Apple asks this of the certificate alone. But among the intermediates of the system's
-    /// authorities are some for mail, say, that are not audited as those for servers are, and they
-    /// must not be able to vouch for a server.
+    /// Apple checks only the certificate itself. But some intermediates of the system's certificate
+    /// authorities are, for example, only for email. They are not audited like those for servers,
+    /// so they must not be able to issue a server's certificate.
     func failure(ofIntermediate certificate: SecCertificate) -> TrustFailure? {
         let usage: ASN1ObjectIdentifier
         switch purpose {
@@ -56,7 +56,7 @@ extension SecPolicy {
 // MARK: - Usage
 
 extension SecCertificate {
-    /// The purposes in the extension for extended key usage; nil if it is absent or can't be read.
+    /// The purposes in the extended key usage extension, or `nil` if it is absent or can't be read.
     private var extendedKeyUsage: [ASN1ObjectIdentifier]? {
         structure.value(of: .extendedKeyUsage).flatMap { value in
             try? DER.parse(value).children(.sequence).map {
@@ -65,8 +65,8 @@ extension SecCertificate {
         }
     }
 
-    /// The first bits of the extension for key usage, the highest bit first; nil if it is absent.
-    /// An extension that can't be read allows nothing.
+    /// The first byte of the key usage extension, with the first bit as the most significant, or
+    /// `nil` if it is absent. An extension that can't be read allows nothing.
     var keyUsage: UInt8? {
         structure.value(of: .keyUsage).map { value in
             let bits = try? DER.parse(value)
@@ -74,7 +74,8 @@ extension SecCertificate {
         }
     }
 
-    /// A certificate without the extension is good for everything, as RFC 5280 says.
+    /// The failure if the extended key usage doesn't allow a purpose. Without the extension, a
+    /// certificate may be used for all purposes (RFC 5280).
     fileprivate func usageFailure(
         _ usage: ASN1ObjectIdentifier, _ status: OSStatus
     ) -> TrustFailure? {
@@ -87,8 +88,8 @@ extension SecCertificate {
     }
 
     fileprivate var serverUsageFailure: TrustFailure? {
-        // Apple's rule since July 2019: servers have the extension, and are valid for 825 days at
-        // most.
+        // Apple's rule since July 2019: a server's certificate must have the extension and be valid
+        // for at most 825 days.
         guard structure.notBefore >= Self.july2019 else {
             return usageFailure(.serverAuthentication, errSecSSLBadExtendedKeyUsage)
         }
@@ -110,24 +111,24 @@ extension SecCertificate {
         if let failure = usageFailure(.emailProtection, errSecSMIMEBadExtendedKeyUsage) {
             return failure
         }
-        // Digital signature, non-repudiation, the two encipherments or key agreement.
+        // These are digital signature, non-repudiation, the two encipherments and key agreement.
         guard let keyUsage, keyUsage & 0b1111_1000 == 0 else { return nil }
         return TrustFailure(
             status: errSecSMIMEBadKeyUsage,
             reason: "The key usage of \(nameForPeople) allows neither signing nor encryption.")
     }
 
-    /// Whether subject and issuer are one.
+    /// Whether subject and issuer are the same.
     var isSelfIssued: Bool {
         structure.subject.normalizedContent == structure.issuer.normalizedContent
     }
 
-    /// What errors call the certificate.
+    /// How error messages refer to the certificate.
     var nameForPeople: String {
         subjectSummary.map { "The certificate \"\($0)\"" } ?? "The certificate without a name"
     }
 
-    /// 2019-07-01.
+    /// 2019-07-01 00:00 UTC.
     private static let july2019 = Date(timeIntervalSince1970: 1_561_939_200)
 }
 
@@ -141,7 +142,7 @@ extension SecCertificate {
             reason: "\(nameForPeople) is not for the host name \"\(host)\".")
     }
 
-    /// Whether the certificate has the mail address, whatever the case of its letters.
+    /// Whether the certificate contains the email address, compared without regard to case.
     func has(emailAddress: String) -> Bool {
         let wanted = emailAddress.lowercased()
         return emailAddresses.contains { $0.lowercased() == wanted }

@@ -1,11 +1,11 @@
-// SecPolicy: what a certificate is to be good for, the identifiers of policies and the keys of
-// their properties.
-//   (1) A policy never changes, and two with the same demands are equal.
-//   (2) What a policy demands of the certificate itself stands in SecPolicy+Demands.swift, what it
-//       demands of the chain in Trust/ChainPolicy.swift.
+// SecPolicy: the purpose for which a certificate is evaluated, the identifiers of policies and the
+// keys of their properties.
+//   (1) A policy is immutable, and two policies with the same purpose are equal.
+//   (2) The requirements for the certificate itself are in SecPolicy+Demands.swift, those for the
+//       chain in Trust/ChainPolicy.swift.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
-// it. `@safe` keeps that promise out of the caller's code.
+// it. `@safe` spares callers from repeating this promise.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -13,21 +13,21 @@
 
 public import Foundation
 
-/// What a certificate is to be good for.
+/// The purpose for which a certificate is evaluated.
 ///
-/// Make one with ``SecPolicyCreateBasicX509()``, ``SecPolicyCreateSSL(_:_:)`` or
-/// ``SecPolicyCreateWithProperties(_:_:)`` and give it to a ``SecTrust``, or to a search as
+/// Create one with ``SecPolicyCreateBasicX509()``, ``SecPolicyCreateSSL(_:_:)`` or
+/// ``SecPolicyCreateWithProperties(_:_:)`` and pass it to a ``SecTrust``, or to a search as
 /// ``kSecMatchPolicy``. It corresponds to `SecPolicyRef`; equality is by content.
 public final class SecPolicy: NSObject, Sendable {
-    /// The purposes there are.
+    /// The supported purposes.
     enum Purpose: Hashable, Sendable {
-        /// Any: the chain alone is judged.
+        /// Any purpose: only the chain is evaluated.
         case basic
-        /// A server of secure connections, under this host name or IP address where there is one.
+        /// A TLS server, with this host name or IP address, if there is one.
         case server(name: String?)
-        /// A client of secure connections, under this host name where there is one.
+        /// A TLS client, with this host name, if there is one.
         case client(name: String?)
-        /// Mail, to or from this address where there is one.
+        /// Email, with this address, if there is one.
         case mail(address: String?)
     }
 
@@ -37,17 +37,17 @@ public final class SecPolicy: NSObject, Sendable {
         self.purpose = purpose
     }
 
-    /// Equality by content.
+    /// Whether the other object is a policy with the same purpose.
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? SecPolicy)?.purpose == purpose
     }
 
-    /// A hash of the content.
+    /// A hash of the contents.
     public override var hash: Int {
         purpose.hashValue
     }
 
-    /// The identifier of the policy.
+    /// Contains the identifier of the policy.
     public override var description: String {
         "<SecPolicy: \(identifier)>"
     }
@@ -66,38 +66,39 @@ extension SecPolicy: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.policy
 }
 
-/// Makes the policy that judges the chain alone: signatures, validity, and who may be an authority.
+/// Creates the policy that evaluates only the chain: signatures, validity periods, and which
+/// certificates may be certificate authorities.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecPolicyCreateBasicX509() -> SecPolicy {
     SecPolicy(.basic)
 }
 
-/// Makes the policy of secure connections.
+/// Creates the policy for TLS.
 ///
 /// - Parameters:
 ///   - server: Whether the certificate is a server's; otherwise it is a client's.
-///   - hostname: The host name or IP address that the certificate must have among its alternative
-///     names; the common name doesn't count. Nil: any.
+///   - hostname: The host name or IP address that must be among the certificate's alternative
+///     names; the common name is ignored. `nil` accepts any name.
 /// - Returns: The policy.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy {
     let name = hostname.map { $0 as String }
     return SecPolicy(server ? .server(name: name) : .client(name: name))
 }
 
-/// Makes a policy by its identifier.
+/// Creates a policy from its identifier.
 ///
 /// - Parameters:
 ///   - policyIdentifier: ``kSecPolicyAppleX509Basic``, ``kSecPolicyAppleSSL`` or
 ///     ``kSecPolicyAppleSMIME``.
-///   - properties: ``kSecPolicyName`` and ``kSecPolicyClient``. Other keys are ignored, as are
-///     those that mean nothing to the policy.
-/// - Returns: The policy, or nil if the identifier is another one or a property isn't of the kind
-///   that it should be.
+///   - properties: ``kSecPolicyName`` and ``kSecPolicyClient``. Other keys, and those that don't
+///     apply to the policy, are ignored.
+/// - Returns: The policy, or `nil` if the identifier is another one or a property has the wrong
+///   type.
 ///
-/// It corresponds to the function of the same name, which knows more policies.
+/// It corresponds to Apple's function of the same name, which supports more policies.
 public func SecPolicyCreateWithProperties(
     _ policyIdentifier: CFTypeRef, _ properties: CFDictionary?
 ) -> SecPolicy? {
@@ -117,12 +118,12 @@ public func SecPolicyCreateWithProperties(
     }
 }
 
-/// Returns what a policy was made from.
+/// Returns the properties of a policy.
 ///
 /// - Returns: ``kSecPolicyOid`` and, where they are set, ``kSecPolicyName`` and
-///   ``kSecPolicyClient``. Never nil.
+///   ``kSecPolicyClient``. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
     var properties: [String: Any] = [kSecPolicyOid as String: policyRef.identifier]
     switch policyRef.purpose {
@@ -137,17 +138,17 @@ public func SecPolicyCopyProperties(_ policyRef: SecPolicy) -> CFDictionary? {
     return properties as NSDictionary
 }
 
-/// Returns the identifier of policies, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of policies, for comparison with ``CFGetTypeID(_:)``.
 public func SecPolicyGetTypeID() -> CFTypeID {
     CoreFoundationType.policy.rawValue
 }
 
-/// The properties that a policy can be made from.
+/// The properties from which a policy can be created.
 private struct PolicyProperties {
     var name: String?
     var isClient = false
 
-    /// - Returns: nil if a property isn't of the kind that it should be.
+    /// - Returns: `nil` if a property has the wrong type.
     init?(_ dictionary: NSDictionary) {
         if let value = dictionary[kSecPolicyName] {
             guard case .string(let name) = DictionaryValue(value) else { return nil }
@@ -169,17 +170,17 @@ public nonisolated(unsafe) let kSecPolicyAppleX509Basic: CFString = "1.2.840.113
 /// The policy of ``SecPolicyCreateSSL(_:_:)``.
 @safe public nonisolated(unsafe) let kSecPolicyAppleSSL: CFString = "1.2.840.113635.100.1.3"
 
-/// The policy of certificates that sign and encrypt mail.
+/// The policy for certificates that sign and encrypt email.
 @safe public nonisolated(unsafe) let kSecPolicyAppleSMIME: CFString = "1.2.840.113635.100.1.8"
 
-/// The identifier of a policy among its properties. A string.
+/// A policy's identifier among its properties. String.
 @safe public nonisolated(unsafe) let kSecPolicyOid: CFString = "SecPolicyOid"
 
-/// The name that the certificate must have: a host name or IP address for a secure connection, a
-/// mail address for mail. A string.
+/// The name that the certificate must contain: a host name or IP address for TLS, an email address
+/// for email. String.
 @safe public nonisolated(unsafe) let kSecPolicyName: CFString = "SecPolicyName"
 
-/// Whether the certificate is a client's instead of a server's. A boolean.
+/// Whether the certificate is a client's instead of a server's. Boolean.
 @safe public nonisolated(unsafe) let kSecPolicyClient: CFString = "SecPolicyClient"
 
 #endif

@@ -1,4 +1,5 @@
-// OSStatus: the type of a result code, the function for its text, and errors that carry it.
+// OSStatus: the type of result codes, the function that returns their texts, and errors that
+// contain them.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -6,27 +7,27 @@
 
 public import Foundation
 
-/// A result code: 0 for success, everything else a reason.
+/// A result code: 0 for success, any other value for a failure.
 public typealias OSStatus = Int32
 
-/// A code of four characters in one number.
+/// A four-character code as a number.
 public typealias FourCharCode = UInt32
 
-/// A type code of four characters in one number.
+/// A four-character type code as a number.
 public typealias OSType = FourCharCode
 
-/// No error: the value of ``errSecSuccess`` under its older name.
+/// No error: the older name of ``errSecSuccess``.
 public let noErr: OSStatus = 0
 
-/// Returns a sentence that says what a result code means.
+/// Returns a sentence that explains a result code.
 ///
 /// - Parameters:
 ///   - status: The code.
-///   - reserved: Pass nil. Ignored.
+///   - reserved: Pass `nil`. Ignored.
 /// - Returns: What happened and, for common codes, what to do next, in English; "OSStatus" and the
-///   number if the code is unknown. Never nil.
+///   number if the code is unknown. Never `nil`.
 ///
-/// It corresponds to the function of the same name. The texts differ from Apple's.
+/// It corresponds to Apple's function of the same name. The texts differ from Apple's.
 public func SecCopyErrorMessageString(
     _ status: OSStatus, _ reserved: UnsafeMutableRawPointer?
 ) -> CFString? {
@@ -34,12 +35,12 @@ public func SecCopyErrorMessageString(
 }
 
 extension CFError {
-    /// An error in the domain of result codes.
+    /// Creates an error in the domain of result codes.
     ///
     /// - Parameters:
     ///   - status: The code.
-    ///   - reason: What exactly was wrong, free of secrets and of values from the request. Without
-    ///     one the code's own text describes the error.
+    ///   - reason: A precise description of the failure, without secrets and without values from
+    ///     the request. The default is the text of the code.
     package convenience init(status: OSStatus, reason: String? = nil) {
         let description = reason ?? StatusMessages.message(for: status)
         self.init(
@@ -47,10 +48,11 @@ extension CFError {
             userInfo: [NSLocalizedDescriptionKey: description])
     }
 
-    /// Hands this error to a caller's error pointer, which then owns it. Nothing happens without one.
+    /// Stores this error in the caller's error pointer, which then owns it. Does nothing if the
+    /// pointer is `nil`.
     package func store(in pointer: UnsafeMutablePointer<Unmanaged<CFError>?>?) {
-        // SAFETY: the caller passed the address of an error variable that lives through the call;
-        // the variable takes over one retain, as the Create rule demands.
+        // SAFETY: the caller passed the address of an error variable that outlives the call. The
+        // variable takes ownership of one retain, as Core Foundation's Create Rule requires.
         unsafe pointer?.pointee = Unmanaged.passRetained(self)
     }
 }

@@ -1,5 +1,5 @@
-// StatusCodes+Certificates: the codes of certificates, trust, signed code and time stamps.
-//   (1) The documentation of a code is its text in `StatusMessages`; a test compares them.
+// StatusCodes+Certificates: the codes for certificates, trust, signed code and time stamps.
+//   (1) The documentation of a code is its text in `StatusMessages`. A test compares them.
 
 #if !canImport(Darwin)
 

@@ -1,5 +1,5 @@
-// StatusCodes+Cryptography: the codes of cryptographic modules, keys and contexts.
-//   (1) The documentation of a code is its text in `StatusMessages`; a test compares them.
+// StatusCodes+Cryptography: the codes for cryptographic modules, keys and contexts.
+//   (1) The documentation of a code is its text in `StatusMessages`. A test compares them.
 
 #if !canImport(Darwin)
 

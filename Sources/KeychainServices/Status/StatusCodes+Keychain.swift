@@ -1,5 +1,5 @@
-// StatusCodes+Keychain: the codes of keychains and their items, of the device and of requests.
-//   (1) The documentation of a code is its text in `StatusMessages`; a test compares them.
+// StatusCodes+Keychain: the codes for keychains and their items, for devices and for requests.
+//   (1) The documentation of a code is its text in `StatusMessages`. A test compares them.
 
 #if !canImport(Darwin)
 

@@ -1,6 +1,6 @@
-// StatusMessages: the text of every result code, in one table.
-//   (1) A line is a code and its text. A line that ends in a backslash goes on in the next.
-//   (2) No text holds anything of a request: a text depends on the code alone.
+// StatusMessages: a table with the text of every result code.
+//   (1) A line contains a code and its text. A backslash at the end continues a line.
+//   (2) A text depends only on the code and contains nothing from a request.
 
 #if !canImport(Darwin)
 
@@ -16,7 +16,7 @@ package enum StatusMessages {
 
     private static let byStatus = Dictionary(all, uniquingKeysWith: { first, _ in first })
 
-    /// The text of a code; "OSStatus" and the number if there is none.
+    /// The text of a code, or "OSStatus" and the number if the code is unknown.
     package static func message(for status: OSStatus) -> String {
         byStatus[status] ?? "OSStatus \(status)"
     }

@@ -1,8 +1,8 @@
-// ChainPolicy: what a chain of certificates must be like to be trusted.
-//   (1) Signatures and the search for chains are X509's; every chain comes here before it counts.
-//   (2) Each refusal is kept with its code: X509 itself keeps texts only.
-//   (3) Algorithms and keys that are too weak to hang a chain on are refused. The bounds are those
-//       of Apple's policies.
+// ChainPolicy: the requirements that a chain of certificates must meet to be trusted.
+//   (1) X509 verifies signatures and searches for chains. Every chain it finds is checked here
+//       before it is accepted.
+//   (2) Each rejection is kept with its status code, because X509 keeps only texts.
+//   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies.
 
 #if !canImport(Darwin)
 
@@ -10,10 +10,10 @@ internal import Foundation
 internal import SwiftASN1
 @_spi(FixedExpiryValidationTime) internal import X509
 
-/// The chains that were refused, in the order in which they were tried.
+/// The chains that were rejected, in the order in which they were tried.
 final class RefusedChains {
     struct Refusal {
-        /// From the leaf to the anchor, in DER.
+        /// The chain, from the leaf to the anchor.
         let chain: [SecCertificate]
         let failure: TrustFailure
     }
@@ -21,7 +21,7 @@ final class RefusedChains {
     var refusals: [Refusal] = []
 }
 
-/// The rules of RFC 5280 and of some policies of ours.
+/// The rules of RFC 5280, and this module's policies.
 struct ChainPolicy: VerifierPolicy {
     let policies: [SecPolicy]
     let date: Date
@@ -29,10 +29,11 @@ struct ChainPolicy: VerifierPolicy {
 
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] =
         RFC5280Policy().verifyingCriticalExtensions + [
-            // The policies below look at these two.
+            // The policies below check these two.
             .extendedKeyUsage, .subjectAlternativeName,
-            // Which certificate policies a chain has matters to callers that ask for some, and none
-            // can here. A demand for one, by policy constraints, stays unhandled.
+            // The certificate policies of a chain matter only to callers that require some, and
+            // callers here can't. If a certificate requires one, by policy constraints, that
+            // extension stays unhandled.
             .certificatePolicies,
         ]
 
@@ -52,13 +53,14 @@ struct ChainPolicy: VerifierPolicy {
         return .failsToMeetPolicy(reason: failure.reason)
     }
 
-    /// Why a chain of one, an anchor itself, is refused; nil if it isn't.
+    /// The reason to reject a chain that consists only of an anchor, or `nil`.
     func failure(ofAnchor leaf: SecCertificate) -> TrustFailure? {
         leaf.criticalExtensionFailure(verifyingCriticalExtensions) ?? demandFailure(of: [leaf])
             ?? validityFailure(of: [leaf]) ?? weaknessFailure(of: [leaf])
     }
 
-    /// What the policies demand of the leaf, and of the authorities between it and the anchor.
+    /// The requirements of the policies for the leaf, and for the certificate authorities between
+    /// it and the anchor.
     private func demandFailure(of chain: [SecCertificate]) -> TrustFailure? {
         for policy in policies {
             if let failure = chain.first.flatMap({ policy.failure(of: $0) }) { return failure }
@@ -73,9 +75,9 @@ struct ChainPolicy: VerifierPolicy {
         chain.lazy.compactMap { $0.validityFailure(at: date) }.first
     }
 
-    /// What RFC 5280 asks of those who sign certificates, and X509 leaves out: critical extensions
-    /// that can be read, version 3, unless it is the anchor, and a key usage, if there is one, for
-    /// signing certificates.
+    /// The requirements of RFC 5280 for issuers that X509 doesn't check: critical extensions must
+    /// be readable, the version must be 3 (except for the anchor), and the key usage, if present,
+    /// must allow signing certificates.
     private func authorityFailure(of chain: [SecCertificate]) -> TrustFailure? {
         for certificate in chain.dropFirst() {
             if let failure = certificate.criticalExtensionFailure(verifyingCriticalExtensions) {
@@ -98,7 +100,7 @@ struct ChainPolicy: VerifierPolicy {
     }
 
     private func ruleFailure(of chain: UnverifiedCertificateChain) -> TrustFailure? {
-        // A leaf that is an anchor itself needs no authority, so it needn't be one.
+        // If the leaf is an anchor itself, there is no issuer whose rules could be checked.
         guard chain.count > 1 else { return nil }
         let rules = RFC5280Policy(fixedExpiryValidationTime: date)
         guard case .failsToMeetPolicy(let reason) = rules.chainMeetsPolicyRequirements(chain: chain)
@@ -109,17 +111,17 @@ struct ChainPolicy: VerifierPolicy {
 }
 
 extension SecCertificate {
-    /// nil if X509 can't encode the certificate, which it read.
+    /// The result is `nil` if X509 can't encode the certificate, although it read it.
     convenience init?(_ certificate: Certificate) {
         var serializer = DER.Serializer()
         guard (try? serializer.serialize(certificate)) != nil else { return nil }
         self.init(der: Data(serializer.serializedBytes))
     }
 
-    /// Why the certificate is not valid at a moment; nil if it is.
+    /// The reason why the certificate is not valid at a given time, or `nil` if it is valid.
     ///
-    /// At a moment that is no number nothing is valid: it is neither before nor after any other, and
-    /// X509 traps on it.
+    /// If the time is NaN, no certificate is valid: comparisons with NaN are false, and X509 would
+    /// trap on it.
     func validityFailure(at date: Date) -> TrustFailure? {
         let moment = date.timeIntervalSinceReferenceDate
         guard moment >= structure.notBefore.timeIntervalSinceReferenceDate else {
@@ -134,8 +136,8 @@ extension SecCertificate {
         return nil
     }
 
-    /// Why the certificate can't be judged: it says of an extension that it must be understood, and
-    /// nothing here looks at it or can read it. nil if there is no such extension.
+    /// The failure if the certificate has a critical extension that is not checked here or can't be
+    /// read, or `nil` if it has none. Such a certificate can't be evaluated.
     func criticalExtensionFailure(_ handled: [ASN1ObjectIdentifier]) -> TrustFailure? {
         let isUnhandled = structure.extensions.contains {
             $0.isCritical && !(handled.contains($0.identifier) && $0.isReadable)
@@ -149,8 +151,8 @@ extension SecCertificate {
 }
 
 extension CertificateStructure.Extension {
-    /// Whether the value is, on the outside, what the extensions that are looked at hold: bits of
-    /// the key usage, and a sequence in all others.
+    /// Whether the value has the outer type of the extensions that are checked: a BIT STRING for
+    /// the key usage, a SEQUENCE for all others.
     fileprivate var isReadable: Bool {
         let kind: ASN1Identifier = identifier == .keyUsage ? .bitString : .sequence
         return (try? DER.parse(value))?.identifier == kind
@@ -161,10 +163,11 @@ extension ASN1ObjectIdentifier {
     static let certificatePolicies: ASN1ObjectIdentifier = [2, 5, 29, 32]
 }
 
-// MARK: - Weakness
+// MARK: - Weak algorithms
 
 extension ChainPolicy {
-    /// Why a chain is too weak; nil if it isn't. The anchor's own signature means nothing.
+    /// The reason why a chain is too weak, or `nil` if it isn't. The anchor's own signature is not
+    /// relevant.
     func weaknessFailure(of chain: [SecCertificate]) -> TrustFailure? {
         let isForConnections = policies.contains(where: \.isForConnections)
         let broken = isForConnections ? Self.brokenForConnections : Self.broken
@@ -175,7 +178,8 @@ extension ChainPolicy {
                 reason: "\(certificate.nameForPeople) is signed with a broken hash function.",
                 isFatal: true)
         }
-        // Apple takes 1024 bits where it is not for connections; X509 takes no such key at all.
+        // Apple accepts 1024 bits for policies other than TLS, but X509 doesn't accept such keys at
+        // all.
         for certificate in chain {
             if let bitCount = certificate.modulusBitCount, bitCount < 2048 {
                 return TrustFailure(
@@ -187,12 +191,12 @@ extension ChainPolicy {
         return nil
     }
 
-    /// RSA with MD2 and MD5.
+    /// RSA with MD2 and with MD5.
     private static let broken: Set<ASN1ObjectIdentifier> = [
         [1, 2, 840, 113_549, 1, 1, 2], [1, 2, 840, 113_549, 1, 1, 4],
     ]
 
-    /// RSA and ECDSA with SHA-1 as well.
+    /// Also RSA and ECDSA with SHA-1.
     private static let brokenForConnections = broken.union([
         [1, 2, 840, 113_549, 1, 1, 5], [1, 2, 840, 10_045, 4, 1],
     ])
@@ -208,7 +212,7 @@ extension SecPolicy {
 }
 
 extension SecCertificate {
-    /// The size of an RSA key; nil if the key is of another kind.
+    /// The size of an RSA key in bits, or `nil` if the key is of another kind.
     fileprivate var modulusBitCount: Int? {
         guard let parts = try? DER.parse(Array(structure.publicKeyInfo)).children(.sequence),
             let algorithm = try? parts.first?.children(.sequence).first,

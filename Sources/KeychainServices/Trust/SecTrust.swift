@@ -1,6 +1,7 @@
-// SecTrust: a certificate to judge, and the verdict.
-//   (1) All state is behind one lock. An evaluation works on a copy and holds no lock.
-//   (2) A verdict is that of the settings: with a change of them it is forgotten.
+// SecTrust: a certificate to evaluate, and the result.
+//   (1) One lock protects all state. An evaluation uses a copy of the settings and holds no lock.
+//   (2) A result is valid only for the settings of its evaluation. Changing the settings discards
+//       it.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -9,27 +10,27 @@
 public import Foundation
 internal import Synchronization
 
-/// An evaluation of a certificate's trust: the certificate, those that may lead to an authority,
-/// policies and anchors, and what came out.
+/// An evaluation of a certificate's trust: the certificate, further certificates for the chain,
+/// policies, anchors, and the result.
 ///
-/// Make one with ``SecTrustCreateWithCertificates(_:_:_:)`` and judge it with
-/// ``SecTrustEvaluateWithError(_:_:)``. It corresponds to `SecTrustRef`; two are equal if they are
-/// one object. It may be used by several threads at once.
+/// Create one with ``SecTrustCreateWithCertificates(_:_:_:)`` and evaluate it with
+/// ``SecTrustEvaluateWithError(_:_:)``. It corresponds to `SecTrustRef`; equality is by identity.
+/// It may be used by several threads at once.
 public final class SecTrust: NSObject, Sendable {
     struct Settings: Sendable {
         let leaf: SecCertificate
         let others: [SecCertificate]
         var policies: [SecPolicy]
-        /// nil: none were set.
+        /// The anchor certificates that were set, or `nil` if none were set.
         var anchors: [SecCertificate]?
         var usesSystemRoots = true
-        /// nil: whenever the evaluation is.
+        /// The date that was set, or `nil` for the time of the evaluation.
         var date: Date?
     }
 
     private struct State {
         var settings: Settings
-        /// Counts changes of the settings.
+        /// The number of changes of the settings.
         var generation = 0
         var outcome: TrustOutcome?
     }
@@ -42,7 +43,8 @@ public final class SecTrust: NSObject, Sendable {
 
     var settings: Settings { state.withLock { $0.settings } }
 
-    /// What the last evaluation found; nil before the first, and after a change of the settings.
+    /// The result of the last evaluation, or `nil` before the first one and after a change of the
+    /// settings.
     var lastOutcome: TrustOutcome? { state.withLock { $0.outcome } }
 
     func change(_ body: (inout Settings) -> Void) {
@@ -53,7 +55,7 @@ public final class SecTrust: NSObject, Sendable {
         }
     }
 
-    /// Evaluates anew.
+    /// Evaluates, even if there is already a result.
     func evaluate() -> TrustOutcome {
         let (settings, generation) = state.withLock { ($0.settings, $0.generation) }
         let outcome = TrustEvaluation(
@@ -67,7 +69,7 @@ public final class SecTrust: NSObject, Sendable {
         return outcome
     }
 
-    /// The last outcome, or that of an evaluation where there is none.
+    /// The last result. If there is none, evaluates first.
     var outcome: TrustOutcome { lastOutcome ?? evaluate() }
 }
 
@@ -75,24 +77,24 @@ extension SecTrust: CoreFoundationTyped {
     package static let coreFoundationType = CoreFoundationType.trust
 }
 
-/// What came out of an evaluation.
+/// The result of an evaluation.
 public enum SecTrustResultType: UInt32, Sendable {
-    /// Nothing yet: there was no evaluation since the settings were made or changed.
+    /// No result: there was no evaluation since the settings were created or changed.
     case invalid = 0
-    /// The user said that the certificate is trusted. Nothing here gives it.
+    /// The user trusts the certificate. Never returned here.
     case proceed = 1
-    /// The user wants to be asked. Nothing here gives it.
+    /// The user wants to be asked. Never returned here.
     @available(*, deprecated, message: "Nothing gives it")
     case confirm = 2
-    /// The user said that the certificate is not trusted. Nothing here gives it.
+    /// The user doesn't trust the certificate. Never returned here.
     case deny = 3
-    /// The certificate is trusted, and the user said nothing about it.
+    /// The certificate is trusted, without a decision of the user.
     case unspecified = 4
-    /// The certificate is not trusted, for a reason that a user may choose to pass over.
+    /// The certificate is not trusted, but the user may choose to ignore the reason.
     case recoverableTrustFailure = 5
-    /// The certificate is not trusted, and there is nothing to be done about it.
+    /// The certificate is not trusted, and the user can't change that.
     case fatalTrustFailure = 6
-    /// The evaluation itself failed. Nothing here gives it.
+    /// The evaluation itself failed. Never returned here.
     case otherError = 7
 }
 
@@ -103,18 +105,18 @@ extension TrustOutcome {
     }
 }
 
-/// Makes an evaluation.
+/// Creates a trust evaluation.
 ///
 /// - Parameters:
-///   - certificates: The certificate to judge, or an array with it first and, in any order, those
-///     that may lead from it to an authority.
-///   - policies: A ``SecPolicy``, or an array of them, which must all hold. Nil:
-///     ``SecPolicyCreateBasicX509()``.
-///   - trust: Receives the evaluation. Left alone after a failure.
-/// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is no certificate, or something is
-///   neither a certificate nor a policy where one should be.
+///   - certificates: The certificate to evaluate, or an array that contains it first and then, in
+///     any order, certificates that may be part of the chain to an anchor.
+///   - policies: A ``SecPolicy``, or an array of policies that must all be satisfied. `nil` stands
+///     for ``SecPolicyCreateBasicX509()``.
+///   - trust: Receives the evaluation. Unchanged after a failure.
+/// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is no certificate, or an object is not
+///   a certificate or policy as required.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>
@@ -127,19 +129,19 @@ public func SecTrustCreateWithCertificates(
     let settings = SecTrust.Settings(
         leaf: leaf, others: Array(certificates.dropFirst()),
         policies: policies.isEmpty ? [SecPolicyCreateBasicX509()] : policies)
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe trust.pointee = SecTrust(settings)
     return errSecSuccess
 }
 
-/// Returns the identifier of trust evaluations, for comparison with ``CFGetTypeID(_:)``.
+/// Returns the type identifier of trust evaluations, for comparison with ``CFGetTypeID(_:)``.
 public func SecTrustGetTypeID() -> CFTypeID {
     CoreFoundationType.trust.rawValue
 }
 
-/// One object of a class or an array of them.
+/// The objects in an array, or a single object as an array.
 ///
-/// - Returns: nil if anything is of another class.
+/// - Returns: `nil` if any object has another class.
 func objects<Object: AnyObject>(_ value: AnyObject, as type: Object.Type) -> [Object]? {
     if let object = value as? Object { return [object] }
     guard let array = value as? NSArray else { return nil }

@@ -1,4 +1,4 @@
-// SecTrustEvaluate: asking for the verdict, and what it is about.
+// SecTrustEvaluate: functions that evaluate trust and return the result.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -6,60 +6,61 @@
 
 public import Foundation
 
-/// Finds out whether a certificate is trusted.
+/// Evaluates whether a certificate is trusted.
 ///
-/// A chain of valid signatures must lead from the certificate to an anchor; all of it must be valid
-/// at the time in question and keep the rules of RFC 5280, and the certificate must be what the
-/// policies ask for. No authority between it and the anchor may have an extended key usage for other
-/// purposes alone. The system's anchors are those of its bundle of authorities, such as
-/// `/etc/ssl/certs/ca-certificates.crt`.
+/// A chain of valid signatures must lead from the certificate to an anchor. All certificates in the
+/// chain must be valid at the date of the evaluation and conform to RFC 5280, and the certificate
+/// must satisfy the policies. A certificate authority between the certificate and the anchor must
+/// not have an extended key usage that excludes the policy's purpose. The system's anchors are
+/// those in its certificate bundle, such as `/etc/ssl/certs/ca-certificates.crt`.
 ///
-/// **Revocation is not looked at**: no list is fetched and no server is asked. Neither are missing
-/// certificates fetched, nor time stamps of transparency logs required. Signatures with RSA-PSS, and
-/// curves beyond P-256, P-384, P-521 and Ed25519, can't be verified: such a chain is not trusted.
+/// **Revocation is not checked**: no revocation list is fetched and no OCSP server is contacted.
+/// Missing certificates are not fetched, and timestamps of transparency logs are not required.
+/// RSA-PSS signatures, and keys other than RSA, P-256, P-384, P-521 and Ed25519, can't be verified,
+/// so such chains are not trusted.
 ///
-/// It works on the calling thread, for some milliseconds; the first call reads the bundle. It may be
-/// called from asynchronous code.
+/// The evaluation runs on the calling thread and takes some milliseconds. The first call also reads
+/// the certificate bundle. It may be called from asynchronous code.
 ///
 /// - Parameters:
-///   - trust: The evaluation. It keeps what came out.
-///   - error: Receives the reason if the result is false; it is left alone otherwise. Domain
-///     ``kCFErrorDomainOSStatus``, code ``errSecNotTrusted`` without a chain to an anchor,
-///     ``errSecCertificateExpired``, ``errSecCertificateNotValidYet``, ``errSecHostNameMismatch`` or
-///     another that says what was wrong.
+///   - trust: The evaluation. It keeps the result.
+///   - error: Receives the error if the result is false; otherwise it is unchanged. The domain is
+///     ``kCFErrorDomainOSStatus``. The code is ``errSecNotTrusted`` if there is no chain to an
+///     anchor, ``errSecCertificateExpired``, ``errSecCertificateNotValidYet``,
+///     ``errSecHostNameMismatch`` or another code that identifies the failure.
 /// - Returns: Whether the certificate is trusted.
 ///
-/// It corresponds to the function of the same name, which also looks at revocation and fetches
-/// certificates. As there, a result that isn't looked at is a warning.
+/// It corresponds to Apple's function of the same name, which also checks revocation and fetches
+/// certificates. As there, ignoring the result causes a compiler warning.
 public func SecTrustEvaluateWithError(
     _ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?
 ) -> Bool {
     guard let failure = trust.evaluate().failure else { return true }
-    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    // SAFETY: the caller guarantees a pointer that is valid or `nil`, as Apple's function requires.
     unsafe error?.pointee = CFError(status: failure.status, reason: failure.reason)
     return false
 }
 
-/// What ``SecTrustEvaluateAsyncWithError(_:_:_:)`` tells: the evaluation, whether the certificate is
-/// trusted, and the reason if it isn't.
+/// The callback of ``SecTrustEvaluateAsyncWithError(_:_:_:)``. Its arguments are the evaluation,
+/// whether the certificate is trusted, and the error if it isn't.
 public typealias SecTrustWithErrorCallback = (SecTrust, Bool, CFError?) -> Void
 
-/// Finds out whether a certificate is trusted, without making the caller wait.
+/// Evaluates whether a certificate is trusted, without blocking the caller.
 ///
 /// - Parameters:
-///   - trust: The evaluation. It keeps what came out.
-///   - queue: Where `result` is called. Apple asks that this function be called there too; here it
-///     need not be.
-///   - result: Is called once, with the same as ``SecTrustEvaluateWithError(_:_:)`` would give.
+///   - trust: The evaluation. It keeps the result.
+///   - queue: The queue on which `result` is called. Apple requires that this function is called on
+///     the same queue; here it need not be.
+///   - result: Called once, with the result of ``SecTrustEvaluateWithError(_:_:)``.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustEvaluateAsyncWithError(
     _ trust: SecTrust, _ queue: DispatchQueue, _ result: @escaping SecTrustWithErrorCallback
 ) -> OSStatus {
-    // SAFETY: it is only handed on to the queue that the caller named for it, and called there
-    // once.
+    // SAFETY: the closure is only passed to the queue that the caller chose for it, and called
+    // there once.
     nonisolated(unsafe) let result = result
     DispatchQueue.global().async {
         let failure = trust.evaluate().failure
@@ -71,51 +72,51 @@ public func SecTrustEvaluateAsyncWithError(
     return errSecSuccess
 }
 
-/// Reads what the last evaluation came to.
+/// Reads the result of the last evaluation.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - result: Receives ``SecTrustResultType/invalid`` if there was no evaluation since the settings
-///     were made or changed.
+///   - result: Receives the result, or ``SecTrustResultType/invalid`` if there was no evaluation
+///     since the settings were created or changed.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustGetTrustResult(
     _ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>
 ) -> OSStatus {
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe result.pointee = trust.lastOutcome?.result ?? .invalid
     return errSecSuccess
 }
 
-/// Returns the chain that was judged, and evaluates first if that is still to be done.
+/// Returns the evaluated chain. If there is no result yet, evaluates first.
 ///
-/// - Returns: ``SecCertificate`` objects, from the certificate in question to the anchor or, if none
-///   was reached, as far as the chain goes. Never nil.
+/// - Returns: ``SecCertificate`` objects, from the evaluated certificate to the anchor or, if no
+///   anchor was reached, to the end of the chain. Never `nil`.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? {
     trust.outcome.chain as NSArray
 }
 
-/// Returns the length of the chain, and evaluates first if that is still to be done.
+/// Returns the length of the evaluated chain. If there is no result yet, evaluates first.
 ///
-/// - Returns: 1 and up.
+/// - Returns: The number of certificates, at least 1.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecTrustGetCertificateCount(_ trust: SecTrust) -> CFIndex {
     trust.outcome.chain.count
 }
 
-/// Returns a certificate of the chain, and evaluates first if that is still to be done.
+/// Returns a certificate of the evaluated chain. If there is no result yet, evaluates first.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - ix: The place in the chain; 0 is the certificate in question.
-/// - Returns: nil if the chain has no such place.
+///   - ix: The index in the chain. 0 is the evaluated certificate.
+/// - Returns: The certificate, or `nil` if the index is out of range.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "Use SecTrustCopyCertificateChain")
 public func SecTrustGetCertificateAtIndex(_ trust: SecTrust, _ ix: CFIndex) -> SecCertificate? {
     let chain = trust.outcome.chain

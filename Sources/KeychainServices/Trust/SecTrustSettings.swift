@@ -1,4 +1,4 @@
-// SecTrustSettings: by what a certificate is judged. Each change makes the next evaluation a new one.
+// SecTrustSettings: the settings of a trust evaluation. Each change discards the last result.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -6,17 +6,17 @@
 
 public import Foundation
 
-/// Sets the authorities that are trusted, instead of the system's.
+/// Sets the certificates that are trusted, instead of the system's anchors.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - anchorCertificates: The certificates. A certificate that is among them is trusted without a
-///     chain. Empty: nothing is trusted. Nil: the system's authorities again.
-/// - Returns: ``errSecSuccess``, or ``errSecParam`` if something in the array is no certificate;
-///   nothing was changed then.
+///   - anchorCertificates: The anchor certificates. Each of them is itself trusted without a chain.
+///     If the array is empty, nothing is trusted. `nil` restores the system's anchors.
+/// - Returns: ``errSecSuccess``, or ``errSecParam`` if an object in the array is not a certificate;
+///   nothing is changed then.
 ///
-/// ``SecTrustSetAnchorCertificatesOnly(_:_:)`` trusts the system's authorities beside them. It
-/// corresponds to the function of the same name.
+/// To trust the system's anchors in addition, call ``SecTrustSetAnchorCertificatesOnly(_:_:)``. It
+/// corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustSetAnchorCertificates(
     _ trust: SecTrust, _ anchorCertificates: CFArray?
@@ -36,14 +36,14 @@ public func SecTrustSetAnchorCertificates(
     return errSecSuccess
 }
 
-/// Sets whether the system's authorities are trusted beside the anchors that were set.
+/// Sets whether the system's anchors are trusted in addition to the anchors that were set.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - anchorCertificatesOnly: Whether they are not.
+///   - anchorCertificatesOnly: Pass `true` to exclude the system's anchors.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustSetAnchorCertificatesOnly(
     _ trust: SecTrust, _ anchorCertificatesOnly: Bool
@@ -52,32 +52,32 @@ public func SecTrustSetAnchorCertificatesOnly(
     return errSecSuccess
 }
 
-/// Reads the authorities that were set.
+/// Reads the anchors that were set.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - anchors: Receives an array of certificates, nil if none were set.
+///   - anchors: Receives an array of certificates, or `nil` if none were set.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustCopyCustomAnchorCertificates(
     _ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe anchors.pointee = trust.settings.anchors.map { $0 as NSArray }
     return errSecSuccess
 }
 
-/// Sets what the certificate is to be good for.
+/// Sets the policies that the certificate must satisfy.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - policies: A ``SecPolicy``, or an array of them, which must all hold.
-/// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is none, or something else among them;
-///   nothing was changed then.
+///   - policies: A ``SecPolicy``, or an array of policies that must all be satisfied.
+/// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is no policy, or an object is not a
+///   policy; nothing is changed then.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus {
     guard let policies = objects(policies, as: SecPolicy.self), !policies.isEmpty else {
@@ -87,28 +87,28 @@ public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSS
     return errSecSuccess
 }
 
-/// Reads what the certificate is to be good for.
+/// Reads the policies that the certificate must satisfy.
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
 ///   - policies: Receives an array of ``SecPolicy``.
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustCopyPolicies(
     _ trust: SecTrust, _ policies: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
-    // SAFETY: the pointer is the caller's, valid as Apple's function asks for.
+    // SAFETY: the caller guarantees a valid pointer, as Apple's function requires.
     unsafe policies.pointee = trust.settings.policies as NSArray
     return errSecSuccess
 }
 
-/// Sets the moment at which the chain must be valid. Without one it is that of the evaluation.
+/// Sets the date at which the chain must be valid. The default is the time of the evaluation.
 ///
 /// - Returns: ``errSecSuccess``.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
     let date = verifyDate as Date
@@ -116,11 +116,11 @@ public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OS
     return errSecSuccess
 }
 
-/// Returns the moment at which the chain must be valid.
+/// Returns the date at which the chain must be valid.
 ///
-/// - Returns: Seconds since 2001-01-01 00:00:00 UTC: the moment that was set, or this one.
+/// - Returns: Seconds since 2001-01-01 00:00:00 UTC: the date that was set, or the current time.
 ///
-/// It corresponds to the function of the same name.
+/// It corresponds to Apple's function of the same name.
 public func SecTrustGetVerifyTime(_ trust: SecTrust) -> CFAbsoluteTime {
     (trust.settings.date ?? Date()).timeIntervalSinceReferenceDate
 }

@@ -1,7 +1,8 @@
-// SubjectIndex: certificates found by their subject, as those who search for issuers need it.
-//   (1) X509 reads a certificate when it is asked for, and not the whole of a system's bundle.
-//   (2) A search is given so many candidates and no more. Authorities that certified each other
-//       have more chains than can be tried, and an attacker who sends a chain can make such ones.
+// SubjectIndex: finds certificates by their subject, as needed by the search for issuers.
+//   (1) X509 parses a certificate only when it is requested, not the system's whole bundle.
+//   (2) The number of candidates per search is limited. Certificate authorities that certify each
+//       other form more chains than can be tried, and an attacker who sends a chain can create such
+//       authorities.
 
 #if !canImport(Darwin)
 
@@ -10,7 +11,7 @@ internal import SwiftASN1
 internal import Synchronization
 internal import X509
 
-/// Certificates by the normal form of their subject.
+/// Certificates, indexed by the normalized form of their subject.
 struct SubjectIndex: Hashable, Sendable {
     private var bySubject: [Data: [SecCertificate]] = [:]
 
@@ -30,13 +31,13 @@ struct SubjectIndex: Hashable, Sendable {
         certificates(named: certificate.structure.subject).contains(certificate)
     }
 
-    /// The certificates with this subject, in the order in which they came.
+    /// The certificates with this subject, in the order of insertion.
     func certificates(named subject: CertificateName) -> [SecCertificate] {
         bySubject[subject.normalizedContent] ?? []
     }
 }
 
-/// How many more candidates a search may look at.
+/// The number of candidates that a search may still examine.
 final class SearchBudget: Sendable {
     private let left: Mutex<Int>
 
@@ -53,7 +54,7 @@ final class SearchBudget: Sendable {
     }
 }
 
-/// An index as X509 asks it, within a budget.
+/// Adapts an index to X509's protocol, within a budget.
 struct IndexedStore: CustomCertificateStore {
     private var index: SubjectIndex
     private let budget: SearchBudget
@@ -63,7 +64,8 @@ struct IndexedStore: CustomCertificateStore {
         self.budget = budget
     }
 
-    /// The certificates that X509 can verify with. None when the budget is spent.
+    /// The certificates with this subject that X509 can verify, or `nil` if the budget is
+    /// exhausted.
     subscript(subject: DistinguishedName) -> [Certificate]? {
         get async {
             var serializer = DER.Serializer()
@@ -96,7 +98,7 @@ struct IndexedStore: CustomCertificateStore {
 }
 
 extension SecCertificate {
-    /// The certificate as X509 reads it; nil if X509 can't verify its kind.
+    /// The certificate as parsed by X509, or `nil` if X509 doesn't support its kind.
     var verifiable: Certificate? {
         try? Certificate(derEncoded: Array(der))
     }

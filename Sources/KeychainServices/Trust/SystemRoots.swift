@@ -1,6 +1,6 @@
-// SystemRoots: the authorities that the system trusts.
+// SystemRoots: the certificate authorities that the system trusts.
 //   (1) The file is read when an evaluation first needs it, and again after it has changed.
-//   (2) What can't be read as a certificate is left out: nothing becomes trusted by it.
+//   (2) Entries that are not readable certificates are skipped. They don't make anything trusted.
 
 #if !canImport(Darwin)
 
@@ -8,9 +8,9 @@ internal import Foundation
 internal import SwiftASN1
 internal import Synchronization
 
-/// A file of trusted certificates in PEM.
+/// A PEM file of trusted certificates.
 final class SystemRoots: Sendable {
-    /// The file of this system, in the places where distributions have it.
+    /// The file of this system, in one of the locations that distributions use.
     static let shared = SystemRoots(paths: [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
         "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, RHEL
@@ -29,12 +29,12 @@ final class SystemRoots: Sendable {
     private let paths: [String]
     private let reading = Mutex<Reading?>(nil)
 
-    /// - Parameter paths: Where to look. The first file that exists counts.
+    /// - Parameter paths: The paths to search. The first file that exists is used.
     init(paths: [String]) {
         self.paths = paths
     }
 
-    /// The certificates, by subject; none where there is no file.
+    /// The certificates, by subject. Empty if there is no file.
     var index: SubjectIndex { current?.index ?? SubjectIndex() }
 
     /// The certificates, in the order of the file.

@@ -1,11 +1,11 @@
-// TrustEvaluation: finds out whether a certificate is trusted.
-//   (1) It does no I/O but reading the system's roots: no certificate is fetched, and no server is
-//       asked whether one was revoked.
-//   (2) It ends on the thread that began it and waits for no other: `runOnCallingThread` runs
-//       asynchronous code to its end on the thread that waits for it. Nothing is left to other
-//       threads, so a caller that holds the last thread of Swift's pool gets its answer all the
-//       same. Waiting on a semaphore for a task of the pool would not do.
-//   (3) That code must not wait for anything that another executor does, such as an actor.
+// TrustEvaluation: evaluates whether a certificate is trusted.
+//   (1) The only I/O is reading the system's roots. No certificate is fetched, and no server is
+//       contacted to check revocation.
+//   (2) An evaluation finishes on the thread that started it and doesn't wait for other threads:
+//       `runOnCallingThread` runs asynchronous code to completion on the calling thread. So it also
+//       finishes if the caller occupies the last thread of Swift's pool. Waiting on a semaphore for
+//       a task in the pool would deadlock.
+//   (3) That code must not wait for another executor, such as an actor.
 
 #if !canImport(Darwin)
 
@@ -14,30 +14,30 @@ internal import SwiftASN1
 internal import Synchronization
 internal import X509
 
-/// What an evaluation found out.
+/// The result of an evaluation.
 struct TrustOutcome: Sendable {
-    /// From the leaf as far towards an anchor as it goes. Never empty.
+    /// The chain, from the leaf towards an anchor as far as it was found. Never empty.
     let chain: [SecCertificate]
-    /// nil: the leaf is trusted.
+    /// The reason why the leaf is not trusted, or `nil` if it is trusted.
     let failure: TrustFailure?
 }
 
-/// A certificate to judge, and what to judge it by.
+/// A certificate to evaluate, and the settings for the evaluation.
 struct TrustEvaluation: Sendable {
     let leaf: SecCertificate
-    /// Certificates that may lie between leaf and anchor.
+    /// Certificates that may be between the leaf and an anchor.
     var others: [SecCertificate] = []
     var anchors: [SecCertificate] = []
-    /// Authorities beside the anchors; nil: none.
+    /// The system's certificate authorities, which are anchors too, or `nil` to exclude them.
     var systemRoots: SystemRoots?
     var policies: [SecPolicy]
     var date: Date
 
-    /// How many candidates a search for chains looks at, and then how many the one for the end of
-    /// a chain without an anchor. Real ones need a dozen.
+    /// The maximum number of candidates that the search for a chain examines, and again that the
+    /// search for the end of an incomplete chain examines. Real chains require about a dozen.
     static let candidateLimit = 1000
 
-    /// Evaluates.
+    /// Runs the evaluation.
     func outcome() -> TrustOutcome {
         var anchors = systemRoots?.index ?? SubjectIndex()
         for anchor in self.anchors {
@@ -62,7 +62,7 @@ struct TrustEvaluation: Sendable {
         return verified(verifiable, anchors) ?? unanchored(anchors)
     }
 
-    /// What X509 says; nil if there is no chain to judge.
+    /// The result of X509's search, or `nil` if it found no chain.
     private func verified(_ leaf: Certificate, _ anchors: SubjectIndex) -> TrustOutcome? {
         runOnCallingThread { [policies, date, others] in
             let budget = SearchBudget(candidateCount: Self.candidateLimit)
@@ -99,8 +99,9 @@ struct TrustEvaluation: Sendable {
                     : "The chain ends at \(end), which no trusted authority signed."))
     }
 
-    /// From the leaf to the last certificate that signed the one before it, as far as the bound for
-    /// candidates lets it go: an attacker who sends a chain can give all of it one name.
+    /// The chain from the leaf to the last certificate that signed the one before it. The number of
+    /// candidates is limited, because an attacker can send a chain in which all certificates have
+    /// the same name.
     private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
         let others = SubjectIndex(others)
         let budget = SearchBudget(candidateCount: Self.candidateLimit)
@@ -122,12 +123,12 @@ struct TrustEvaluation: Sendable {
     }
 }
 
-// MARK: - The calling thread
+// MARK: - Running on the calling thread
 
-/// The executor of one call.
+/// The executor of one call of `runOnCallingThread`.
 private final class CallingThread: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
-    /// Counts the jobs that wait.
+    /// Counts the waiting jobs.
     private let signals = DispatchSemaphore(value: 0)
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -136,19 +137,20 @@ private final class CallingThread: TaskExecutor {
         signals.signal()
     }
 
-    /// Runs jobs until there is an answer. The last job has given it when it ends.
+    /// Runs jobs until there is a result. The last job sets it before it ends.
     func run<Value: Sendable>(until answer: Answer<Value>) -> Value {
         while true {
             if let value = answer.value { return value }
             signals.wait()
             let job = jobs.withLock { $0.removeFirst() }
-            // SAFETY: a job is taken off the list and run once; this executor lives meanwhile.
+            // SAFETY: a job is removed from the list and run once, and this executor lives until it
+            // ends.
             unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
 }
 
-/// What the code gave.
+/// The result of the operation.
 private final class Answer<Value: Sendable>: Sendable {
     private let slot = Mutex<Value?>(nil)
 
@@ -158,10 +160,10 @@ private final class Answer<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs asynchronous code on this thread and returns what it gives.
+/// Runs asynchronous code on the calling thread and returns its result.
 ///
-/// - Parameter operation: Code that waits for nothing but itself.
-/// - Returns: What the code gives.
+/// - Parameter operation: The code. It must not wait for another executor.
+/// - Returns: The result of the code.
 func runOnCallingThread<Value: Sendable>(
     _ operation: @escaping @Sendable () async -> Value
 ) -> Value {
