@@ -1,4 +1,5 @@
-// Access control on items, over both ways: who is asked when, and what happens without a person.
+// Access control on items, through both kinds of handler: when the user is prompted, and what
+// happens without a user.
 
 #if !canImport(Darwin)
 
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ways, [Keychain.AccessControl.userPresence, .devicePasscode])
-    func `an item under presence or passcode is saved without a person and loaded with one`(
+    func `saving an item that requires presence or the passcode doesn't prompt, and loading does`(
         way: Way, control: Keychain.AccessControl
     ) throws {
         let keychain = keychain(way)
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `listing, looking and deleting ask no one`(way: Way) throws {
+    func `listing, reading attributes and deleting never prompt`(way: Way) throws {
         test.person = .owner
         let keychain = keychain(way)
         try keychain.add("secret", for: key(.userPresence))
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an item says which access control it has`(way: Way) throws {
+    func `an item's attributes include its access control`(way: Way) throws {
         let keychain = keychain(way)
         let control = Keychain.AccessControl.devicePasscode.withApplicationPassword
         test.person = TestKeychain.Person(passcodes: [.right], applicationPassword: "open")
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a save over an item asks for what it is under, and brings it to that of the key`(
+    func `a save over an item prompts for its access control, and replaces it with the key's`(
         way: Way
     ) throws {
         let keychain = keychain(way)
@@ -102,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an update asks once`(way: Way) throws {
+    func `an update prompts once`(way: Way) throws {
         let keychain = keychain(way)
         try keychain.save("old", for: key(.userPresence))
         test.person = .owner
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a context remembers what a person proved`(way: Way) throws {
+    func `a context remembers a proof`(way: Way) throws {
         let context = LAContext()
         context.localizedReason = "show your notes"
         let keychain = keychain(way).authenticating(with: context)
@@ -128,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a reason is shown, and each operation asks anew`(way: Way) throws {
+    func `the reason is shown, and each operation prompts again`(way: Way) throws {
         let keychain = keychain(way).authenticating(reason: "show your notes")
         try keychain.save("secret", for: key(.userPresence))
         test.person = .owner
@@ -138,7 +139,8 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `without interaction no one is asked, and the item stays`(way: Way) async throws {
+    func `without interaction there is no prompt, and the item isn't changed`(way: Way) async throws
+    {
         test.person = .owner
         let keychain = keychain(way)
         try await keychain.save("secret", for: key(.userPresence))
@@ -152,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an application password of the program opens what it sealed, and no other does`(
+    func `only the application password that encrypted an item opens it`(
         way: Way
     ) throws {
         func keychain(_ password: String) -> Keychain {
@@ -166,7 +168,7 @@ import Testing
         #expect(wrong?.code == .authFailed)
         #expect(wrong.map { "\($0)".contains("shut") } == false)
         let none = failure { _ = try self.keychain(way).load(key(nil)) }
-        // A password that the program has to bring, and doesn't, is a wrong one.
+        // If the program has to supply the password and doesn't, it counts as wrong.
         #expect(none?.code == .authFailed)
         let silent = failure { _ = try self.keychain(way).withoutInteraction.load(key(nil)) }
         #expect(silent?.code == .interactionNotAllowed)
@@ -176,7 +178,7 @@ import Testing
         #expect(test.askedQuestions.count == 1)
     }
 
-    /// What was asked for while something was done.
+    /// The prompts during an operation.
     private func asked(_ body: () throws -> Void) rethrows -> [TestKeychain.AskedQuestion.Subject] {
         let count = test.askedQuestions.count
         try body()
@@ -184,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a new item asks for its password to be, and for no person`(way: Way) throws {
+    func `a new item prompts for its new password only`(way: Way) throws {
         let keychain = keychain(way)
         let control = Keychain.AccessControl.userPresence.withApplicationPassword
         test.person = TestKeychain.Person(applicationPassword: "open")
@@ -201,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a save over an item asks once for the password that it has`(way: Way) throws {
+    func `a save over an item prompts once for its existing password`(way: Way) throws {
         let keychain = keychain(way)
         test.person = TestKeychain.Person(applicationPassword: "open")
         try keychain.save("old", for: key(.applicationPassword))
@@ -211,7 +213,7 @@ import Testing
         let second = try asked { try keychain.save("newer", for: key(.applicationPassword)) }
         #expect(second == [.passcode, .applicationPassword])
         #expect(try keychain.load(key(nil)) == "newer")
-        // Another one isn't taken for a new password, and changes nothing.
+        // A different password isn't taken as a new one, and changes nothing.
         test.person = TestKeychain.Person(applicationPassword: "other")
         let third = asked {
             let error = failure { try keychain.save("lost", for: key(.applicationPassword)) }
@@ -223,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an item that gets a password asks for a new one`(way: Way) throws {
+    func `adding a password to an item prompts for a new one`(way: Way) throws {
         let keychain = keychain(way)
         try keychain.save("plain", for: key(nil))
         test.person = TestKeychain.Person(applicationPassword: "open")
@@ -239,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an access control that needs a passcode can't be kept without one`(way: Way) throws {
+    func `an access control that requires a passcode can't be used without one`(way: Way) throws {
         let fresh = TestKeychain()
         let keychain = Keychain(
             service: "s", in: way == .typedInMemory ? fresh.database : fresh.secItemDatabase)
@@ -261,7 +263,7 @@ import Testing
     }
 
     @MainActor @Test(arguments: ways)
-    func `whatever follows an item asks no one`(way: Way) async throws {
+    func `observing an item never prompts`(way: Way) async throws {
         let keychain = keychain(way)
         try await keychain.save("secret", for: key(.userPresence))
         test.person = .owner
@@ -273,7 +275,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a migration keeps the access control, in place and elsewhere`(way: Way) throws {
+    func `a migration keeps the access control, in place and to another keychain`(way: Way) throws {
         let keychain = keychain(way)
         try keychain.save("secret", for: key(.devicePasscode))
         test.person = .owner
@@ -290,9 +292,12 @@ import Testing
         #expect(try keychain.items().isEmpty)
     }
 
-    @Test func `a migration moves no item whose access control the functions don't tell`() throws {
+    @Test func `a migration moves no item whose access control the SecItem functions can't show`()
+        throws
+    {
         let source = keychain(.secItemInMemory)
-        // As another program can make them: one that asks for something, and one that doesn't.
+        // Items that another program may have made: one that requires authentication, and one that
+        // doesn't.
         try source.save(
             "guarded", for: key(Keychain.AccessControl([.biometryAny, .devicePasscode, .or])))
         try source.save(
@@ -319,14 +324,14 @@ import Testing
                 == ["vault": .failed, "open": .migrated])
         #expect(try source.load(key(nil)) == "guarded")
         #expect(try destination.load(KeychainKey<String>("open")) == "open")
-        // What it says to do.
+        // Following the instructions in the error.
         #expect(try destination.migrate(key(.userPresence), from: source) == .migrated)
         #expect(try destination.item(key(nil))?.accessControl == .userPresence)
         #expect(try source.items().isEmpty)
     }
 
     @Test(arguments: ways)
-    func `a migration that finds the same value there leaves it no less protected`(
+    func `a migration that finds the same value at the destination doesn't weaken its protection`(
         way: Way
     ) throws {
         let source = keychain(way)
@@ -338,13 +343,13 @@ import Testing
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try destination.load(key(nil)) == "secret")
         #expect(try source.items().isEmpty)
-        // The other way round it isn't taken away.
+        // In the other direction the protection isn't removed either.
         try source.save("secret", for: key(nil))
         #expect(try destination.migrateAll(from: source).isComplete)
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
     }
 
-    @Test func `a context answers with what it knows where no one may be asked`() throws {
+    @Test func `a context answers with known credentials where interaction isn't allowed`() throws {
         let context = LAContext()
         #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
         let keychain = keychain(.typedInMemory)

@@ -25,14 +25,14 @@ extension KeychainKey where Value == UUID {
 }
 
 @Suite struct ArticleTests {
-    /// What the examples leave to the program.
+    /// The declarations that the examples leave to the program.
     final class Screen: Sendable {
         let notes = Shared<[String]>([])
 
         func show(_ note: String) { notes.withLock { $0.append(note) } }
     }
 
-    @Test func `encryption`() throws {
+    @Test func `the article's example of encryption works`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         let photo = Data("photo".utf8)
         let name = "photo.jpg"
@@ -51,7 +51,7 @@ extension KeychainKey where Value == UUID {
         }
     }
 
-    @Test func `device identity`() async throws {
+    @Test func `the article's example of a device identity works`() async throws {
         let database = try TestDatabase(.typed).database
 
         let identity = DeviceIdentity(service: "com.example.app", in: database)
@@ -70,7 +70,7 @@ extension KeychainKey where Value == UUID {
         #expect(try await !identity.exists())
     }
 
-    @Test func `migration`() throws {
+    @Test func `the article's example of a migration works`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let old = try TemporaryDefaults()
@@ -110,7 +110,7 @@ extension KeychainKey where Value == UUID {
         #expect(try shared.load(.token) == "new")
     }
 
-    @Test func `availability`() async throws {
+    @Test func `the article's example of availability works`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -136,7 +136,7 @@ extension KeychainKey where Value == UUID {
         #expect(try await keychain.waitUntilAvailable(.pin, timeout: .seconds(30)))
     }
 
-    @Test func `coders of one's own`() throws {
+    @Test func `the article's example of custom coders works`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         let state = DeviceState(
             deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.25))
@@ -144,7 +144,7 @@ extension KeychainKey where Value == UUID {
         #expect(try keychain.load(.legacyState) == state)
     }
 
-    @Test func `causes`() {
+    @Test func `the article's example of causes works`() {
         func advice(_ error: KeychainError) -> String {
             switch error.cause {
             case .contention: "try again"

@@ -1,4 +1,5 @@
-// The asynchronous forms: they do the same, block no thread and heed cancellation.
+// The asynchronous functions: they do the same as the synchronous ones, don't block threads, and
+// support cancellation.
 
 import Foundation
 import KeychainCore
@@ -11,14 +12,14 @@ import Testing
 import TestPrograms
 #endif
 
-/// Holds every search until the gate is opened, and then finds nothing.
+/// Blocks every search until the gate is opened, and then finds nothing.
 final class GatedService: RequestHandler {
     private let gate = NSCondition()
     // Guarded by `gate`.
     nonisolated(unsafe) private var isOpen = false
     private let searches = Mutex(0)
 
-    /// How many searches have begun.
+    /// The number of searches that have begun.
     var searchCount: Int { searches.withLock { $0 } }
 
     func open() {
@@ -42,7 +43,7 @@ final class GatedService: RequestHandler {
     }
 }
 
-/// A value that many tasks change.
+/// A value that several tasks change.
 final class Shared<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 
@@ -58,7 +59,7 @@ final class Shared<Value: Sendable>: Sendable {
 
 @Suite(.timeLimit(.minutes(20))) struct AsyncTests {
     @Test(arguments: Way.allCases)
-    func `the asynchronous forms do what the synchronous ones do`(way: Way) async throws {
+    func `asynchronous functions do the same as synchronous ones`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         try await keychain.add("1", for: .token)
         try await keychain.save("2", for: .token)
@@ -85,15 +86,15 @@ final class Shared<Value: Sendable>: Sendable {
     }
 
     @Test @MainActor
-    func `the main actor goes on while more operations than cores wait`() async throws {
+    func `the main actor isn't blocked while more operations than cores wait`() async throws {
         let service = GatedService()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(service))
         let operations = (0..<100).map { _ in
             Task { @MainActor in try await keychain.load(.token) }
         }
-        // All of them have begun on the main actor once this task, which queues behind them,
-        // has run on it; and Swift's own threads are free too.
+        // All of them have begun on the main actor once this task, which is queued behind them, has
+        // run there. The threads of Swift's concurrency pool are free too.
         await Task { @MainActor in }.value
         for number in 0..<100 {
             let other = Task.detached { number }
@@ -105,7 +106,7 @@ final class Shared<Value: Sendable>: Sendable {
     }
 
     @Test
-    func `an operation cancelled before it starts does nothing`() async throws {
+    func `an operation that is canceled before it starts does nothing`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let task = Task {
             // SAFETY: the task is used during the call only.
@@ -117,7 +118,7 @@ final class Shared<Value: Sendable>: Sendable {
     }
 
     @Test
-    func `an operation cancelled while it waits for a thread ends at once and never runs`()
+    func `an operation that is canceled while waiting for a thread ends at once and never runs`()
         async throws
     {
         let pool = BlockingPool(width: 1)
@@ -131,20 +132,20 @@ final class Shared<Value: Sendable>: Sendable {
             }
         }
         for await _ in began { break }
-        // The only thread is taken: whatever comes next waits.
+        // The only thread is in use, so the next operation has to wait.
         let second = Task { try await pool.run { ran.withLock { $0 = true } } }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.signal()
         try await first.value
-        // Whatever still waits has its turn before this.
+        // Operations that are still waiting run before this one.
         try await pool.run {}
         #expect(!ran.withLock { $0 })
     }
 
     #if !canImport(Darwin)
     @Test
-    func `a pool runs as many operations at a time as it is wide and all in the end`()
+    func `a pool runs at most as many operations at once as it has threads, and completes all`()
         async throws
     {
         let pool = BlockingPool(width: 3)
@@ -154,7 +155,8 @@ final class Shared<Value: Sendable>: Sendable {
             var all = 0
         }
         let counts = Shared(Counts())
-        // The first ones wait for each other: as many as the pool is wide are under way at once.
+        // The first operations wait for each other, so as many as the pool has threads must run at
+        // once.
         let meeting = Meeting(of: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<500 {
@@ -181,7 +183,7 @@ final class Shared<Value: Sendable>: Sendable {
     #endif
 
     @Test
-    func `an error of the work is thrown by the asynchronous form`() async throws {
+    func `an asynchronous function throws the error of its work`() async throws {
         let keychain = try TestDatabase(.typed).keychain(group: "group.foreign")
         do {
             try await keychain.save("x", for: .token)

@@ -1,4 +1,5 @@
-// Databases of one's own: folders, groups, locks, passcodes, and several processes on one.
+// Databases opened by the program: folders, groups, locks, passcodes, and several processes using
+// one database.
 
 #if !canImport(Darwin)
 
@@ -10,7 +11,7 @@ import Testing
 @testable import Keychain
 
 @Suite struct DatabaseTests {
-    /// A folder that goes with the test.
+    /// A folder that is deleted after the test.
     final class Folder {
         let url = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
@@ -18,7 +19,7 @@ import Testing
         deinit { try? FileManager.default.removeItem(at: url) }
     }
 
-    @Test func `a folder becomes a keychain by the first change, and by no look`() throws {
+    @Test func `a folder becomes a keychain at the first change, not at a look-up`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         let keychain = Keychain(service: "s", in: database)
@@ -40,7 +41,7 @@ import Testing
                 .code == .missingEntitlement)
     }
 
-    @Test func `a folder that can't be used is an error of the operation`() throws {
+    @Test func `a folder that can't be used makes each operation fail`() throws {
         let folder = Folder()
         try Data("x".utf8).write(to: folder.url)
         let keychain = Keychain(
@@ -57,7 +58,7 @@ import Testing
             }?.code == .param)
     }
 
-    @Test func `two that have opened one folder see each other's changes and lose none`()
+    @Test func `two objects with the same folder see each other's changes and lose none`()
         async throws
     {
         let temporary = try TemporaryEngine()
@@ -82,7 +83,7 @@ import Testing
         for keychain in keychains { #expect(try await keychain.load(.counter) == 80) }
     }
 
-    @Test func `a passcode has twelve characters or five words`() throws {
+    @Test func `a generated passcode has twelve characters or five words`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         try Keychain(service: "s", in: database).save("x", for: .token)
@@ -92,7 +93,7 @@ import Testing
         #expect(try !database.status().hasPasscode)
     }
 
-    @Test func `a passcode locks what is readable while unlocked only`() throws {
+    @Test func `a passcode allows locking items that are readable only while unlocked`() throws {
         let test = try TestDatabase(.typed)
         let database = test.database
         let keychain = test.keychain()
@@ -126,7 +127,7 @@ import Testing
         #expect(try keychain.load(.pin) == "1234")
     }
 
-    @Test func `removing the passcode takes the items that need one`() throws {
+    @Test func `removing the passcode deletes the items that require one`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let fragile = KeychainKey<String>(
@@ -145,7 +146,7 @@ import Testing
         #expect(try !test.database.status().hasPasscode)
     }
 
-    @Test func `the asynchronous forms lock and unlock too`() async throws {
+    @Test func `the asynchronous functions lock and unlock too`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -161,7 +162,7 @@ import Testing
         #expect(try await test.database.check().isSound)
     }
 
-    @Test func `status and check count items`() throws {
+    @Test func `status and check count the items`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         for number in 0..<3 { try keychain.save(number, for: KeychainKey("account \(number)")) }

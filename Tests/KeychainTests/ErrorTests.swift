@@ -1,4 +1,4 @@
-// Errors: what their codes are, what they offer and what they never show.
+// Errors: their codes, what they offer for recovery, and what they never reveal.
 
 import Crypto
 import Foundation
@@ -29,7 +29,7 @@ extension KeychainKey where Value == SymmetricKey {
 }
 
 extension KeychainKey where Value == DeviceState {
-    /// With coders of its own.
+    /// A type with custom coders.
     static var secondsSince1970: Self {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .secondsSince1970
@@ -40,7 +40,7 @@ extension KeychainKey where Value == DeviceState {
 }
 
 @Suite struct ErrorTests {
-    /// Every named status of the model with the code that stands for it, and one without a name.
+    /// Every named status with its error code, and one without a name.
     static let codes: [(Status, KeychainError.Code)] = [
         (.unimplemented, .unimplemented), (.diskFull, .diskFull), (.ioError, .ioError),
         (.param, .param), (.allocate, .allocate), (.userCanceled, .userCanceled),
@@ -54,7 +54,7 @@ extension KeychainKey where Value == DeviceState {
     ]
 
     @Test(arguments: Way.allCases, codes)
-    func `a status becomes the code of the error unchanged`(
+    func `every status keeps its number as an error code`(
         way: Way, row: (status: Status, code: KeychainError.Code)
     ) throws {
         let keychain = Keychain(
@@ -83,7 +83,8 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `an item that can neither be added nor changed is an error in the end`(way: Way) throws {
+    func `an item that can be neither added nor changed fails after some attempts`(way: Way) throws
+    {
         struct Contradiction: RequestHandler {
             func perform<R: Request>(
                 _ request: R, as caller: AccessGroups
@@ -100,7 +101,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `bytes that are no such value are offered and stay`(way: Way) throws {
+    func `stored bytes that don't fit the type are in the error, and stay stored`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let bytes = Data([0xFF, 0xFE, 0x00])
         try keychain.save(bytes, for: KeychainKey("x"))
@@ -173,7 +174,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `an error of one's own type is the underlying error`() throws {
+    func `an error thrown by a custom coder is the underlying error`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         try keychain.save("12345", for: KeychainKey("code"))
         let loading = failure { _ = try keychain.load(KeychainKey<PairingCode>("code")) }
@@ -195,7 +196,7 @@ extension KeychainKey where Value == DeviceState {
     ]
 
     @Test(arguments: Way.allCases, causes)
-    func `what one status stands for can be told apart`(
+    func `the different causes behind one status can be told apart`(
         way: Way, row: (reported: KeychainFailure.Cause, cause: KeychainError.Cause)
     ) throws {
         let service = FailingService(status: .notAvailable, cause: row.reported)
@@ -225,7 +226,7 @@ extension KeychainKey where Value == DeviceState {
             (.missingEntitlement, .permission), (.notAvailable, .other),
             (.interactionNotAllowed, .other),
         ])
-    func `where nothing more is known the cause follows from the code`(
+    func `without further knowledge the cause follows from the code`(
         code: KeychainError.Code, cause: KeychainError.Cause
     ) {
         #expect(KeychainError(code).cause == cause)
@@ -235,7 +236,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `a symmetric key of another size is not saved`(way: Way) throws {
+    func `a symmetric key of an unsupported size is not saved`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)
         try keychain.save(key, for: .sized)
@@ -257,7 +258,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `a value without a JSON form is not saved`() throws {
+    func `a value that can't be encoded as JSON is not saved`() throws {
         let keychain = try TestDatabase(.typed).keychain()
         let error = failure { try keychain.save([Double.infinity], for: KeychainKey("x")) }
         #expect(error?.code == .encodingFailed)
@@ -266,7 +267,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `errors match by code`() throws {
+    func `errors are matched by their code`() throws {
         let locked = KeychainError(.interactionNotAllowed, operation: .load)
         func caught(_ error: any Error) -> String {
             do {
@@ -285,7 +286,7 @@ extension KeychainKey where Value == DeviceState {
         #expect(caught(CancellationError()) == "other")
     }
 
-    /// It is the compiler that says so.
+    /// The compiler checks this.
     @Test(arguments: Way.allCases)
     func `a blocking operation throws a KeychainError and nothing else`(way: Way) throws {
         let test = try TestDatabase(way)
@@ -332,7 +333,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `nothing that an error prints holds a value or a name`() throws {
+    func `a printed error contains no value or name`() throws {
         let keychain = try TestDatabase(.typed).keychain("SERVICE-7")
         let values = [
             #"{"deviceID":"d","level":"SECRET-7"}"#, #"{"SECRET-7":1,"deviceID":[]}"#,
@@ -344,7 +345,7 @@ extension KeychainKey where Value == DeviceState {
                 failure { _ = try keychain.load(KeychainKey<DeviceState>("ACCOUNT-7")) })
             #expect(error.storedData == Data(value.utf8))
             if value.contains("1e77777") { error.underlyingError = nil }
-            // In words, too, where the coder would quote the value.
+            // Not even in text of a coder that quotes the value.
             #expect("\(error)".contains(". "))
             var texts = [
                 "\(error)", String(reflecting: error), error.localizedDescription,
@@ -369,7 +370,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: KeychainError.Code.names.keys.sorted { $0.rawValue < $1.rawValue })
-    func `every named code has a sentence for people`(code: KeychainError.Code) {
+    func `every named code has a description for users`(code: KeychainError.Code) {
         let error = KeychainError(code, operation: .load)
         let sentence = error.errorDescription ?? ""
         #expect(sentence.hasPrefix("The secret could not be loaded: "))
@@ -380,7 +381,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: KeychainError.Code.names.keys.sorted { $0.rawValue < $1.rawValue })
-    func `what is printed of an error holds reason and remedy`(code: KeychainError.Code) throws {
+    func `a printed error contains the reason and the remedy`(code: KeychainError.Code) throws {
         var error = KeychainError(code, operation: .load)
         let remedy = try #require(error.recoverySuggestion)
         let texts = ["\(error)", String(reflecting: error), error.localizedDescription]
@@ -397,7 +398,7 @@ extension KeychainKey where Value == DeviceState {
         }
     }
 
-    @Test func `a log says what is wrong with the keychain`() throws {
+    @Test func `a log line about an error says what is wrong with the keychain`() throws {
         let service = FailingService(
             failure: .damagedStore("the database's structure is broken"))
         let keychain = Keychain(service: "s", in: Way.typed.database(service))
@@ -410,7 +411,7 @@ extension KeychainKey where Value == DeviceState {
         #expect("\(error)" == text)
     }
 
-    @Test func `a locked item is named in words`() throws {
+    @Test func `an error about a locked item says so in words`() throws {
         for protection in ProtectionClass.allCases {
             let reason = KeychainFailure.locked(protection).reason
             #expect(reason.contains(protection.words))
@@ -420,7 +421,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: [KeychainError.Code.invalidData, .decodingFailed, .dataConversionFailed])
-    func `advice speaks of a stored value only where one was found`(code: KeychainError.Code) {
+    func `the advice mentions a stored value only if there is one`(code: KeychainError.Code) {
         var error = KeychainError(code, operation: .save)
         #expect(error.recoverySuggestion == "Use data of the form that is asked for.")
         error.storedData = Data()
@@ -428,7 +429,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test
-    func `an unknown code has a sentence too`() {
+    func `an unknown code has a description too`() {
         let error = KeychainError(KeychainError.Code(rawValue: -1))
         #expect(
             error.errorDescription

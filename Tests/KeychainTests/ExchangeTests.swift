@@ -1,4 +1,4 @@
-// Changes that depend on the present value, alone and in a crowd.
+// Changes that depend on the present value, with and without concurrent callers.
 
 import Foundation
 import Synchronization
@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ExchangeTests {
     @Test(arguments: Way.allCases)
-    func `an expected value is exchanged`(way: Way) throws {
+    func `a value is exchanged if it is the expected one`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let result = try keychain.compareExchange(expected: "old", desired: "new", for: .token)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an unexpected value stays`(way: Way) throws {
+    func `a value isn't exchanged if it is not the expected one`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try keychain.item(.token)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `absence can be expected and desired`(way: Way) throws {
+    func `absence can be the expected or the new state`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         #expect(
             try !keychain.compareExchange(expected: "x", desired: "y", for: .token).exchanged)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an update keeps the item and gives what its closure gave`(way: Way) throws {
+    func `an update keeps the item and returns the closure's result`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let first = try keychain.update(.counter) { count -> String in
             #expect(count == nil)
@@ -88,13 +88,15 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a closure runs again with what another caller saved meanwhile`(way: Way) throws {
+    func `if another caller saves meanwhile, the closure runs again with the new value`(way: Way)
+        throws
+    {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(10, for: .counter)
         var seen: [Int?] = []
         try keychain.update(.counter) { count in
             seen.append(count)
-            // The others: a change, a deletion, an addition, and then quiet.
+            // The other caller makes a change, a deletion and an addition, and then stops.
             switch seen.count {
             case 1: try keychain.save(20, for: .counter)
             case 2: try keychain.delete(.counter)
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a deletion of an outdated value doesn't happen`(way: Way) throws {
+    func `a deletion that expects an outdated value doesn't happen`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         var attempts = 0
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `no increment of many tasks is lost`(way: Way) async throws {
+    func `no increment of many concurrent tasks is lost`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
@@ -140,7 +142,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `of many that make a value one wins and all get it`(way: Way) async throws {
+    func `of many tasks that create a value one succeeds, and all get its value`(way: Way)
+        async throws
+    {
         let keychain = try TestDatabase(way).keychain()
         let values = try await withThrowingTaskGroup(of: UUID.self) { group in
             for _ in 0..<50 {

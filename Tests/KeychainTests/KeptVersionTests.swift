@@ -1,4 +1,4 @@
-// What a keychain that keeps versions leaves of what it replaces and deletes.
+// The versions that a keychain with `keepingVersions` keeps of replaced and deleted items.
 
 #if !canImport(Darwin)
 
@@ -13,7 +13,7 @@ import Testing
 @Suite struct KeptVersionTests {
     private let test = TestKeychain()
 
-    /// The secrets that are kept, by account.
+    /// The secrets of the kept versions, by account.
     private var kept: [String: [String]] {
         get throws {
             do throws(KeychainFailure) {
@@ -38,7 +38,7 @@ import Testing
     private static let a = KeychainKey<String>("a")
     private static let b = KeychainKey<String>("b")
 
-    @Test func `only a keychain that is asked to keeps what it replaces and deletes`() throws {
+    @Test func `only a keychain with keepingVersions keeps replaced and deleted items`() throws {
         let keychain = Keychain(service: "s", in: test.database)
         for value in ["1", "2"] { try keychain.save(value, for: Self.a) }
         try keychain.delete(Self.a)
@@ -52,7 +52,7 @@ import Testing
         #expect(try keychain.load(Self.a) == nil)
     }
 
-    @Test func `it stays one that keeps when another thing is said of it`() throws {
+    @Test func `keepingVersions stays in effect when another option is added`() throws {
         let keychain = Keychain(service: "s", in: test.database)
         let both = keychain.keepingVersions().authenticating(reason: "test")
         for value in ["1", "2"] { try both.save(value, for: Self.a) }

@@ -1,4 +1,4 @@
-// KeyFailureTests: what the functions on keys fail with, by the domain of the error.
+// KeyFailureTests: errors of the functions on keys, by error domain.
 
 import Foundation
 import KeychainAuthentication
@@ -8,18 +8,18 @@ import Testing
 @testable import KeychainSecItem
 
 @Suite struct KeyFailureTests {
-    /// Domain, code, status. The codes are those of Apple's `SecBase.h`, `LAError.h` and `TKError.h`; the
-    /// statuses those of the calls on items for them.
+    /// Domain, code and expected status. The codes are those in Apple's `SecBase.h`, `LAError.h`
+    /// and `TKError.h`. The statuses are those that the item functions return in the same case.
     static let rows: [(String, Int, Status)] = [
         (NSOSStatusErrorDomain, -25308, .interactionNotAllowed),
         (NSOSStatusErrorDomain, -50, .param),
-        // Numbers that mean something else in other domains.
+        // These numbers mean something else in other domains.
         (NSOSStatusErrorDomain, -2, Status(rawValue: -2)),
         (NSOSStatusErrorDomain, -4, .unimplemented),
         (LAErrorDomain, LAError.Code.userCancel.rawValue, .userCanceled),
         (LAErrorDomain, LAError.Code.notInteractive.rawValue, .interactionNotAllowed),
         (LAErrorDomain, LAError.Code.authenticationFailed.rawValue, .authFailed),
-        // The system took the question away: the person didn't decline.
+        // The system canceled the prompt; the user didn't decline.
         (LAErrorDomain, LAError.Code.systemCancel.rawValue, .authFailed),
         (LAErrorDomain, -9999, .authFailed),
         ("CryptoTokenKit", -1, .unimplemented), ("CryptoTokenKit", -2, .internalError),
@@ -32,13 +32,13 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a number is read in the domain of its error`(
+    func `an error code is interpreted in its own domain`(
         domain: String, code: Int, status: Status
     ) {
         #expect(KeychainFailure(NSError(domain: domain, code: code)).status == status)
     }
 
-    @Test func `an error of an unknown domain is named`() {
+    @Test func `an error of an unknown domain is reported with that domain`() {
         let failure = KeychainFailure(NSError(domain: "com.example", code: 7))
         #expect(failure.reason == "The function failed with the error 7 of com.example.")
     }

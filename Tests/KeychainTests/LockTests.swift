@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a lock leaves items readable after first unlock alone`(way: Way) throws {
+    func `a lock doesn't affect items that are readable after first unlock`(way: Way) throws {
         let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("x", for: .token)

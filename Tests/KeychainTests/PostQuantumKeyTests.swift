@@ -1,4 +1,4 @@
-// The private keys of post-quantum algorithms: stored and loaded, and what isn't one.
+// Private keys of post-quantum algorithms: stored, loaded, and rejected if invalid.
 
 import Crypto
 import Foundation
@@ -13,7 +13,7 @@ import Testing
         keychain = try TestDatabase(.typedInMemory).keychain()
     }
 
-    /// Stores a key and loads it. Then every other length is refused, and so is a changed bit.
+    /// Stores a key and loads it. Then any other length and a changed bit are refused.
     private func check<Key: IntegrityCheckedPrivateKey>(
         _ key: Key, _ isSame: (Key) throws -> Bool
     ) throws {
@@ -40,39 +40,40 @@ import Testing
 
     private let message = Data("message".utf8)
 
-    @Test func `a key of ML-KEM-768 comes back, and other bytes are none`() throws {
+    @Test func `an ML-KEM-768 key round-trips, and invalid bytes are refused`() throws {
         let key = try MLKEM768.PrivateKey()
         let sent = try key.publicKey.encapsulate()
         try check(key) { try $0.decapsulate(sent.encapsulated) == sent.sharedSecret }
     }
 
-    @Test func `a key of ML-KEM-1024 comes back, and other bytes are none`() throws {
+    @Test func `an ML-KEM-1024 key round-trips, and invalid bytes are refused`() throws {
         let key = try MLKEM1024.PrivateKey()
         let sent = try key.publicKey.encapsulate()
         try check(key) { try $0.decapsulate(sent.encapsulated) == sent.sharedSecret }
     }
 
-    @Test func `a key of ML-DSA-65 comes back, and other bytes are none`() throws {
+    @Test func `an ML-DSA-65 key round-trips, and invalid bytes are refused`() throws {
         let key = try MLDSA65.PrivateKey()
         try check(key) {
             key.publicKey.isValidSignature(try $0.signature(for: message), for: message)
         }
     }
 
-    @Test func `a key of ML-DSA-87 comes back, and other bytes are none`() throws {
+    @Test func `an ML-DSA-87 key round-trips, and invalid bytes are refused`() throws {
         let key = try MLDSA87.PrivateKey()
         try check(key) {
             key.publicKey.isValidSignature(try $0.signature(for: message), for: message)
         }
     }
 
-    @Test func `a key of X-Wing comes back, and other bytes are none`() throws {
+    @Test func `an X-Wing key round-trips, and invalid bytes are refused`() throws {
         let key = try XWingMLKEM768X25519.PrivateKey()
         let sent = try key.publicKey.encapsulate()
         try check(key) { try $0.decapsulate(sent.encapsulated) == sent.sharedSecret }
     }
 
-    @Test func `a key of another algorithm is none, though its seed is as long`() throws {
+    @Test func `a key of another algorithm is refused even if its seed has the same length`() throws
+    {
         let key = try MLDSA65.PrivateKey()
         try keychain.save(key, for: KeychainKey("key"))
         let other = failure { _ = try keychain.load(KeychainKey<MLDSA87.PrivateKey>("key")) }

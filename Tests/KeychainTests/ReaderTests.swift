@@ -1,4 +1,4 @@
-// ReaderTests: what readers see while a writer saves over the item that they read.
+// ReaderTests: concurrent reads while a writer saves over an item.
 
 import Foundation
 import Testing
@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ReaderTests {
     @Test(arguments: Way.allCases)
-    func `no reader sees an item missing or half saved while it is saved over`(
+    func `no reader sees an item missing or half saved during a save`(
         way: Way
     ) async throws {
         let keychain = try TestDatabase(way).keychain()
@@ -30,7 +30,7 @@ import Testing
             group.addTask {
                 defer { isDone.withLock { $0 = true } }
                 var number = 0
-                // On, until there were enough reads beside the saves.
+                // Continues until there were enough reads during the saves.
                 while number < 40 || readCount.withLock({ $0 }) < 40, number < 5000 {
                     number += 1
                     try await keychain.save(Self.value(number), for: .token)

@@ -1,4 +1,4 @@
-// The dictionaries for the SecItem functions, key by key.
+// The dictionaries passed to the SecItem functions, key by key.
 
 import Foundation
 import Keychain
@@ -30,7 +30,9 @@ import Testing
 
     static let identity: Set<String> = ["class", "svce", "agrp", "sync", "nleg"]
 
-    @Test func `every query names class, service, group, sync and the keychain`() throws {
+    @Test func `every query contains class, service, group, synchronizable and the keychain`()
+        throws
+    {
         for query in [
             try SecItemQuery.query(all), try SecItemQuery.query(item),
             try SecItemQuery.search(all, listing),
@@ -45,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `an item is named by its account and its version`() throws {
+    @Test func `an item is identified by its account, and by its modification date if given`()
+        throws
+    {
         #expect(keys(try SecItemQuery.query(item)) == Self.identity.union(["acct"]))
         var old = item
         old.attributes[.modificationDate] = .date(12.345678)
@@ -56,7 +60,7 @@ import Testing
                 == 12.345678)
     }
 
-    @Test func `a listing asks for no secret`() throws {
+    @Test func `a listing requests no secret`() throws {
         #expect(
             keys(try SecItemQuery.search(all, listing))
                 == Self.identity.union(["m_Limit", "r_Attributes", "r_PersistentRef"]))
@@ -65,7 +69,7 @@ import Testing
                 == Self.identity.union(["acct", "m_Limit", "r_Attributes", "r_PersistentRef"]))
     }
 
-    @Test func `a change holds attributes and the secret only`() throws {
+    @Test func `a change contains only attributes and the secret`() throws {
         let contents = ItemChanges(
             attributes: [.label: .string("l")], protection: .afterFirstUnlockThisDeviceOnly,
             data: Data([1]))
@@ -74,14 +78,14 @@ import Testing
         #expect(changes[kSecAttrAccessible] as? String == "cku")
     }
 
-    @Test func `an access control takes the place of the accessibility`() throws {
+    @Test func `an access control replaces the accessibility`() throws {
         let addition = try SecItemQuery.addition(
             new(.whenUnlockedThisDeviceOnly, constraints: .userPresence))
         #expect(keys(addition).isSuperset(of: ["accc"]))
         #expect(addition[kSecAttrAccessible] == nil)
     }
 
-    @Test func `no group is named where none is chosen`() throws {
+    @Test func `without a chosen group a query contains none`() throws {
         let query = try SecItemQuery.query(
             ItemQuery(
                 itemClass: .genericPassword, attributes: [.service: .string("s")],
@@ -90,7 +94,7 @@ import Testing
         #expect(query[kSecAttrSynchronizable] as? Bool == true)
     }
 
-    @Test func `what a dictionary has no words for is refused, not left out`() {
+    @Test func `a request that a dictionary can't express is refused, not shortened`() {
         let certificates = ItemQuery(itemClass: .certificate)
         let subdomains = ItemQuery(itemClass: .internetPassword, hostOrSubdomain: "h")
         let tombstones = ItemQuery(itemClass: .genericPassword, isTombstone: true)
@@ -108,14 +112,14 @@ import Testing
     }
 
     @Test(arguments: [20, 12])
-    func `a persistent reference is given as it was read`(byteCount: Int) throws {
+    func `a persistent reference is passed on unchanged`(byteCount: Int) throws {
         let bytes = Data("genp".utf8) + Data((1...UInt8(byteCount - 4)))
         let reference = try #require(ItemReference(persistent: bytes))
         #expect(reference.persistent(of: .genericPassword) == bytes)
         #expect(ItemReference(persistent: bytes + [0]) == nil)
     }
 
-    @Test func `an accessibility is named by Apple's constant`() {
+    @Test func `an accessibility is translated to Apple's constant`() {
         let rows: [(Keychain.Accessibility, CFString)] = [
             (.whenUnlocked, kSecAttrAccessibleWhenUnlocked),
             (.afterFirstUnlock, kSecAttrAccessibleAfterFirstUnlock),

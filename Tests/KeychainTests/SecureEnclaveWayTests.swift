@@ -1,4 +1,4 @@
-// Keys of the Secure Enclave over both handlers: it is one key, whichever made it.
+// Keys of the Secure Enclave through both handlers. Either one can use the keys of the other.
 
 #if !canImport(Darwin)
 
@@ -28,7 +28,7 @@ import Testing
             service: "s", in: way == .typedInMemory ? test.database : test.secItemDatabase)
     }
 
-    /// The one key of the keychain, without what is its own.
+    /// The only key in the keychain, without the attributes that differ for each key.
     private func stored() throws -> ItemSnapshot {
         let found = try test.engine.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a context gives the password of a new key`(way: Way) throws {
+    func `a context supplies the password of a new key`(way: Way) throws {
         test.person = TestKeychain.Person(passcodes: [])
         let context = LAContext()
         #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
@@ -51,7 +51,7 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    @Test func `the keys of two servers are two`() throws {
+    @Test func `a service and a server with the same name have different keys`() throws {
         let keychains = [
             Keychain(service: "host", in: test.database),
             Keychain(server: Keychain.Server("host"), in: test.database),
@@ -76,7 +76,7 @@ import Testing
         nil, Keychain.AccessControl.userPresence, .devicePasscode, .biometryAny,
         .biometryCurrentSet, .applicationPassword, .devicePasscode.withApplicationPassword,
     ])
-    func `both ways store the same item for a key`(
+    func `both handlers store the same item for a key`(
         accessControl: Keychain.AccessControl?
     ) throws {
         test.biometry = TestKeychain.Biometry()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a key that one way made is found, used and deleted by the other`(
+    func `a key made through one handler is found, used and deleted through the other`(
         maker: Way
     ) throws {
         let other = keychain(maker == .typedInMemory ? .secItemInMemory : .typedInMemory)
@@ -104,7 +104,8 @@ import Testing
         let found = try #require(try other.loadSecureEnclaveKey("a"))
         let message = Data("message".utf8)
         #expect(made.publicKey.isValidSignature(try found.signature(for: message), for: message))
-        // The hardware signs 32 bytes: the first of a longer digest, and zeros before a shorter one.
+        // The hardware signs 32 bytes: the first ones of a longer digest, or a shorter one after
+        // zeros.
         let long = SHA384.hash(data: message)
         #expect(made.publicKey.isValidSignature(try found.signature(for: long), for: long))
         let short = Insecure.SHA1.hash(data: message)
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a key in a program's hands works after its item was deleted`(way: Way) throws {
+    func `a key object still works after its item was deleted`(way: Way) throws {
         let keychain = keychain(way)
         let made = try keychain.createSecureEnclaveKey("a")
         let loaded = try #require(try keychain.loadSecureEnclaveKey("a"))
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `behind the SecItem functions a key is found again by its reference`() throws {
+    @Test func `with the SecItem functions a key is found again by its reference`() throws {
         let made = SecItemHandler { test.connection }
         let other = SecItemHandler { test.connection }
         let caller = AccessGroups(["default"])
@@ -145,7 +146,7 @@ import Testing
         #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
             try other.perform(SignDigest(digest, with: Data("no blob".utf8)), as: caller)
         }
-        // Only what was made here can be stored.
+        // Only a key created on this hardware can be stored.
         let imported = NewItem(
             itemClass: .key, attributes: [.label: .string("b")], data: blob + [0])
         #expect(throws: KeychainFailure.self) {

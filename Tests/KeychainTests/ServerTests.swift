@@ -1,4 +1,4 @@
-// Internet passwords: the same operations and guarantees, by server, over both ways.
+// Internet passwords: the same operations and guarantees for servers, through both handlers.
 
 import Foundation
 import Testing
@@ -15,7 +15,7 @@ import KeychainTesting
         "example.com", protocol: .https, port: 443, path: "/login", securityDomain: "staff",
         authenticationType: .httpBasic)
 
-    /// Servers that differ in one part each.
+    /// Servers that differ in one attribute each.
     private static let others: [Keychain.Server] = {
         var others = Array(repeating: full, count: 6)
         others[0].host = "www.example.com"
@@ -64,7 +64,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `servers that differ in one part don't see each other's passwords`(way: Way) throws {
+    func `servers that differ in one attribute don't see each other's passwords`(way: Way) throws {
         let test = try TestDatabase(way)
         let keychains = ([Self.full] + Self.others).map { keychain($0, in: test) }
         for (number, keychain) in keychains.enumerated() {
@@ -84,7 +84,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `an absent part is the same as an empty one`(way: Way) throws {
+    func `an absent attribute is the same as an empty one`(way: Way) throws {
         let test = try TestDatabase(way)
         try keychain(Keychain.Server("example.com"), in: test)
             .save("x", for: KeychainKey("alice"))
@@ -93,7 +93,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a server and a service of one name are apart, and so are local and synchronizable ones`(
+    func `a server and a service of one name are separate, as are local and synchronizable items`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -111,7 +111,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked password of the same host and account is told from one with other parts`(
+    func `a locked password isn't confused with one of a server with other attributes`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -147,7 +147,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a change of a password is followed, and it moves to another server`(
+    func `a password's changes are observed, and it can be migrated to another server`(
         way: Way
     ) async throws {
         let test = try TestDatabase(way)
@@ -169,7 +169,7 @@ import KeychainTesting
 
 extension ServerTests {
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `both ways store the same item for a password`(way: Way) throws {
+    func `both handlers store the same item for a password`(way: Way) throws {
         let test = TestKeychain()
         let database = way == .typedInMemory ? test.database : test.secItemDatabase
         try Keychain(server: Self.full, in: database).save("x", for: KeychainKey("alice"))
@@ -188,7 +188,7 @@ extension ServerTests {
         #expect(item.attributes[.service] == nil)
     }
 
-    @Test func `an item that SecItemAdd stored without the optional parts is found`() throws {
+    @Test func `an item that SecItemAdd stored without the optional attributes is found`() throws {
         let test = TestKeychain()
         let engine = try test.engine
         _ = try engine.perform(

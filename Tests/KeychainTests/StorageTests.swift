@@ -1,4 +1,4 @@
-// Saving over, deleting, listing, namespaces and protection, over both handlers.
+// Saving over items, deletion, listing, separation and protection, through both handlers.
 
 import Foundation
 import Testing
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an item that was deleted and saved has a new reference`(way: Way) throws {
+    func `an item that was deleted and saved again has a new reference`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try #require(try keychain.item(.token))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `adding over an item reports a duplicate and leaves it alone`(way: Way) throws {
+    func `adding an existing item reports a duplicate and doesn't change it`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.add("first", for: .token)
         let error = failure { try keychain.add("second", for: .token) }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value is made once and only where there is none`(way: Way) throws {
+    func `a value is created once, and only if none exists`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         var count = 0
         let make = { () -> String in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `deleting says whether there was something`(way: Way) throws {
+    func `deleting returns whether there was something`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         #expect(try keychain.exists(.token))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an item tells its attributes`(way: Way) throws {
+    func `an item has its attributes`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("1234", for: .pin)
         let item = try #require(try keychain.item(.pin))
@@ -100,7 +100,7 @@ import Testing
             Keychain.Accessibility.whenUnlocked, .afterFirstUnlock, .whenUnlockedThisDeviceOnly,
             .afterFirstUnlockThisDeviceOnly,
         ])
-    func `an item has the accessibility that was asked for`(
+    func `an item has the requested accessibility`(
         way: Way, accessibility: Keychain.Accessibility
     ) throws {
         let keychain = try TestDatabase(way).keychain(accessibility: accessibility)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `saving without a label keeps the label`(way: Way) throws {
+    func `saving without a label keeps the existing label`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("1", for: .pin)
         try keychain.save("2", for: KeychainKey<String>("pin"))
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `keychains don't disturb each other`(way: Way) throws {
+    func `keychains don't affect each other`(way: Way) throws {
         let database = try TestDatabase(way)
         let keychains = [
             database.keychain("a", group: "group.main"),
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a save that names no group changes the default group's item alone`(way: Way) throws {
+    func `a save without a group changes only the item of the default group`(way: Way) throws {
         let database = try TestDatabase(way)
         let own = database.keychain(group: "group.main")
         let shared = database.keychain(group: "group.shared")
@@ -163,7 +163,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a save that names no group adds what only another group has`(way: Way) async throws {
+    func `a save without a group adds an item even if another group has the same`(way: Way)
+        async throws
+    {
         let database = try TestDatabase(way)
         let own = database.keychain(group: "group.main")
         let shared = database.keychain(group: "group.shared")
@@ -176,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `removing all counts what was there`(way: Way) throws {
+    func `removing all items returns their number`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         #expect(try keychain.removeAll() == 0)
         for number in 0..<5 { try keychain.save(number, for: KeychainKey("account \(number)")) }
@@ -194,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a synchronizable item may leave the device by default`(way: Way) throws {
+    func `a synchronizable item is not this-device-only by default`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain(synchronizable: true)
         try keychain.save("x", for: .token)
         let item = try #require(try keychain.item(.token))
@@ -203,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a synchronizable item can't be kept to this device`(way: Way) throws {
+    func `a synchronizable item can't be this-device-only`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain(
             accessibility: .whenUnlockedThisDeviceOnly, synchronizable: true)
         let error = failure { try keychain.save("x", for: .token) }
@@ -212,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a group of someone else is a missing entitlement`(way: Way) throws {
+    func `another program's access group is a missing entitlement`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain(group: "group.foreign")
         #expect(failure { try keychain.save("x", for: .token) }?.code == .missingEntitlement)
         #expect(failure { _ = try keychain.load(.token) }?.code == .missingEntitlement)

@@ -1,5 +1,5 @@
-// TestDatabase: a keychain for one test, in a folder that goes with it or in memory, behind either
-// handler. On Apple's platforms another file has the part that stands first here.
+// TestDatabase: a keychain for one test, in a temporary folder or in memory, behind either handler.
+// On Apple's platforms another file replaces the first part of this one.
 
 import Foundation
 import Testing
@@ -14,8 +14,8 @@ import KeychainRuntime
 import KeychainSecItem
 import KeychainTesting
 
-/// The two ways from the API to a keychain service, each to a keychain on the disk and to one in
-/// memory. Every conformance test runs over all of them.
+/// The two handlers between the API and a keychain, each with a keychain on disk and one in memory.
+/// Every conformance test runs with all of them.
 enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case typed
     case secItem
@@ -47,7 +47,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An engine in a folder of its own, which goes with the last reference.
+/// An engine in a temporary folder, which is deleted when this object is released.
 final class TemporaryEngine: Sendable {
     let directory: URL
     let engine: KeychainEngine
@@ -82,7 +82,8 @@ struct TestDatabase {
         }
     }
 
-    /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
+    /// Sets a passcode and locks the keychain. Items that are readable only while unlocked can then
+    /// no longer be read.
     func lock() throws {
         if try !database.status().hasPasscode {
             try database.setPasscode("passcode", allowsWeak: true)
@@ -108,7 +109,7 @@ extension TestDatabase {
     }
 }
 
-/// The error of an operation that has to fail.
+/// The error of an operation that must fail.
 func failure(_ body: () throws -> Void) -> KeychainError? {
     do {
         try body()

@@ -1,4 +1,4 @@
-// What goes in comes out: every kind of value, over both handlers.
+// Values of every kind round-trip, through both handlers.
 
 import Crypto
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: Way.allCases, binaries)
-    func `bytes come back as they went in`(way: Way, data: Data) throws {
+    func `bytes round-trip unchanged`(way: Way, data: Data) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(data, for: .blob)
         #expect(try keychain.load(.blob) == data)
@@ -23,7 +23,7 @@ import Testing
     @Test(
         arguments: Way.allCases,
         ["", "plain", "a\0b\n", "żółć 🔑", String(repeating: "k", count: 10_000)])
-    func `text comes back as it went in`(way: Way, text: String) throws {
+    func `text round-trips unchanged`(way: Way, text: String) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(text, for: .token)
         #expect(try keychain.load(.token) == text)
@@ -45,7 +45,7 @@ import Testing
     @Test(
         arguments: Way.allCases,
         ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
-    func `any text is an account`(way: Way, account: String) throws {
+    func `any text can be an account`(way: Way, account: String) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("other", for: KeychainKey("another account"))
         try keychain.save("value", for: KeychainKey(account))
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `accounts are told apart by their bytes`(way: Way) throws {
+    func `accounts are compared byte by byte`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("decomposed", for: KeychainKey("e\u{301}"))
         try keychain.save("composed", for: KeychainKey("\u{e9}"))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `generic code stores a value in the same form as plain code`(way: Way) throws {
+    func `generic code stores a value in the same form as other code`(way: Way) throws {
         func save<Value: Codable & Sendable>(_ value: Value, in keychain: Keychain) throws {
             try keychain.save(value, for: KeychainKey("value"))
         }
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a type of one's own is stored in its own form`(way: Way) throws {
+    func `a custom type is stored in the form it defines`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let code = PairingCode(digits: [1, 2, 3, 4, 5, 6])
         try keychain.save(code, for: KeychainKey("code"))
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a key may bring its own form`(way: Way) throws {
+    func `a key can define the stored form`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let key = KeychainKey<UInt16>(
             "port", encode: { Data([UInt8($0 >> 8), UInt8($0 & 255)]) },
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a key may bring its own coders`(way: Way) throws {
+    func `a key can define the coders`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let state = DeviceState(
             deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.5))
@@ -145,7 +145,7 @@ import Testing
         #expect(try keychain.load(.secondsSince1970) == state)
         let stored = try #require(try keychain.load(KeychainKey<String>("x")))
         #expect(stored.contains(#""registeredAt":0.5"#))
-        // They go before the form that the type has by itself.
+        // They take precedence over the form that the type defines.
         let text = KeychainKey<String>("y", encoder: JSONEncoder(), decoder: JSONDecoder())
         try keychain.save("quoted", for: text)
         #expect(try keychain.load(text) == "quoted")
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `private keys come back as they went in`(way: Way) throws {
+    func `private keys round-trip unchanged`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         func roundTrip<Key: RawPrivateKey>(_ key: Key) throws -> Bool {
             try keychain.save(key, for: KeychainKey("key"))

@@ -1,4 +1,4 @@
-// Availability: each state is told from the others, and no error is shown as absence.
+// Availability: each state is told apart from the others, and no error is reported as absence.
 
 import Foundation
 import KeychainCore
@@ -34,7 +34,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a stored value of another type is available`(way: Way) throws {
+    func `a stored value that doesn't fit its type is still available`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(Data([0xFF]), for: KeychainKey("token"))
         #expect(keychain.availability(of: .token).state == .available)
@@ -42,7 +42,7 @@ import KeychainEngine
 
     #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
-    func `a keychain is locked as its accessibility says`(way: Way) throws {
+    func `the availability of a keychain depends on its accessibility`(way: Way) throws {
         let test = try TestDatabase(way)
         let always = test.keychain()
         let unlocked = test.keychain(accessibility: .whenUnlocked)
@@ -57,12 +57,12 @@ import KeychainEngine
         try test.unlock()
         #expect(unlocked.availability().state == .available)
         #expect(test.database.availability().state == .available)
-        // A probe leaves nothing behind.
+        // A probe leaves no item behind.
         #expect(try test.database.status().itemCount == 0)
     }
 
     @Test(arguments: Way.allCases)
-    func `the asynchronous forms tell the same`(way: Way) async throws {
+    func `the asynchronous functions give the same availability`(way: Way) async throws {
         let test = try TestDatabase(way)
         let keychain = test.keychain(accessibility: .whenUnlocked)
         try await keychain.save("1234", for: .pin)
@@ -73,10 +73,10 @@ import KeychainEngine
         #expect(try await keychain.availability().state == .locked)
     }
 
-    @Test func `a keychain with a passcode is locked in a process that begins`() throws {
+    @Test func `in a new process a keychain with a passcode is locked`() throws {
         let temporary = try TemporaryEngine()
         try temporary.engine.setPasscode(SecretBytes(copying: Array("passcode".utf8)))
-        // As another process would, through an engine of its own.
+        // An engine of its own stands for another process.
         let database = KeychainDatabase(directory: temporary.directory, accessGroups: ["g"])
         #expect(database.availability().state == .locked)
         try database.unlock(passcode: "passcode")
@@ -85,7 +85,7 @@ import KeychainEngine
     #endif
 
     @Test(arguments: Way.allCases)
-    func `a group of someone else is denied`(way: Way) throws {
+    func `a keychain in another program's access group is denied`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain(group: "group.foreign")
         for found in [keychain.availability(), keychain.availability(of: .token)] {
             #expect(found.state == .denied)
@@ -94,7 +94,7 @@ import KeychainEngine
         }
     }
 
-    /// What a service reports, the state it stands for, and whether waiting can help.
+    /// The status of a service, the state it means, and whether waiting can help.
     static let failures: [(Status, KeychainFailure.Cause, Keychain.Availability.State, Bool)] = [
         (.interactionNotAllowed, .other, .locked, true),
         (.missingEntitlement, .other, .denied, false),
@@ -115,7 +115,7 @@ import KeychainEngine
     ]
 
     @Test(arguments: Way.allCases, failures)
-    func `every failure is a state of its own and never absence`(
+    func `every failure has a state, and none is reported as absence`(
         way: Way,
         row: (
             status: Status, cause: KeychainFailure.Cause, state: Keychain.Availability.State,
@@ -138,7 +138,7 @@ import KeychainEngine
     }
 
     #if !canImport(Darwin)
-    @Test func `damage to the files is told as damage`() throws {
+    @Test func `damaged files are reported as damage`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,4 +1,5 @@
-// Waiting: until unlock, until it is free, until the time is over, and not for what doesn't pass.
+// Waiting for an unlock, for a busy keychain or for a timeout, and not waiting for states that
+// don't pass.
 
 import Foundation
 import KeychainCore
@@ -12,7 +13,7 @@ import KeychainCrypto
 import KeychainEngine
 #endif
 
-/// A clock that stands still until it is moved, and tells of each sleep that begins.
+/// A clock that stands still until the test moves it, and notifies when a sleep begins.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -35,7 +36,7 @@ final class ManualClock: Clock {
     }
 
     private let state = Mutex(State())
-    /// The length of each sleep, when it begins.
+    /// The length of each sleep, sent when it begins.
     let sleeps: AsyncStream<Duration>
     private let begun: AsyncStream<Duration>.Continuation
 
@@ -80,7 +81,7 @@ final class ManualClock: Clock {
     }
 }
 
-/// Is busy for some searches, and then finds nothing.
+/// Is busy for a number of searches, and then finds nothing.
 final class BusyService: RequestHandler {
     private let left: Mutex<Int>
 
@@ -100,7 +101,7 @@ final class BusyService: RequestHandler {
 
 @Suite(.timeLimit(.minutes(20))) struct WaitingTests {
     @Test(arguments: Way.allCases)
-    func `who needn't wait doesn't`(way: Way) async throws {
+    func `waiting returns at once if the keychain is available`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         let clock = ManualClock()
         try await keychain.waitUntilAvailable(clock: clock)
@@ -120,7 +121,7 @@ final class BusyService: RequestHandler {
         let clock = ManualClock()
         let item = Task { try await keychain.waitUntilAvailable(.pin, clock: clock) }
         let whole = Task { try await keychain.waitUntilAvailable(clock: clock) }
-        // Both sleep. The clock stands still, so that only the unlock can wake them.
+        // Both are asleep. The clock stands still, so only the unlock can wake them.
         var count = 0
         for await _ in clock.sleeps {
             count += 1
@@ -133,7 +134,7 @@ final class BusyService: RequestHandler {
     }
 
     @Test(arguments: Way.allCases)
-    func `an unlock that no process tells of is found by asking again`(way: Way) async throws {
+    func `an unlock without a notification is found by polling`(way: Way) async throws {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -157,7 +158,7 @@ final class BusyService: RequestHandler {
     #endif
 
     @Test(arguments: Way.allCases)
-    func `when the time is over the reason is thrown`(way: Way) async throws {
+    func `after the timeout the reason is thrown`(way: Way) async throws {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -179,7 +180,7 @@ final class BusyService: RequestHandler {
         #expect(await wait.value == .interactionNotAllowed)
         mover.cancel()
         await mover.value
-        // Not before, and not after the end of a wait that would have been longer.
+        // Not earlier, and not at the end of the polling interval.
         #expect(clock.now.offset == .milliseconds(400))
         let never = Task {
             try await keychain.waitUntilAvailable(.pin, timeout: .zero, clock: clock)
@@ -188,7 +189,7 @@ final class BusyService: RequestHandler {
     }
 
     @Test(arguments: Way.allCases)
-    func `a cancelled wait ends at once`(way: Way) async throws {
+    func `a canceled wait ends at once`(way: Way) async throws {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -202,7 +203,7 @@ final class BusyService: RequestHandler {
     }
 
     @Test(arguments: Way.allCases)
-    func `a busy keychain is asked until it answers`(way: Way) async throws {
+    func `a busy keychain is polled until it answers`(way: Way) async throws {
         let keychain = Keychain(service: "s", in: way.database(BusyService(searches: 5)))
         let clock = ManualClock()
         let wait = Task { try await keychain.waitUntilAvailable(.token, clock: clock) }
@@ -216,12 +217,12 @@ final class BusyService: RequestHandler {
 
     @Test(
         arguments: AvailabilityTests.failures.filter { !$0.3 }.map { ($0.0, $0.1) })
-    func `what doesn't pass by itself is thrown at once`(
+    func `a state that doesn't pass by itself is thrown at once`(
         status: Status, cause: KeychainFailure.Cause
     ) async throws {
         let service = FailingService(status: status, cause: cause)
         let keychain = Keychain(service: "s", in: Way.typed.database(service))
-        // The clock stands still: a wait would never end.
+        // The clock stands still, so a wait would never end.
         let clock = ManualClock()
         await #expect(throws: KeychainError.self) {
             try await keychain.waitUntilAvailable(.token, clock: clock)
@@ -231,7 +232,7 @@ final class BusyService: RequestHandler {
         }
     }
 
-    @Test func `the waits grow to two seconds`() {
+    @Test func `the polling interval grows to two seconds`() {
         var pause: Duration?
         let pauses = (0..<8).map { _ -> Duration in
             let next = Keychain.pause(after: pause)
@@ -242,7 +243,7 @@ final class BusyService: RequestHandler {
         #expect(pauses.suffix(2) == [.seconds(2), .seconds(2)])
     }
 
-    @Test func `a task that has stopped waiting is not told`() async throws {
+    @Test func `a task that has stopped waiting is no longer notified`() async throws {
         let signal = AvailabilitySignal()
         var kept: AsyncStream<Void>? = signal.subscribe()
         _ = signal.subscribe()

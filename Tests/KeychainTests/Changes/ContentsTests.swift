@@ -1,4 +1,4 @@
-// The sequence of what becomes of a keychain's items.
+// The sequence of changes to a keychain's items.
 
 import Foundation
 import Testing
@@ -39,7 +39,7 @@ extension Keychain.Contents {
     }
 
     @Test(arguments: Way.allCases)
-    func `quick changes are merged into what differs in the end`(way: Way) async throws {
+    func `rapid changes are merged into their net result`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         for account in ["kept", "changed", "deleted", "replaced"] {
             try await keychain.save("1", for: KeychainKey(account))
@@ -61,7 +61,7 @@ extension Keychain.Contents {
     }
 
     #if !canImport(Darwin)
-    @Test func `no secret is read`() async throws {
+    @Test func `observing a keychain reads no secret`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -72,7 +72,7 @@ extension Keychain.Contents {
         #expect(temporary.engine.openedSecretCount == 0)
     }
 
-    @Test func `while an item is locked the list stays, and what changed follows`() async throws {
+    @Test func `the list stays while an item is locked, and its changes follow`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -91,7 +91,7 @@ extension Keychain.Contents {
         #expect(unlocked.accounts == ["pin", "token"])
     }
 
-    @Test func `cancelling ends the sequence and frees what it held`() async throws {
+    @Test func `canceling ends the sequence and frees its resources`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))

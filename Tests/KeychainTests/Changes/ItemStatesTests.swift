@@ -1,4 +1,5 @@
-// The sequence of one item's states: nothing is missed, nothing is made up, and it goes away.
+// The sequence of one item's states: no change is lost, none is reported that didn't happen, and
+// everything is freed at the end.
 
 import Foundation
 import KeychainCore
@@ -12,7 +13,7 @@ import KeychainEngine
 #endif
 
 extension KeychainState where Value: Equatable {
-    /// Whether this is the value, or with nil the absence of one.
+    /// Whether the state is this value, or absence for `nil`.
     func isValue(_ expected: Value?) -> Bool {
         switch self {
         case .value(let value): value == expected
@@ -24,7 +25,7 @@ extension KeychainState where Value: Equatable {
 
 @Suite(.timeLimit(.minutes(20))) struct ItemStatesTests {
     @Test(arguments: Way.allCases)
-    func `the present state comes first, then each change`(way: Way) async throws {
+    func `the current state comes first, then each change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         var states = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await states.next()?.isValue(nil) == true)
@@ -36,7 +37,7 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue(nil) == true)
         try await keychain.save("3", for: .token)
         #expect(await states.next()?.isValue("3") == true)
-        // One that begins now sees what is there now.
+        // A sequence that begins now starts with the current state.
         var later = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await later.next()?.isValue("3") == true)
     }
@@ -52,13 +53,13 @@ extension KeychainState where Value: Equatable {
     }
 
     @Test(arguments: Way.allCases)
-    func `of many quick changes the last one is always seen`(way: Way) async throws {
+    func `the last of many rapid changes is always seen`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         let consumer = Task {
             var last = -1
             for await state in keychain.changes(of: .counter) {
                 guard let value = state.value else { continue }
-                // A merged sequence never goes back.
+                // A merged sequence never goes backwards.
                 #expect(value > last)
                 last = value
                 if value == 200 { break }
@@ -69,7 +70,7 @@ extension KeychainState where Value: Equatable {
         #expect(await consumer.value == 200)
     }
 
-    @Test func `a consumer that is slower than the writers gets the state of when it asks`()
+    @Test func `a slow consumer gets the state at the time of its request`()
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
@@ -83,7 +84,7 @@ extension KeychainState where Value: Equatable {
     }
 
     @Test(arguments: Way.allCases)
-    func `an item that was deleted and added again is another one`(way: Way) async throws {
+    func `deleting an item and adding it again is reported as a change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         try await keychain.save("1", for: .token)
         var states = keychain.changes(of: .token).makeAsyncIterator()
@@ -94,7 +95,8 @@ extension KeychainState where Value: Equatable {
     }
 
     #if !canImport(Darwin)
-    @Test func `a lock is told as such, and the state follows after the unlock`() async throws {
+    @Test func `a lock is reported, and the state is reported again after the unlock`() async throws
+    {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -103,7 +105,8 @@ extension KeychainState where Value: Equatable {
         try test.database.setPasscode("passcode", allowsWeak: true)
         try await test.database.lock()
         #expect(await states.next()?.error?.code == .interactionNotAllowed)
-        // Neither deletes nor changes the item, and is one reason: not told again.
+        // Neither operation deletes or changes the item. Both have the same cause, which isn't
+        // reported again.
         try await keychain.save("x", for: .token)
         try test.unlock()
         #expect(await states.next()?.isValue("1234") == true)
@@ -136,7 +139,8 @@ extension KeychainState where Value: Equatable {
     }
     #endif
 
-    @Test func `behind the SecItem functions an unlock is found without a notice`() async throws {
+    @Test func `with the SecItem functions an unlock is found without a notification`() async throws
+    {
         let test = try TestDatabase(.secItem)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -147,7 +151,9 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue("1234") == true)
     }
 
-    @Test func `a value of another type is told once and the sequence goes on`() async throws {
+    @Test func `a value that doesn't fit its type is reported once, and the sequence continues`()
+        async throws
+    {
         let keychain = try TestDatabase(.typed).keychain()
         try await keychain.save("no number", for: KeychainKey("counter"))
         var states = keychain.changes(of: .counter).makeAsyncIterator()
@@ -175,7 +181,7 @@ extension KeychainState where Value: Equatable {
     }
     #endif
 
-    @Test func `a keychain that doesn't tell of changes says so`() async {
+    @Test func `a keychain that can't notify of changes reports that`() async {
         let keychain = Keychain(
             service: "s", in: Way.typed.database(FailingService(status: .param)))
         var states = keychain.changes(of: .token).makeAsyncIterator()
@@ -183,7 +189,7 @@ extension KeychainState where Value: Equatable {
     }
 
     #if !canImport(Darwin)
-    @Test func `the secret is read when its item was changed and not otherwise`() async throws {
+    @Test func `the secret is read only when its item was changed`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -191,7 +197,7 @@ extension KeychainState where Value: Equatable {
         var states = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await states.next()?.isValue("1") == true)
         #expect(temporary.engine.openedSecretCount == 1)
-        // One that follows another item has looked once this one's change has arrived.
+        // When the change of this item arrives, the sequence of the other item has already looked.
         for number in 0..<10 { try await keychain.save(number, for: .counter) }
         try await keychain.save("2", for: .token)
         #expect(await states.next()?.isValue("2") == true)
@@ -200,14 +206,14 @@ extension KeychainState where Value: Equatable {
     #endif
 
     #if !canImport(Darwin)
-    @Test func `cancelling ends the sequence and frees what it held`() async throws {
+    @Test func `canceling ends the sequence and frees its resources`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
         let (states, signal) = AsyncStream<Void>.makeStream()
         let consumer = Task {
             for await _ in keychain.changes(of: .token) { signal.yield() }
-            // The loop ends when its task is cancelled, and not before.
+            // The loop ends when its task is canceled, and not before.
             return Task.isCancelled
         }
         for await _ in states { break }
@@ -221,7 +227,7 @@ extension KeychainState where Value: Equatable {
     #endif
 
     #if !canImport(Darwin)
-    @Test func `a sequence that is left frees what it held`() async throws {
+    @Test func `a sequence that is no longer used is freed`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -229,14 +235,14 @@ extension KeychainState where Value: Equatable {
             #expect(temporary.engine.isFollowed)
             break
         }
-        // The thread that read the last state may hold on to the iterator a moment longer.
+        // The thread that read the last state may hold the iterator a little longer.
         let deadline = Date(timeIntervalSinceNow: 60)
         while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
     }
     #endif
 
-    @Test func `a cancelled task gets no state`() async throws {
+    @Test func `a canceled task gets no state`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let task = Task {
             // SAFETY: the task is used during the call only.
@@ -247,7 +253,7 @@ extension KeychainState where Value: Equatable {
         #expect(await task.value)
     }
 
-    @Test func `a state shows no value when it is printed or dumped`() {
+    @Test func `printing or dumping a state shows no value`() {
         let state = KeychainState.value("s3cr3t")
         var text = "\(state) " + String(reflecting: state)
         dump(state, to: &text)

@@ -1,4 +1,4 @@
-// Observable items and properties: in step with the keychain and with each other.
+// Observable items and property wrappers: in step with the keychain and with each other.
 
 import Foundation
 import Observation
@@ -11,11 +11,11 @@ import Testing
 import KeychainEngine
 #endif
 
-/// Waits until a condition holds that is made of observable properties.
+/// Waits until a condition on observable properties holds.
 @MainActor func until(_ condition: @MainActor () -> Bool) async {
     while true {
         let (changes, signal) = AsyncStream<Void>.makeStream()
-        // Subscribed while it is evaluated: no change can fall between.
+        // Observation begins while the condition is evaluated, so that no change is missed.
         if withObservationTracking(condition, onChange: { signal.yield() }) { return }
         for await _ in changes { break }
     }
@@ -23,7 +23,7 @@ import KeychainEngine
 
 @MainActor @Suite(.timeLimit(.minutes(20))) struct ObservableSecretTests {
     @Test(arguments: Way.allCases)
-    func `an item follows what becomes of its secret`(way: Way) async throws {
+    func `an observable item follows the changes of its secret`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         let item = ObservableSecret(.token, in: keychain)
         #expect(item.state == nil)
@@ -35,7 +35,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a save by one is shown by all others at once`(way: Way) async throws {
+    func `a save through one is visible in all others at once`(way: Way) async throws {
         let test = try TestDatabase(way)
         let one = ObservableSecret(.token, in: test.keychain())
         let other = ObservableSecret(.token, in: test.keychain(accessibility: .whenUnlocked))
@@ -53,7 +53,7 @@ import KeychainEngine
         #expect(try await !other.delete())
     }
 
-    @Test func `wrappers of one item share it with different types`() async throws {
+    @Test func `property wrappers of one item with different types share it`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let text = ObservableSecret(KeychainKey<String>("n"), in: keychain)
         let number = ObservableSecret(KeychainKey<Int>("n"), in: keychain)
@@ -68,7 +68,7 @@ import KeychainEngine
         #expect(number.error == nil)
     }
 
-    @Test func `assignments are written in order and the last one stays`() async throws {
+    @Test func `assignments are written in order, and the last one remains`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let item = ObservableSecret(.counter, in: keychain)
         for number in 0...500 { item.assign(number) }
@@ -83,7 +83,7 @@ import KeychainEngine
         #expect(try await keychain.load(.counter) == nil)
     }
 
-    @Test func `what was assigned is written even if no code holds the item any more`()
+    @Test func `an assigned value is written even if the object is no longer used`()
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
@@ -92,7 +92,7 @@ import KeychainEngine
         #expect(try await keychain.load(.token) == "1")
     }
 
-    @Test func `a failed save keeps the former value and shows the error`() async throws {
+    @Test func `a failed save keeps the previous value and shows the error`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain(synchronizable: true)
         let one = ObservableSecret(.token, in: keychain)
@@ -107,13 +107,13 @@ import KeychainEngine
         #expect(other.error == nil)
     }
 
-    @Test func `an assignment that the keychain refuses is taken back`() async throws {
+    @Test func `an assignment that the keychain refuses is undone`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let token = ObservableSecret(.token, in: keychain)
         let other = ObservableSecret(.token, in: keychain)
         try await token.save("1")
-        // Needs a passcode, and there is none.
+        // Requires a passcode, and none is set.
         let strict = ObservableSecret(
             KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
             in: keychain)
@@ -127,7 +127,7 @@ import KeychainEngine
         #expect(try await keychain.load(.token) == "1")
     }
 
-    @Test func `a refused save before anything was read shows what is there`() async throws {
+    @Test func `a refused save before the first read shows the stored value`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         try await keychain.save("1", for: .token)
         let strict = ObservableSecret(
@@ -137,7 +137,7 @@ import KeychainEngine
         #expect(await strict.ready().isValue("1"))
     }
 
-    @Test func `a locked item is unavailable and comes back after the unlock`() async throws {
+    @Test func `a locked item is unavailable and returns after the unlock`() async throws {
         let test = try TestDatabase(.typed)
         let item = ObservableSecret(.pin, in: test.keychain())
         try await item.save("1234")
@@ -149,14 +149,14 @@ import KeychainEngine
         #expect(item.error == nil)
     }
 
-    /// A value that tells when it is gone.
+    /// A value whose release can be observed.
     private final class Canary: Sendable {
         let text: String
 
         init(_ text: String) { self.text = text }
     }
 
-    @Test func `a value that is shown no longer is not kept`() async throws {
+    @Test func `a previous value is released`() async throws {
         let key = KeychainKey<Canary>(
             "canary", encode: { Data($0.text.utf8) },
             decode: { Canary(String(decoding: $0, as: UTF8.self)) })
@@ -165,13 +165,13 @@ import KeychainEngine
         weak let first = item.value
         #expect(first?.text == "1")
         try await item.save(Canary("2"))
-        // No code has asked for the value since.
+        // No code has read the new value yet.
         #expect(first == nil)
         #expect(item.value?.text == "2")
     }
 
     #if !canImport(Darwin)
-    @Test func `an item that no code holds is not followed any more`() async throws {
+    @Test func `an observable item that is no longer used stops observing`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -184,7 +184,9 @@ import KeychainEngine
         #expect(!temporary.engine.isFollowed)
     }
 
-    @Test func `folders of one path are one database, for the same groups`() async throws {
+    @Test func `folders with the same path are one database if the access groups are the same`()
+        async throws
+    {
         let folder = DatabaseTests.Folder()
         func item(_ groups: [String]) -> ObservableSecret<String> {
             ObservableSecret(
@@ -210,7 +212,7 @@ import KeychainEngine
         }
     }
 
-    @Test func `two properties of one key are in step`() async throws {
+    @Test func `two properties with one key are in step`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let one = Session(keychain)
         let other = Session(keychain)

@@ -1,4 +1,4 @@
-// OtherProcess: a fault-writer that changes a test's keychain on command.
+// OtherProcess: a fault-writer process that changes a test's keychain on command.
 
 #if !canImport(Darwin)
 
@@ -8,7 +8,7 @@ import Testing
 
 @testable import Keychain
 
-/// Ends with the last reference.
+/// The process ends when this object is released.
 final class OtherProcess {
     private let program: TestProgram
     private let input = Pipe()
@@ -37,7 +37,7 @@ final class OtherProcess {
         try obey("delete \(account)")
     }
 
-    /// Returns once the change is made.
+    /// Returns after the change is made.
     private func obey(_ command: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
         try #require(program.line() == "done")

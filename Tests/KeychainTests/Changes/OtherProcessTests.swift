@@ -1,4 +1,4 @@
-// OtherProcessTests: what is followed here while another process changes it.
+// OtherProcessTests: sequences and observable items here while another process makes changes.
 
 #if !canImport(Darwin)
 
@@ -7,7 +7,7 @@ import Testing
 @testable import Keychain
 
 extension ContentsTests {
-    @Test func `changes by another process are seen, of this keychain's items alone`()
+    @Test func `changes by another process are seen, of this keychain's items only`()
         async throws
     {
         let test = try TestDatabase(.typed)
@@ -39,7 +39,7 @@ extension ItemStatesTests {
         #expect(await states.next()?.isValue(nil) == true)
     }
 
-    @Test func `of many quick changes by another process the last one is seen`() async throws {
+    @Test func `the last of many rapid changes by another process is seen`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let other = try OtherProcess(test)
@@ -58,7 +58,7 @@ extension ItemStatesTests {
 }
 
 extension ObservableSecretTests {
-    @Test func `an item follows another process`() async throws {
+    @Test func `an observable item follows another process`() async throws {
         let test = try TestDatabase(.typed)
         let other = try OtherProcess(test)
         let item = ObservableSecret(.token, in: test.keychain())

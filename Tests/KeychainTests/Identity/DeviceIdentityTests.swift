@@ -1,4 +1,5 @@
-// DeviceIdentity: made once, the same for all, forgotten when asked to, never replaced unasked.
+// DeviceIdentity: created once, the same for all callers, deleted on request, and never replaced
+// otherwise.
 
 import Foundation
 import KeychainCore
@@ -18,7 +19,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier is made once and stays`(way: Way) throws {
+    func `an identifier is created once and stays`(way: Way) throws {
         let test = try TestDatabase(way)
         let first = identity(test)
         #expect(try first.existing() == nil)
@@ -37,7 +38,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `the identifier is an item of this device under a reverse-domain name`(way: Way) throws {
+    func `the identifier is a this-device-only item under a reverse-domain name`(way: Way) throws {
         let test = try TestDatabase(way)
         let identifier = try identity(test).identifier()
         let item = try #require(
@@ -52,7 +53,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `after a reset another identifier is made, also where the old one was known`(
+    func `after a reset a new identifier is created, even where the old one was cached`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -61,7 +62,8 @@ import KeychainEngine
         let copy = first
         let old = try first.identifier()
         for known in [first, second, copy] {
-            // Twice: the first call after a change reads, the next one remembers.
+            // Twice, because the first call after a change reads the keychain and the second uses
+            // the cache.
             #expect(try known.identifier() == old)
             #expect(try known.identifier() == old)
         }
@@ -71,7 +73,7 @@ import KeychainEngine
         #expect(new != old)
         #expect(try second.identifier() == new)
         #expect(try copy.identifier() == new)
-        // What a keychain deletes by other ways is forgotten as well.
+        // A deletion by other means also clears the cache.
         #expect(try test.keychain().removeAll() == 1)
         let third = try copy.identifier()
         #expect(third != new)
@@ -79,12 +81,13 @@ import KeychainEngine
         #expect(try copy.identifier() == old)
     }
 
-    @Test func `an identifier that is known is given without the keychain`() throws {
+    @Test func `a cached identifier is returned without reading the keychain`() throws {
         let test = try TestDatabase(.typed)
         let known = identity(test)
         let identifier = try known.identifier()
-        // Each attempt deletes the item behind its back, and puts it back. Other tests change
-        // keychains at the same time, which makes this one forget: then an attempt shows nothing.
+        // Each attempt deletes the item through another connection, and puts it back. Other tests
+        // change keychains at the same time, which clears the cache. Such an attempt proves nothing
+        // and is repeated.
         let item = known.keychain.access(.save, known.account).item
         let connection = try test.database.connection()
         var undisturbed = 0
@@ -94,7 +97,7 @@ import KeychainEngine
             #expect(try connection.perform(DeleteItems(item, tombstones: .automatic)) == 1)
             let others = ChangeCount.count - changes
             let given = try known.identifier()
-            // Had it not remembered, it would have made an identifier, which is a change.
+            // Without the cache the call would have created an identifier, which is a change.
             let isOwn = given != identifier
             if others == 0, ChangeCount.count - changes == (isOwn ? 1 : 0) {
                 #expect(given == identifier)
@@ -114,14 +117,14 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a known identifier can be imported where there is none`(way: Way) throws {
+    func `an existing identifier can be imported if none is stored`(way: Way) throws {
         let test = try TestDatabase(way)
         let target = identity(test)
         let text = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
         try target.import(text)
         #expect(try target.identifier() == text)
         #expect(try target.identifier(as: UUID.self).uuidString == text.uppercased())
-        // The same one in other letters changes nothing.
+        // The same identifier in other letter case changes nothing.
         try target.import(text.uppercased())
         #expect(try target.identifier() == text)
         let other = UUID()
@@ -135,7 +138,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier of the defaults is migrated once and then only cleaned up`(
+    func `an identifier in UserDefaults is migrated once, and later only removed there`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -165,7 +168,7 @@ import KeychainEngine
             "3f2504e04f8941d39a0c0305e82c3301",
             "00000000-0000-0000-0000-000000000000", "3f2504e0-4f89-41d3-9a0c-0305e82c3301\n",
         ])
-    func `what is no identifier is neither imported nor given`(way: Way, text: String) throws {
+    func `an invalid identifier is neither imported nor returned`(way: Way, text: String) throws {
         let test = try TestDatabase(way)
         let target = identity(test)
         for isReplacing in [false, true] {
@@ -188,7 +191,7 @@ import KeychainEngine
 
     #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
-    func `of eight that have all found nothing one wins and all get its identifier`(
+    func `if eight callers find nothing at the same time, one creates the identifier all get`(
         way: Way
     ) async throws {
         let temporary = try TemporaryEngine()
@@ -207,7 +210,7 @@ import KeychainEngine
     #endif
 
     @Test(arguments: Way.allCases)
-    func `of many tasks that ask at once all get the same identifier`(way: Way) async throws {
+    func `many concurrent tasks get the same identifier`(way: Way) async throws {
         let test = try TestDatabase(way)
         let identifiers = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 {
@@ -220,7 +223,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `the asynchronous forms do what the synchronous ones do`(way: Way) async throws {
+    func `the asynchronous functions do the same as the synchronous ones`(way: Way) async throws {
         let test = try TestDatabase(way)
         let target = identity(test)
         #expect(try await target.existing() == nil)
@@ -237,7 +240,7 @@ import KeychainEngine
     }
 }
 
-/// Answers "nothing found" to no caller before a number of searches have found nothing.
+/// Holds back the answer "nothing found" until a number of searches have found nothing.
 private final class Rendezvous: RequestHandler {
     private let engine: any RequestHandler
     private let count: Int

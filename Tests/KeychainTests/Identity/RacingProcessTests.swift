@@ -1,4 +1,4 @@
-// RacingProcessTests: many processes that ask for one identifier at once.
+// RacingProcessTests: many processes that request one identifier at the same time.
 
 #if !canImport(Darwin)
 
@@ -10,7 +10,7 @@ import Testing
 
 extension DeviceIdentityTests {
     @Test(.timeLimit(.minutes(20)))
-    func `of 32 processes that ask at once all get the same identifier`() throws {
+    func `32 processes that request an identifier at once all get the same one`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

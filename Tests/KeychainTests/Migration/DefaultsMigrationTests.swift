@@ -1,11 +1,11 @@
-// Migration out of UserDefaults: moved once, verified, never at the cost of a value.
+// Migration from UserDefaults: values are moved once, verified, and never lost.
 
 import Foundation
 import Testing
 
 @testable import Keychain
 
-/// Defaults of a suite that goes with the test.
+/// Defaults of a suite that is deleted after the test.
 final class TemporaryDefaults {
     let suiteName = "keychain-api-test-\(UUID().uuidString)"
     let defaults: UserDefaults
@@ -14,7 +14,7 @@ final class TemporaryDefaults {
         defaults = try #require(UserDefaults(suiteName: suiteName))
     }
 
-    /// The file that Foundation keeps the suite in on Linux.
+    /// The file in which Foundation stores the suite on Linux.
     var path: String {
         let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
         let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
@@ -24,17 +24,17 @@ final class TemporaryDefaults {
     deinit {
         defaults.removePersistentDomain(forName: suiteName)
         defaults.synchronize()
-        // What is left is a file without a value.
+        // After the removal the file has no values.
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// What another program would read.
+    /// The value as another program would read it.
     func object(_ key: String) -> Any? {
         UserDefaults(suiteName: suiteName)?.object(forKey: key)
     }
 }
 
-/// What a hook throws that stops a migration, as the end of its process would.
+/// An error with which a hook stops a migration, as if the process had ended.
 struct Interruption: Error {}
 
 @Suite struct DefaultsMigrationTests {
@@ -48,7 +48,9 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `values of every kind are moved and gone from the defaults`(way: Way) throws {
+    func `values of every kind are moved to the keychain and removed from the defaults`(way: Way)
+        throws
+    {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let state = DeviceState(
@@ -83,14 +85,15 @@ struct Interruption: Error {}
         #expect(try !keychain.exists(.account("absent")))
         for entry in entries { #expect(old.object(entry.defaultsKey) == nil) }
         #expect(old.object("other") as? String == "kept")
-        // Once more: nothing is left to do.
+        // A repeated migration has nothing to do.
         #expect(
             migrate(entries, old, keychain) == Array(repeating: .nothingToMigrate, count: 7))
         #expect(try keychain.load(.token) == "s3cr3t")
     }
 
     @Test(arguments: Way.allCases)
-    func `what the keychain has already is only cleaned up`(way: Way) throws {
+    func `values that the keychain already has are only removed from the defaults`(way: Way) throws
+    {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         try keychain.save("s3cr3t", for: .token)
@@ -102,7 +105,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `another value in the keychain is a conflict and nothing changes`(way: Way) throws {
+    func `a different value in the keychain is a conflict, and nothing changes`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         try keychain.save("new", for: .token)
@@ -118,7 +121,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `the caller may choose which of two values wins`(way: Way) throws {
+    func `the caller can choose which of two values to keep`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         try keychain.save("new", for: .token)
@@ -136,7 +139,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases, MigrationStep.allCases)
-    func `stopped after any step it loses nothing and can be done again`(
+    func `a migration stopped after any step loses nothing and can be repeated`(
         way: Way, step: MigrationStep
     ) throws {
         let keychain = try TestDatabase(way).keychain()
@@ -161,7 +164,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that changes meanwhile is not removed unread`(way: Way) throws {
+    func `a value that changes during the migration is not removed`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         old.defaults.set("first", forKey: "token")
@@ -179,7 +182,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a copy that is deleted meanwhile is made again`(way: Way) throws {
+    func `a copy that is deleted during the migration is written again`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         old.defaults.set("s3cr3t", forKey: "token")
@@ -202,7 +205,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `what is no value of the type stays where it is and doesn't stop the rest`(
+    func `a value that doesn't fit the type stays, and doesn't stop the others`(
         way: Way
     ) throws {
         let keychain = try TestDatabase(way).keychain()
@@ -230,7 +233,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value in a form of its own is turned into one of the type`(way: Way) throws {
+    func `a value in a custom format can be converted to the type`(way: Way) throws {
         struct Unknown: Error {}
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
@@ -240,7 +243,7 @@ struct Interruption: Error {}
             guard let text = object as? String else { throw Unknown() }
             return PairingCode(digits: text.split(separator: "-").compactMap { UInt8($0) })
         }
-        // The value has no stored form: nothing happens to the defaults.
+        // The value can't be encoded, so the defaults stay as they are.
         #expect(migrate([entry], old, keychain) == [.failed])
         #expect(old.object("code") as? String == "1-2-3")
         old.defaults.set(5, forKey: "code")
@@ -251,7 +254,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `equal values in different bytes are no conflict`(way: Way) throws {
+    func `equal values in different encodings are no conflict`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let key = KeychainKey<Set<String>>("set")
@@ -263,7 +266,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that shines through from elsewhere is reported`(way: Way) throws {
+    func `a value that still shows through from other defaults is reported`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let name = "keychain-test-\(UUID().uuidString)"
@@ -276,7 +279,9 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked keychain takes nothing and the defaults keep it`(way: Way) throws {
+    func `with a locked keychain nothing is moved, and the defaults keep their values`(way: Way)
+        throws
+    {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         let old = try TemporaryDefaults()
@@ -293,7 +298,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `the asynchronous form names the suite`(way: Way) async throws {
+    func `the asynchronous form takes the name of the suite`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         old.defaults.set("s3cr3t", forKey: "token")

@@ -1,4 +1,4 @@
-// Migration from one place of a keychain to another.
+// Migration from one place in a keychain to another.
 
 import Foundation
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import Keychain
 
 @Suite struct KeychainMigrationTests {
-    /// A place to move to from service "com.example.app" in group "group.main".
+    /// A destination for items of the service "com.example.app" in the group "group.main".
     enum Place: String, CaseIterable, CustomTestStringConvertible {
         case service, group, synchronizable, account, database
 
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, Place.allCases)
-    func `a value is moved to another place and gone from the old one`(
+    func `a value is moved to another place and removed from the old one`(
         way: Way, place: Place
     ) throws {
         let test = try TestDatabase(way)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, MigrationStep.allCases)
-    func `stopped after any step it loses nothing and can be done again`(
+    func `a migration stopped after any step loses nothing and can be repeated`(
         way: Way, step: MigrationStep
     ) throws {
         for place in Place.allCases {
@@ -81,12 +81,12 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a change of accessibility alone keeps the item`(way: Way) throws {
+    func `a change of only the accessibility keeps the item`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = test.keychain()
         try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
         let before = try #require(try old.item(.token))
-        // The destination may name the group, or mean all groups, and so may the source.
+        // The source and the destination may name the group or mean all groups.
         let places = [
             (test.keychain(accessibility: .whenUnlocked), old),
             (test.keychain(group: "group.main", accessibility: .afterFirstUnlock), old),
@@ -101,7 +101,7 @@ import Testing
             #expect(after.creationDate == before.creationDate)
             #expect(after.label == "Token")
             #expect(try new.load(.token) == "s3cr3t")
-            // Again, and from a keychain to itself: nothing is written, nothing is removed.
+            // Again, and from a keychain to itself, nothing is written or removed.
             #expect(try new.migrate(.token, from: from) == .alreadyThere)
             #expect(try new.migrate(.token, from: new) == .alreadyThere)
             #expect(try new.item(.token) == after)
@@ -117,7 +117,8 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, [MigrationStep.read, .copied])
-    func `a change in place can be stopped and done again`(way: Way, step: MigrationStep) throws {
+    func `a change in place that was stopped can be repeated`(way: Way, step: MigrationStep) throws
+    {
         let test = try TestDatabase(way)
         let old = test.keychain()
         let new = test.keychain(accessibility: .whenUnlocked)
@@ -136,7 +137,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that another caller saves during a change in place stays`(way: Way) throws {
+    func `a value that another caller saves during a change in place isn't overwritten`(way: Way)
+        throws
+    {
         let test = try TestDatabase(way)
         let old = test.keychain()
         let new = test.keychain(accessibility: .whenUnlocked)
@@ -157,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, Place.allCases)
-    func `another value at the destination is a conflict and nothing changes`(
+    func `a different value at the destination is a conflict, and nothing changes`(
         way: Way, place: Place
     ) throws {
         let test = try TestDatabase(way)
@@ -188,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that changes before its removal is not removed`(way: Way) throws {
+    func `a value that changes before its removal isn't removed`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -204,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a moved value is one that its type can't read too`(way: Way) throws {
+    func `a value that doesn't fit its type is moved too`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -214,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `all values are moved and the report names them`(way: Way) throws {
+    func `all values are moved, and the report lists them`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -259,7 +262,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a group of someone else fails and the value stays`(way: Way) throws {
+    func `a value in another program's access group can't be moved, and stays`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain(group: "group.foreign")
@@ -273,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked value fails and stays`(way: Way) throws {
+    func `a locked value can't be moved, and stays`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -286,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `of many that migrate at once each succeeds and nothing is lost`(way: Way) async throws {
+    func `of many concurrent migrations each succeeds and nothing is lost`(way: Way) async throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
