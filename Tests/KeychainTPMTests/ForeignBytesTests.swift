@@ -1,4 +1,4 @@
-// What isn't a key or a sealed secret of this chip is refused, and leaves nothing in its slots.
+// Bytes that are not a key or a sealed secret of this chip are refused, and leave no object loaded.
 
 #if TPM
 
@@ -24,12 +24,12 @@ import Testing
 
     private func expectEmptySlots(_ chip: SimulatedChip) throws {
         let connection = try chip.connection()
-        // Transient objects, and sessions that are loaded.
+        // Transient objects and loaded sessions.
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
 
-    @Test func `another chip's key and secret are of no use`() throws {
+    @Test func `keys and secrets of another chip are refused`() throws {
         let chip = try SimulatedChip()
         let other = try SimulatedChip()
         let key = try chip.module().makeKey(authorization: authorization)
@@ -45,7 +45,7 @@ import Testing
         try expectEmptySlots(other)
     }
 
-    @Test func `a key with any bit of any byte flipped is refused`() throws {
+    @Test func `a key with any flipped bit is refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization).wrapped
@@ -57,12 +57,12 @@ import Testing
             count += 1
         }
         #expect(count > 200)
-        // The run of failures has taken nothing from the chip, and the key is still good.
+        // The many failures have left no object on the chip, and the key still works.
         try expectEmptySlots(chip)
         _ = try module.sign(digest: digest, with: key, authorization: authorization)
     }
 
-    @Test func `sealed bytes with any bit of any byte flipped are refused`() throws {
+    @Test func `a sealed secret with any flipped bit is refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let secret = SecretBytes.random(byteCount: 32)
@@ -79,7 +79,7 @@ import Testing
         #expect(try module.unseal(sealed).isEqual(to: secret))
     }
 
-    @Test func `what is cut short or too long is refused`() throws {
+    @Test func `truncated and extended bytes are refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization).wrapped
@@ -89,7 +89,7 @@ import Testing
         try expectEmptySlots(chip)
     }
 
-    @Test func `the halves of two keys don't make one`() throws {
+    @Test func `the parts of two keys can't be combined`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let first = try WrappedObject(module.makeKey(authorization: authorization).wrapped, .key)
@@ -100,7 +100,7 @@ import Testing
         expectRefusal(of: mixed.bytes, module, "mixed")
     }
 
-    @Test func `a key is no sealed secret, nor the other way round`() throws {
+    @Test func `a key isn't accepted as a sealed secret, nor a sealed secret as a key`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization).wrapped
@@ -120,7 +120,7 @@ import Testing
             let count = Int.random(in: 0...3000)
             let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
             expectRefusal(of: Data(noise), module, "noise of \(count) bytes")
-            // Behind a public area that is good, the noise reaches library and chip.
+            // After a valid public area, the random bytes reach the library and the chip.
             expectRefusal(
                 of: WrappedObject(publicArea: area, privateArea: noise.sized).bytes, module,
                 "private part of \(count) bytes")
@@ -128,11 +128,11 @@ import Testing
         try expectEmptySlots(chip)
     }
 
-    /// The chip holds its objects to their attributes (TPM 2.0 Library, part 1, 27.2; the bits are
+    /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2; the bits are
     /// those of part 2, 8.3). fixedTPM and fixedParent: never duplicated to another parent.
-    /// sensitiveDataOrigin: the chip made the secret. userWithAuth: no use without authorization.
-    /// noDA: wrong authorizations lock nothing.
-    @Test func `what is made can't leave the chip, and can't be used without authorization`()
+    /// sensitiveDataOrigin: the chip generated the secret. userWithAuth: no use without
+    /// authorization. noDA: wrong authorizations lock nothing.
+    @Test func `the chip's objects can't be moved to another, or used without authorization`()
         throws
     {
         let chip = try SimulatedChip()
@@ -145,7 +145,7 @@ import Testing
         let decrypt: UInt32 = 1 << 17
         let sign: UInt32 = 1 << 18
         let always = fixedTPM | fixedParent | userWithAuth | noDA
-        // TPM2B_PUBLIC: size, type, hash, attributes.
+        // TPM2B_PUBLIC: size, type, hash algorithm, attributes.
         func attributes(_ wrapped: Data) -> UInt32 {
             wrapped[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
         }

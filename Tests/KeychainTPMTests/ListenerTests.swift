@@ -1,4 +1,4 @@
-// What an attacker learns who listens between a process and its chip.
+// What an attacker learns who intercepts the communication between a process and its TPM.
 
 #if TPM
 
@@ -11,20 +11,20 @@ import KeychainCore
 import Synchronization
 import Testing
 
-/// Passes on what goes to a chip and comes from it, and keeps it all.
+/// Relays and records all traffic to and from a chip.
 final class Listener: Sendable {
     let path: String
     private let chipPath: String
     private let descriptor: Int32
     private let heard = Mutex<[UInt8]>([])
-    /// How many commands to pass on before one is lost, with its connection.
+    /// The number of commands to relay before one is dropped together with its connection.
     private let countdown = Mutex<Int?>(nil)
 
     init(to chip: SimulatedChip) throws {
         chipPath = chip.socketPath
         path = chipPath + "-heard"
         descriptor = try LocalSocket.listening(at: path)
-        // The control channel goes past the listener.
+        // The control channel bypasses the listener.
         try FileManager.default.createSymbolicLink(
             atPath: path + ".ctrl", withDestinationPath: chipPath + ".ctrl")
         Thread.detachNewThread { [self] in
@@ -36,11 +36,11 @@ final class Listener: Sendable {
     /// Ends the thread.
     func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Everything so far, both ways.
+    /// All traffic so far, in both directions.
     var bytes: Data { Data(heard.withLock { $0 }) }
 
-    /// The codes of the commands so far, by their tags TPM_ST_NO_SESSIONS and TPM_ST_SESSIONS. An
-    /// answer has the code of its outcome in their place.
+    /// The command codes so far, found by their tags TPM_ST_NO_SESSIONS and TPM_ST_SESSIONS.
+    /// Responses have their response code in the same place.
     var commandCodes: [UInt32] {
         var codes: [UInt32] = []
         var rest = Array(heard.withLock { $0 })[...]
@@ -53,10 +53,10 @@ final class Listener: Sendable {
         return codes
     }
 
-    /// Loses one command, after as many others.
+    /// Drops one command after relaying `count` others.
     func loseCommand(after count: Int) { countdown.withLock { $0 = count } }
 
-    /// Whether that has happened.
+    /// Whether the command has been dropped.
     var hasLostCommand: Bool { countdown.withLock { $0 == nil } }
 
     private func isLost() -> Bool {
@@ -67,7 +67,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// One command after the other and its answer, as the library sends them.
+    /// Relays one command after the other and its response, as the library sends them.
     private func pass(_ client: Int32) {
         defer { close(client) }
         guard let chip = try? LocalSocket.connected(to: chipPath) else { return }
@@ -77,7 +77,7 @@ final class Listener: Sendable {
         {}
     }
 
-    /// A command or an answer: tag 2, size 4, and the rest.
+    /// A command or a response: tag (2 bytes), size (4 bytes), and the rest.
     private func message(from descriptor: Int32) -> [UInt8]? {
         var message: [UInt8] = []
         while message.count < 6
@@ -92,7 +92,7 @@ final class Listener: Sendable {
 }
 
 @Suite struct `Between process and chip` {
-    @Test func `authorizations and secrets don't pass in the clear`() throws {
+    @Test func `authorizations and secrets are encrypted between process and chip`() throws {
         let chip = try SimulatedChip()
         let listener = try Listener(to: chip)
         defer { listener.stop() }
@@ -115,7 +115,7 @@ final class Listener: Sendable {
         func isHeard(_ bytes: some Collection<UInt8>) -> Bool {
             heard.range(of: Data(bytes)) != nil
         }
-        // What isn't hidden is heard, so the listener listens.
+        // Shows that the listener works: what isn't secret is found.
         #expect(isHeard(signature.prefix(32)))
         #expect(isHeard(signature.suffix(32)))
         #expect(isHeard(key.publicKey.dropFirst().prefix(32)))
@@ -126,12 +126,12 @@ final class Listener: Sendable {
         #expect(!isHeard(digest))
     }
 
-    /// The steps are: asking for the storage key, deriving it, opening a session, loading.
-    ///
-    /// This chip has no resource manager, which would empty the slots of a way that broke: what an
-    /// operation has in them by then stays until the chip is restarted.
+    /// The steps at which the connection breaks: reading the storage key, deriving it, opening a
+    /// session, loading.
+    /// This chip has no resource manager, which would flush the objects of a broken connection.
+    /// Objects that the operation has loaded by then stay until the chip is restarted.
     @Test(arguments: 0..<4)
-    func `a way that breaks is opened anew`(_ step: Int) throws {
+    func `a broken connection to the chip is opened again`(_ step: Int) throws {
         let chip = try SimulatedChip()
         let listener = try Listener(to: chip)
         defer { listener.stop() }

@@ -1,4 +1,4 @@
-// LocalSocket: sockets with a path, for tests that speak to a simulated chip or listen to it.
+// LocalSocket: Unix sockets for tests that connect to a simulated chip or intercept it.
 
 #if TPM
 
@@ -27,7 +27,7 @@ enum LocalSocket {
         return descriptor
     }
 
-    /// The next connection. nil: the socket was shut down.
+    /// The next connection, or `nil` if the socket was shut down.
     static func accepted(by descriptor: Int32) -> Int32? {
         let accepted = accept(descriptor, nil, nil)
         return accepted >= 0 ? accepted : nil
@@ -39,7 +39,7 @@ enum LocalSocket {
             == bytes.count
     }
 
-    /// What has come, at least one byte. nil: the other side has closed.
+    /// Received bytes, at least one, or `nil` if the peer has closed the connection.
     static func receive(from descriptor: Int32) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         // SAFETY: the count is that of the buffer.

@@ -1,5 +1,5 @@
-// PinnedChipTests: a keychain stays with the chip that it was first used with, and notices another
-// one before anything secret goes there.
+// PinnedChipTests: a keychain is bound to the chip it was first used with, and notices another chip
+// before it sends a secret there.
 
 #if TPM
 
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `another chip makes no keys for it, and isn't sent any secret`() throws {
+    @Test func `another chip creates no keys for the keychain and isn't sent a secret`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         try inProcess(chip.module()) { try makeKey($0) }
@@ -56,11 +56,11 @@ import Testing
         #expect(refusal?.cause == .otherMachine)
         #expect(refusal?.reason.contains("its storage key has another name") == true)
         #expect(refusal?.reason.contains("remove \(file)") == true)
-        // Deriving the storage key was asked for, and no session was begun.
+        // The storage key was derived, and no session was opened.
         let commands = listener.commandCodes
         #expect(commands.contains(0x131))
         #expect(!commands.contains(0x176) && !commands.contains(0x153))
-        // The right one is still good, and so is another one that a person accepts.
+        // The original chip still works, and so does another one that the user accepts.
         try inProcess(chip.module()) { try makeKey($0) }
         try FileManager.default.removeItem(atPath: file)
         try inProcess(other.module()) { try makeKey($0) }
@@ -68,7 +68,7 @@ import Testing
         #expect(former?.cause == .otherMachine)
     }
 
-    @Test func `the name stands in a file, byte for byte`() throws {
+    @Test func `the chip's name is stored in a file with the documented bytes`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         try inProcess(chip.module()) { engine in
@@ -78,7 +78,7 @@ import Testing
         let names = try chip.module().identity()
         #expect(names.count == 1)
         #expect(names[0].count == 34)
-        // The algorithm SHA-256, as the chip itself begins a name.
+        // SHA-256 as the algorithm, which is how the chip itself begins a name.
         #expect(names[0].prefix(2) == Data([0, 0x0B]))
         var expected = Data("KCSK".utf8) + [1, 1, 0, 1, 0, 34] + names[0]
         expected += SecretBytes(copying: Array(expected)).sha256
@@ -86,7 +86,7 @@ import Testing
         #expect(Files.status(ofLink: file)?.mode == S_IFREG | 0o600)
     }
 
-    @Test func `a damaged file is no reason to take any chip`() throws {
+    @Test func `with a damaged name file no chip is accepted`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         try inProcess(chip.module()) { try makeKey($0) }
@@ -104,7 +104,8 @@ import Testing
         #expect(failure { try inProcess(chip.module()) { try makeKey($0) } }?.cause == .damage)
     }
 
-    @Test func `both storage keys of a chip are its own`() throws {
+    @Test func `the derived and the persistent storage key are both accepted as the chip's`() throws
+    {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         let primary = try chip.createPrimary(unique: [1, 2, 3])
@@ -114,7 +115,7 @@ import Testing
         try inProcess(chip.module()) { try makeKey($0) }
         try chip.evict(StorageKey.handle, StorageKey.handle)
         try inProcess(chip.module()) { try makeKey($0) }
-        // One that comes later isn't used, and is no obstacle.
+        // A persistent key added later isn't used, and doesn't prevent anything.
         let later = try chip.createPrimary(unique: [4, 5, 6])
         try chip.evict(later, StorageKey.handle)
         try chip.flush(later)
@@ -124,7 +125,7 @@ import Testing
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
 
-    @Test func `the recovery code takes a keychain to another machine's chip, a wrong one doesn't`()
+    @Test func `only the right recovery code moves a keychain to another machine's chip`()
         throws
     {
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -1,4 +1,4 @@
-// What a process is told about the hardware of its machine.
+// How a process finds the hardware of its machine, and what it reports about it.
 
 import Testing
 
@@ -33,7 +33,7 @@ import KeychainCore
         Row(
             value: "tabrmd:bus_type=session", device: absent, choice: "tabrmd:bus_type=session",
             words: ""),
-        // tpm2-tss takes the name of any library here.
+        // tpm2-tss would load any library named here.
         Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "names no way"),
         Row(value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "names no way"),
         Row(value: ":", device: "/dev/null", choice: nil, words: "names no way"),
@@ -41,7 +41,7 @@ import KeychainCore
     ]
 
     @Test(arguments: rows)
-    func `variable and device decide`(_ row: Row) {
+    func `environment variable and device determine the hardware`(_ row: Row) {
         let environment = row.value.map { [PlatformHardware.variable: $0] } ?? [:]
         let choice = HardwareChoice.of(
             environment, device: row.device)
@@ -53,7 +53,7 @@ import KeychainCore
         }
     }
 
-    @Test func `a device of others is named with the group to join`() {
+    @Test func `a device without access is reported with the group to join`() {
         let choice = HardwareChoice.of([:], device: "/dev/null") { _ in
             false
         }
@@ -71,7 +71,7 @@ import KeychainCore
             ([0x5357_2020, 0x2054_504D], "SW   TPM"),
             ([], ""), ([0, 0], ""), ([0x1B5B_324A], "[2J"), ([0xFFFF_FFFF], ""),
         ] as [([UInt32], String)])
-    func `what a chip says of itself is printable`(_ words: [UInt32], _ text: String) {
+    func `the chip's description of itself is printable`(_ words: [UInt32], _ text: String) {
         #expect(ChipMaker.text(words) == text)
     }
 
@@ -83,7 +83,7 @@ import KeychainCore
         ("IBM", "chip", false, "TPM 2.0 (maker: IBM)"),
         ("IFX", "", true, "simulated by software"),
     ])
-    func `a simulator is called one`(
+    func `a simulator is reported as a simulator`(
         _ letters: String, _ model: String, _ isNamed: Bool, _ words: String
     ) {
         let name = ChipMaker(letters: letters, model: model).name(isSimulatorNamed: isNamed)
@@ -91,7 +91,8 @@ import KeychainCore
         #expect(name.contains("simulated") == words.contains("simulated"))
     }
 
-    @Test func `a way to a chip has one module, and its words follow the chip`() throws {
+    @Test func `a configuration has one module, whose description follows the chip's state`() throws
+    {
         let chip = try SimulatedChip()
         let choice = HardwareChoice.chip(chip.configuration)
         let module = try #require(PlatformHardware.hardware(for: choice))
@@ -105,19 +106,19 @@ import KeychainCore
         #expect(PlatformHardware.reason(for: choice).contains("simulated"))
     }
 
-    @Test func `without a chip the words say why`() {
+    @Test func `without a chip the reason is reported`() {
         #expect(PlatformHardware.hardware(for: .none("Because.")) == nil)
         #expect(PlatformHardware.reason(for: .none("Because.")) == "Because.")
     }
 
     /// Nothing is opened: there is nothing at that path.
-    @Test func `making a module asks no chip`() {
+    @Test func `creating a module doesn't access the chip`() {
         let module = TrustedPlatformModule(configuration: "swtpm:path=/nonexistent/tpm")
         #expect(module.name == "TPM 2.0")
         #expect(module.failure?.status == .notAvailable)
     }
 
-    @Test func `a library that is missing is named, with what to install`() {
+    @Test func `a missing library is reported with the package to install`() {
         do {
             _ = try OpenLibrary("libtss2-absent.so.0")
             Issue.record("It is there.")

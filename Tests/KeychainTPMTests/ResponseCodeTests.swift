@@ -1,4 +1,4 @@
-// What a response code means to a caller.
+// The errors that callers get for response codes of the TPM.
 
 #if TPM
 
@@ -28,7 +28,7 @@ struct ResponseRow: CustomStringConvertible, Sendable {
 }
 
 @Suite struct `Response codes` {
-    /// Codes as a simulated chip gave them, and of TPM 2.0 Library, part 2, tables 16 and 17.
+    /// Response codes from a simulated chip, and from TPM 2.0 Library, part 2, tables 16 and 17.
     static let rows = [
         ResponseRow(0x1DF, .load, .foreign, .decode, .damage),
         ResponseRow(0x2DF, .load, .foreign, .decode, .damage),
@@ -72,7 +72,7 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         ResponseRow(0, .compareStorageKey, .otherChip, .decode, .otherMachine),
     ]
 
-    @Test func `a code has its meaning, and every meaning has a code`() {
+    @Test func `every response code has a meaning, and every meaning has a response code`() {
         var ran = 0
         var seen: Set<ResponseFailure.Meaning> = []
         for row in Self.rows {
@@ -89,11 +89,13 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         #expect(seen == Set(ResponseFailure.Meaning.allCases))
     }
 
-    /// A step that takes none of the caller's bytes can't say that they are wrong, whatever the
-    /// chip answers: the item they belong to would be taken for damaged.
-    /// What compares isn't the chip.
+    /// A step that takes no bytes from the caller can't report them as damaged, whatever the chip
+    /// answers; otherwise the item they belong to would be treated as damaged. The comparison of
+    /// storage keys is excluded, since the chip doesn't perform it.
     @Test(arguments: ResponseFailure.Command.allCases.filter { $0 != .compareStorageKey })
-    func `only what takes an object finds it damaged`(_ command: ResponseFailure.Command) {
+    func `only commands that take an object can report it as damaged`(
+        _ command: ResponseFailure.Command
+    ) {
         let takesObject: Set<ResponseFailure.Command> = [.load, .sign, .agree, .unseal, .encode]
         var statuses: Set<Status> = []
         for layer in 0...15 as ClosedRange<UInt32> {

@@ -1,5 +1,5 @@
-// SealedKeychainTests: a whole keychain whose device key a chip has sealed, and the chip's secrets,
-// which should be gone from this process's memory.
+// SealedKeychainTests: a whole keychain with a device key sealed by a chip, and the chip's secrets,
+// which must be erased from this process's memory.
 
 #if TPM
 
@@ -22,7 +22,9 @@ import Testing
         return try KeychainEngine.open(directory: directory, options: options)
     }
 
-    @Test func `it opens with this chip only, also after the chip's restart`() throws {
+    @Test func `a sealed keychain opens only with its chip, and also after the chip's restart`()
+        throws
+    {
         let chip = try SimulatedChip()
         let other = try SimulatedChip()
         let directory = NSTemporaryDirectory() + "sealed-\(UUID().uuidString)"
@@ -55,11 +57,11 @@ import Testing
     }
 }
 
-/// One after the other: a search finds what another one has read.
+/// Serialized, because a search would find bytes that another search has read.
 @Suite(.serialized) struct `Secrets of a chip in memory` {
     private let authorization = SecretBytes.random(byteCount: 32)
 
-    @Test func `a shared secret is nowhere but with the caller`() throws {
+    @Test func `a shared secret is in memory only once, with the caller`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -69,8 +71,8 @@ import Testing
         #expect(try Needle(shared).occurrenceCount() == 1)
     }
 
-    /// Sealing is another process's doing here, as it mostly is.
-    @Test func `unsealed bytes are nowhere but with the caller`() throws {
+    /// Another object seals the bytes, as usually another process does.
+    @Test func `unsealed bytes are in memory only once, with the caller`() throws {
         let chip = try SimulatedChip()
         let sealed = try {
             let module = chip.module()

@@ -1,4 +1,4 @@
-// Keys of the Secure Enclave, from SecKey down to a chip. The chip is swtpm.
+// Keys of the Secure Enclave, from SecKey down to a TPM. The TPM is swtpm.
 
 #if TPM
 
@@ -22,7 +22,7 @@ import Testing
         folder = URL(filePath: "/tmp/enclave-\(UUID().uuidString)")
     }
 
-    /// Runs code on an engine of its own with a way to the chip of its own, as a process has them.
+    /// Runs code with a new engine and a new connection to the chip, as in a separate process.
     private func inProcess<Result>(
         _ hardware: TrustedPlatformModule? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -54,7 +54,7 @@ import Testing
         return result as? SecKey
     }
 
-    /// - Returns: nil, with the code of the error, where the key doesn't sign.
+    /// - Returns: `nil`, with the error code, if the key doesn't sign.
     private func sign(_ key: SecKey) -> (signature: Data?, code: Int?) {
         var slot: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call; an error in it is ours.
@@ -69,7 +69,7 @@ import Testing
         return try P256.Signing.PublicKey(x963Representation: try #require(data as Data?))
     }
 
-    @Test func `a key is made by one process, and signs in another after the chip restarted`()
+    @Test func `a key created by one process signs in another after the chip restarted`()
         throws
     {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -87,8 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a key agrees with a key in software, and decrypts what is encrypted to it`() throws
-    {
+    @Test func `a key agrees with a software key, and decrypts data encrypted to it`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try inProcess {
             let key = try #require(make())
@@ -117,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a key is of no use with another chip, nor without one`() throws {
+    @Test func `a key can't be used with another chip or without one`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try inProcess { _ = try #require(make()) }
         let other = try SimulatedChip()

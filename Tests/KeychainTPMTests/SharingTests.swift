@@ -1,4 +1,4 @@
-// A chip that others use too, that is restarted, and whose owner has arranged it.
+// A chip that other programs use too, that is restarted, or that its owner has configured.
 
 #if TPM
 
@@ -27,7 +27,7 @@ import Testing
                 try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
     }
 
-    @Test func `what the library opens is no standard stream of a program that closed its own`()
+    @Test func `with closed standard streams, the library's descriptors don't take their numbers`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -35,7 +35,7 @@ import Testing
             for number in STDIN_FILENO...STDERR_FILENO { close(number) }
             let connection = try chip.connection()
             defer { withExtendedLifetime(connection) {} }
-            // Nothing can be printed here: how the process ends tells.
+            // Nothing can be printed here. The exit status shows the result.
             for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) != -1 {
                 throw NoSimulator(description: "\(number) is open")
             }
@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Restarts
 
-    @Test func `a key outlives a chip that is killed and started again`() throws {
+    @Test func `a key works after the chip was killed and restarted`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -57,19 +57,19 @@ import Testing
                         digest: Data(digest), with: key.wrapped, authorization: authorization)
                 } == .notAvailable)
             try chip.start()
-            // The way that was open before is opened anew.
+            // The connection from before the restart is opened again.
             try expectGood(key, module)
             #expect(try module.unseal(sealed).isEqual(to: authorization))
-            // Without a failure in between, too.
+            // Also without a failed call in between.
             chip.kill()
             try chip.start()
             try expectGood(key, module)
         }
     }
 
-    // MARK: Others
+    // MARK: Other programs
 
-    @Test func `eight threads use one way`() throws {
+    @Test func `eight threads share one connection`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let keys = try (0..<8).map { _ in try module.makeKey(authorization: authorization) }
@@ -87,12 +87,12 @@ import Testing
         #expect(failures.withLock { $0 } == [])
     }
 
-    @Test func `three programs use one chip that has three slots for all of them`() throws {
+    @Test func `three programs share a chip with three slots`() throws {
         let chip = try SimulatedChip()
         let failures = Mutex<[String]>([])
         let configuration = chip.configuration
         DispatchQueue.concurrentPerform(iterations: 3) { _ in
-            // Each has a way and a lock of its own, as another process would.
+            // Each has a separate connection and lock, as a separate process would.
             let module = TrustedPlatformModule(
                 configuration: configuration, patience: .seconds(120))
             for _ in 0..<10 {
@@ -109,7 +109,7 @@ import Testing
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
     }
 
-    @Test func `a chip whose slots others keep is busy, and good again afterwards`() throws {
+    @Test func `a chip without free slots is busy, and works when slots are freed`() throws {
         let chip = try SimulatedChip()
         let module = chip.module(patience: .milliseconds(50))
         let key = try module.makeKey(authorization: authorization)
@@ -121,7 +121,7 @@ import Testing
             #expect(error.status == .notAvailable)
             #expect(error.cause == .contention)
         }
-        // One free slot is one too few.
+        // One free slot is not enough.
         try chip.flush(slots[0])
         #expect(
             status {
@@ -130,14 +130,14 @@ import Testing
             } == .notAvailable)
         try chip.flush(slots[1])
         try expectGood(key, module)
-        // Those of others are still there.
+        // The objects of the other programs are still loaded.
         let connection = try chip.connection()
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [slots[2]])
     }
 
-    // MARK: The owner's arrangements
+    // MARK: The owner's configuration
 
-    @Test func `a key is good with a persistent storage key and without it`() throws {
+    @Test func `a key works with and without a persistent storage key`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let before = try module.makeKey(authorization: authorization)
@@ -155,7 +155,7 @@ import Testing
         try expectGood(during, module)
     }
 
-    @Test func `a key outlives a persistent storage key that isn't the derived one`() throws {
+    @Test func `a key works even if the persistent storage key isn't the derived one`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let before = try module.makeKey(authorization: authorization)
@@ -170,7 +170,7 @@ import Testing
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
 
-    @Test func `with a password of the owner, the persistent storage key is what is left`() throws {
+    @Test func `under an owner password the persistent storage key is used`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let primary = try chip.createPrimary()
@@ -181,7 +181,8 @@ import Testing
         try expectGood(key, module)
     }
 
-    @Test func `without either, the text says so`() throws {
+    @Test func `under an owner password without a persistent storage key the error says so`() throws
+    {
         let chip = try SimulatedChip()
         try chip.setOwnerPassword("secret")
         do {

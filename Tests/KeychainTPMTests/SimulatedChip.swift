@@ -1,6 +1,5 @@
-// SimulatedChip: a TPM 2.0 that software plays (swtpm), in a folder of its own, for one test, and
-// commands as bytes on its socket, for what the keychain itself never asks of one (TPM 2.0 Library,
-// part 3).
+// SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test; and raw commands
+// for functions that the keychain itself never uses (TPM 2.0 Library, part 3).
 
 #if TPM
 
@@ -11,12 +10,12 @@ import KeychainCrypto
 
 @testable import KeychainTPM
 
-/// A chip that could not be started, and what to do about it.
+/// The simulator could not be started. The text says what to do.
 struct NoSimulator: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Stopped when the last reference goes.
+/// A simulated TPM that is stopped when this object is released.
 final class SimulatedChip {
     private let folder: URL
     private var process: Process?
@@ -36,11 +35,11 @@ final class SimulatedChip {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Where raw commands are taken.
+    /// The socket that takes raw commands.
     var socketPath: String { folder.appending(path: "tpm").path }
     var configuration: String { "swtpm:path=\(socketPath)" }
 
-    /// A new way to this chip, as another process would have it.
+    /// A new connection to this chip, as another process would have.
     func module(patience: Duration = .seconds(60)) -> TrustedPlatformModule {
         TrustedPlatformModule(configuration: configuration, patience: patience)
     }
@@ -49,7 +48,7 @@ final class SimulatedChip {
         try TSSConnection(TSSLibrary.ofThisSystem.get(), configuration: configuration)
     }
 
-    /// Starts the chip, with the seeds that it had before.
+    /// Starts the chip, with its previous seeds.
     func start() throws {
         guard let path = Self.path else {
             throw NoSimulator(
@@ -68,7 +67,7 @@ final class SimulatedChip {
         started.standardError = FileHandle.nullDevice
         try started.run()
         process = started
-        // The file is written once both sockets listen.
+        // The file is written after both sockets listen.
         let end = ContinuousClock.now + .seconds(60)
         while (try? String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8))?.isEmpty
             ?? true
@@ -80,7 +79,7 @@ final class SimulatedChip {
         }
     }
 
-    /// Stops the chip in the middle of whatever it does, as a power failure would.
+    /// Stops the chip at any moment, like a power failure.
     func kill() {
         guard let process else { return }
         _ = Glibc.kill(process.processIdentifier, SIGKILL)
@@ -95,8 +94,8 @@ final class SimulatedChip {
         .split(separator: ":").map { $0 + "/swtpm" }
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Failures are what many of these tests are about; tpm2-tss would print each. It reads
-    /// the variable when it is loaded, which is after this.
+    /// tpm2-tss would print an error for each failure that these tests provoke. It reads the
+    /// variable when it is loaded, which happens after this.
     private static let quiet: Void = {
         // SAFETY: both strings are copied. glibc leaves the first environment of a process
         // where it is, so that a thread that reads it meanwhile isn't disturbed.
@@ -118,7 +117,7 @@ func bytes(_ secret: SecretBytes) -> [UInt8] { secret.plainBytes }
 
 // MARK: - Commands
 
-/// A command that a chip refused, or an answer that is none.
+/// A command that the chip refused, or an invalid response.
 struct RawFailure: Error, Hashable {
     let code: UInt32
 }
@@ -126,8 +125,8 @@ struct RawFailure: Error, Hashable {
 extension SimulatedChip {
     static let owner: UInt32 = 0x4000_0001
 
-    /// Derives a storage key of the keychain's kind and leaves it in a slot. Another `unique`
-    /// gives another key; none, the one that the keychain derives.
+    /// Derives a storage key of the keychain's kind and leaves it loaded. A different `unique`
+    /// gives a different key. An empty one gives the key that the keychain derives.
     func createPrimary(unique: [UInt8] = []) throws -> UInt32 {
         var template = Array(PublicArea.template(.storage).dropFirst(2).dropLast(4))
         template += unique.sized + [0, 0]
@@ -136,7 +135,7 @@ extension SimulatedChip {
         return answer.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Keeps an object under a number; or, if it is that number's, no longer.
+    /// Makes an object persistent under a handle. If the object is the persistent one, deletes it.
     func evict(_ object: UInt32, _ number: UInt32) throws {
         _ = try command(0x120, handles: [Self.owner, object], Self.bytes(number))
     }
@@ -145,12 +144,12 @@ extension SimulatedChip {
         _ = try exchange([0x80, 1] + Self.bytes(14) + Self.bytes(0x165) + Self.bytes(object))
     }
 
-    /// Sets the owner's password.
+    /// Sets the owner password.
     func setOwnerPassword(_ password: String) throws {
         _ = try command(0x129, handles: [Self.owner], Array(password.utf8).sized)
     }
 
-    /// A command whose first handle has an empty password.
+    /// Sends a command whose first handle has an empty password.
     private func command(
         _ code: UInt32, handles: [UInt32], _ parameters: [UInt8]
     ) throws -> [UInt8] {
@@ -165,7 +164,7 @@ extension SimulatedChip {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 
-    /// - Returns: What follows the header of the answer.
+    /// - Returns: The response after its header.
     private func exchange(_ bytes: [UInt8]) throws -> [UInt8] {
         let descriptor = try LocalSocket.connected(to: socketPath)
         defer { close(descriptor) }

@@ -1,4 +1,4 @@
-// What a chip does with keys and secrets, against the crypto library.
+// Operations of the TPM on keys and secrets, compared with the crypto library.
 
 #if TPM
 
@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Trusted platform module` {
     private let authorization = SecretBytes.random(byteCount: 32)
 
-    @Test func `a signature verifies with the public key, and for its digest only`() throws {
+    @Test func `a signature verifies with the public key, and only for its digest`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 31, 32, 33, 127, 128])
-    func `sealed bytes come back`(_ count: Int) throws {
+    func `sealed bytes can be unsealed`(_ count: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let secret = SecretBytes.random(byteCount: count)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [0, 129, 4096])
-    func `other sizes aren't sealed`(_ count: Int) throws {
+    func `bytes of any other size than 32 can't be sealed`(_ count: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         #expect(
@@ -71,10 +71,10 @@ import Testing
                 == .param)
     }
 
-    /// A chip takes zeros off the end of an authorization value (TPM 2.0 Library, part 1,
-    /// 19.6.4.3), so the library must do so too.
+    /// A TPM removes trailing zeros from authorization values (TPM 2.0 Library, part 1, 19.6.4.3),
+    /// so the library must do the same.
     @Test(arguments: [0, 1, 8, 31, 32])
-    func `an authorization may end in zeros`(_ zeros: Int) throws {
+    func `an authorization value may end with zeros`(_ zeros: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let authorization = SecretBytes(
@@ -90,8 +90,7 @@ import Testing
                 try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
     }
 
-    @Test func `another authorization is refused, as often as one likes, and locks nothing`() throws
-    {
+    @Test func `a wrong authorization is refused any number of times and locks nothing`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -114,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [0, 16, 31, 33, 64])
-    func `an authorization has 32 bytes`(_ count: Int) throws {
+    func `an authorization value must have 32 bytes`(_ count: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let wrong = SecretBytes(copying: [UInt8](repeating: 1, count: count))
@@ -128,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [0, 20, 31, 33, 48, 64])
-    func `a digest has 32 bytes`(_ count: Int) throws {
+    func `a digest must have 32 bytes`(_ count: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -139,7 +138,7 @@ import Testing
             } == .param)
     }
 
-    @Test func `what is no point of the curve never reaches the chip`() throws {
+    @Test func `a public key that isn't a point on the curve isn't sent to the chip`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -153,7 +152,7 @@ import Testing
             P384.KeyAgreement.PrivateKey().publicKey.x963Representation,
             Data([5]) + good.rawRepresentation,
         ]
-        // The chip is gone, so an answer can't be its own.
+        // The chip isn't running, so it can't have refused the point.
         chip.kill()
         for point in bad {
             #expect(
@@ -164,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `data that is part of other data is taken as it is`() throws {
+    @Test func `data slices with other start indexes are accepted`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -187,7 +186,7 @@ import Testing
         #expect(bytes(ours) == expected)
     }
 
-    @Test func `it says that it is simulated`() throws {
+    @Test func `the module reports that it is simulated`() throws {
         let chip = try SimulatedChip()
         let name = chip.module().name
         #expect(name.contains("simulated"))
