@@ -1,4 +1,4 @@
-// BrokenServiceTests: services that are not there, not the right ones, or break.
+// BrokenServiceTests: services that are missing, that aren't the keychain service, or that fail.
 
 import Foundation
 import KeychainCore
@@ -14,7 +14,7 @@ import Testing
     static let item = `The client of the service`.item
     static let newItem = `The client of the service`.newItem
 
-    /// The failure of a read.
+    /// The failure of a search.
     private func failedRead(
         _ service: FakeService, _ options: ServiceOptions = ServiceOptions()
     ) -> KeychainFailure? {
@@ -24,11 +24,12 @@ import Testing
         }
     }
 
-    // MARK: At the end of a connection
+    // MARK: When the service closes the connection
 
-    /// The service closes a connection while the request is on its way, before it or after it.
+    /// The service closes the connection while the request is on its way, either before or after it
+    /// received the request.
     @Test(arguments: [false, true])
-    func `a change that was not carried out is asked for again`(_ isAfterRequest: Bool) throws {
+    func `a change that was not carried out is sent again`(_ isAfterRequest: Bool) throws {
         let carriedOut = Recorded<Int>()
         let service = try FakeService { peer, number in
             guard peer.greet() else { return }
@@ -59,7 +60,7 @@ import Testing
         #expect(failure?.status == .notAvailable && failure?.cause == .contention)
     }
 
-    @Test func `a service that closes instead of greeting is a failure`() throws {
+    @Test func `a service that closes instead of answering hello is a failure`() throws {
         let service = try FakeService { peer, _ in
             peer.beginHandshake()
             peer.send(Self.closing)
@@ -67,8 +68,8 @@ import Testing
         #expect(failedRead(service)?.cause == .contention)
     }
 
-    // A message that didn't come whole can't have been carried out.
-    @Test func `a change that wasn't sent whole is asked for again`() throws {
+    // A message that didn't arrive complete can't have been carried out.
+    @Test func `a change that was not sent completely is sent again`() throws {
         let service = try FakeService { peer, number in
             guard peer.greet() else { return }
             if number == 1 {
@@ -94,7 +95,7 @@ import Testing
         #expect(failure.reason.contains(service.path))
     }
 
-    @Test func `a socket that isn't there is a failure, until it is there`() throws {
+    @Test func `a missing socket is a failure until the socket exists`() throws {
         let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
         let missing = #expect(throws: KeychainFailure.self) {
             try ServiceClient(socketPath: path).perform(Lock())
@@ -107,7 +108,7 @@ import Testing
         #expect(tooLong?.status == .param)
     }
 
-    @Test func `the service is tried again at the next call`() throws {
+    @Test func `after a failure, the next call tries the service again`() throws {
         let isReady = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             guard !isReady.values.isEmpty else { return peer.hangUp() }
@@ -122,7 +123,7 @@ import Testing
     @Test func `nothing is sent to a service of another user`() throws {
         let received = Recorded<[UInt8]>()
         let service = try FakeService { peer, _ in
-            // Over the socket that the client made, and over the new one.
+            // Neither over the socket that the client created, nor over the new one.
             peer.send([1])
             received.append(peer.receive(1))
         }
@@ -132,7 +133,7 @@ import Testing
         #expect(received.values == [[]])
     }
 
-    @Test func `the owner of the socket is who listens on it`() throws {
+    @Test func `the owner of the socket is the user who listens on it`() throws {
         let asked = Recorded<UInt32>()
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let options = ServiceOptions(trusts: { userID in
@@ -144,7 +145,7 @@ import Testing
         #expect(asked.values == [geteuid()])
     }
 
-    /// What a service sends at first, and the status of the failure.
+    /// The first bytes that a service sends, and the status of the failure.
     @Test(
         arguments: [
             ("closes", [], false, Status.notAvailable),
@@ -159,7 +160,7 @@ import Testing
             ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
             ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
         ] as [(String, [UInt8], Bool, Status)])
-    func `what isn't the service isn't asked`(
+    func `another program at the socket isn't sent a request`(
         _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
     ) throws {
         let service = try FakeService { peer, _ in
@@ -174,7 +175,7 @@ import Testing
         #expect(failedRead(service)?.status == status, "\(name)")
     }
 
-    @Test func `a service of another version is told apart`() throws {
+    @Test func `a service of an unsupported version is reported as such`() throws {
         var welcome = FakePeer.welcome
         welcome.version = WireLimits.versions.upperBound + 1
         let other = try FakeService { [welcome] peer, _ in _ = peer.greet(welcome) }
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a client that is refused is told the reason`(_ isAfterGreeting: Bool) throws {
+    func `a client that the service refuses gets the reason`(_ isAfterGreeting: Bool) throws {
         let refusal = KeychainFailure.notPermitted("Not you.")
         let service = try FakeService { peer, _ in
             if isAfterGreeting { peer.beginHandshake() }
@@ -200,7 +201,7 @@ import Testing
         #expect(failedRead(service) == refusal)
     }
 
-    @Test func `a service that says nothing is waited for so long and no longer`() throws {
+    @Test func `waiting for a silent service ends after a timeout`() throws {
         let stays = Recorded<FakePeer>()
         let service = try FakeService { peer, _ in stays.append(peer) }
         let options = ServiceOptions(connectionTime: .milliseconds(100))
@@ -208,9 +209,10 @@ import Testing
         #expect(failure.status == .notAvailable && failure.cause == .contention)
     }
 
-    // MARK: After it
+    // MARK: After the first request
 
-    /// A service that hangs up when it has a request, so many times; then it answers.
+    /// A service that closes the connection after receiving a request, for the first `count`
+    /// requests. Then it answers.
     private func breaking(
         _ count: Int, seen: Recorded<String>, after bytes: [UInt8] = []
     ) throws -> FakeService {
@@ -227,9 +229,9 @@ import Testing
         }
     }
 
-    /// The bytes that come of the answer before the connection breaks.
+    /// The bytes of the answer that arrive before the connection breaks.
     @Test(arguments: [[], [0, 0], [0, 0, 0, 20, 0, 0]] as [[UInt8]])
-    func `a read is tried a second time`(_ bytes: [UInt8]) throws {
+    func `a read is tried a second time after a broken connection`(_ bytes: [UInt8]) throws {
         let seen = Recorded<String>()
         let service = try breaking(1, seen: seen, after: bytes)
         let client = ServiceClient(socketPath: service.path)
@@ -245,7 +247,7 @@ import Testing
         #expect(seen.values == ["find", "find"])
     }
 
-    @Test func `a write that may have been made isn't made again`() throws {
+    @Test func `a write that may have been carried out isn't sent again`() throws {
         let seen = Recorded<String>()
         let service = try breaking(1, seen: seen)
         let client = ServiceClient(socketPath: service.path)
@@ -257,7 +259,7 @@ import Testing
         #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
     }
 
-    @Test func `a write on a connection that is closed already is made on a new one`() throws {
+    @Test func `a write on a connection that is already closed is sent on a new one`() throws {
         let closed = Recorded<Int>()
         let seen = Recorded<String>()
         let service = try FakeService { peer, number in
@@ -275,13 +277,13 @@ import Testing
         #expect(seen.values == ["1 add", "2 add", "3 add"])
     }
 
-    @Test func `an answer that doesn't come ends the call in time`() throws {
+    @Test func `waiting for an answer ends after a timeout`() throws {
         let stays = Recorded<FakePeer>()
         let service = try FakeService { peer, _ in
             guard peer.greet() else { return }
             stays.append(peer)
             _ = peer.request()
-            // Bytes that come one by one don't make it longer.
+            // Bytes that arrive one by one don't extend the timeout.
             peer.send([0, 0, 0])
             _ = peer.request()
         }
@@ -299,7 +301,8 @@ import Testing
         #expect(client.idleConnectionCount == 0)
     }
 
-    /// Which of the times a request has: 1 for all, 2 where keys are derived, 3 for many items.
+    /// The timeout that applies to a request: 1 for ordinary ones, 2 for those that derive keys, 3
+    /// for many items.
     static let times: [(any Request, Int)] = {
         let query = `The client of the service`.query
         var guarded = query
@@ -316,13 +319,13 @@ import Testing
     }()
 
     @Test(arguments: times)
-    func `a request has time for what it may take`(_ request: any Request, _ time: Int) {
+    func `the timeout of a request depends on its effort`(_ request: any Request, _ time: Int) {
         let options = ServiceOptions(
             requestTime: .seconds(1), derivationTime: .seconds(2), surveyTime: .seconds(3))
         #expect(options.time(for: request.effort) == .seconds(time))
     }
 
-    /// What answers a search, by the id of the request.
+    /// The answer to a search, by the id of the request.
     static let wrongAnswers: [(String, FakeAnswer)] = [
         (
             "another id",
@@ -336,7 +339,7 @@ import Testing
     ]
 
     @Test(arguments: wrongAnswers)
-    func `an answer to something else is none`(
+    func `an answer that doesn't fit the request is refused`(
         _ name: String, _ answer: FakeAnswer
     ) throws {
         let service = try FakeService { peer, _ in
@@ -346,7 +349,7 @@ import Testing
         #expect(failedRead(service)?.status == .notAvailable, "\(name)")
     }
 
-    @Test func `an answer above the limit is not taken`() throws {
+    @Test func `an answer above the size limit is refused`() throws {
         var large = Self.item
         large.data = Data(count: 100_000)
         let service = try FakeService { [large] peer, _ in
@@ -358,9 +361,11 @@ import Testing
         #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [large])
     }
 
-    /// The part's size, which may be anything.
+    /// The size of the parts doesn't matter.
     @Test(arguments: [1, 100, 7000])
-    func `parts of an answer are taken up to the limit, and no more`(partByteCount: Int) throws {
+    func `the parts of an answer are accepted up to the limit of their total size`(
+        partByteCount: Int
+    ) throws {
         var large = Self.item
         large.data = Data(count: 20_000)
         let service = try FakeService { [large] peer, _ in
@@ -377,7 +382,7 @@ import Testing
             try small.perform(FindItems(Self.query), as: Self.caller)
         }
         #expect(read?.status == .allocate)
-        // What became of a change isn't known.
+        // The outcome of the change is unknown.
         let change = #expect(throws: KeychainFailure.self) {
             try small.perform(AddItems([Self.newItem]), as: Self.caller)
         }
@@ -385,7 +390,7 @@ import Testing
         #expect(small.idleConnectionCount == 0)
     }
 
-    @Test func `parts without an end don't fill the client`() throws {
+    @Test func `an endless sequence of parts doesn't fill the client's memory`() throws {
         let ended = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             guard peer.greet(), let request = peer.request() else { return }
@@ -395,11 +400,11 @@ import Testing
         }
         let failure = failedRead(service, ServiceOptions(answerByteCount: 1_000_000))
         #expect(failure?.status == .allocate)
-        // The connection is closed.
+        // The client has closed the connection.
         #expect(ended.waitForNext())
     }
 
-    @Test func `a request above the limit is not sent`() throws {
+    @Test func `a request above the size limit isn't sent`() throws {
         let seen = Recorded<String>()
         let service = try breaking(0, seen: seen)
         let client = ServiceClient(

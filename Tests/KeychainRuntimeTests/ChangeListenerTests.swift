@@ -1,4 +1,5 @@
-// ChangeListenerTests: notifications, and what becomes of them when the connection breaks.
+// ChangeListenerTests: notifications of changes, and what happens to them when the connection
+// breaks.
 
 import Foundation
 import KeychainCore
@@ -8,10 +9,10 @@ import Testing
 @testable import KeychainRuntime
 
 @Suite struct `Changes that the service tells of` {
-    /// A service to which clients subscribe.
+    /// A service to which clients can subscribe.
     private struct Teller {
         let service: FakeService
-        /// The subscribed connections and the ids of their subscriptions.
+        /// The subscribed connections, and the ids of the subscriptions.
         let subscribed: Recorded<(peer: FakePeer, id: UInt64)>
         let ended: Recorded<Int>
 
@@ -50,7 +51,7 @@ import Testing
         teller.tell()
         #expect(first.waitForNext())
         #expect(second.values.count == 1)
-        // Both had one connection.
+        // Both subscriptions used one connection.
         #expect(teller.subscribed.values.count == 1)
         one.end()
     }
@@ -73,7 +74,9 @@ import Testing
         again.end()
     }
 
-    @Test func `after a break the handler is called, and told of changes again`() throws {
+    @Test func `after a broken connection the handler is called, and notified of changes again`()
+        throws
+    {
         let teller = try Teller()
         let client = ServiceClient(socketPath: teller.service.path)
         let seen = Recorded<Int>()
@@ -81,7 +84,7 @@ import Testing
         for _ in 0..<3 {
             #expect(teller.subscribed.waitForNext())
             teller.subscribed.values.last?.peer.hangUp()
-            // Something may have been missed.
+            // A change may have been missed.
             #expect(seen.waitForNext())
         }
         #expect(teller.subscribed.waitForNext())
@@ -91,7 +94,7 @@ import Testing
         subscription.end()
     }
 
-    @Test func `a service that refuses is a failure, and no handler is called`() throws {
+    @Test func `a refused subscription is a failure, and no handler is called`() throws {
         let failure = KeychainFailure(.unimplemented, "No.")
         let service = try FakeService { peer, _ in peer.serve { _ in .failure(failure) } }
         let client = ServiceClient(socketPath: service.path)

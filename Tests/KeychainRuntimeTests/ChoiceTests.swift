@@ -1,4 +1,4 @@
-// ChoiceTests: which keychain a process uses, rule by rule.
+// ChoiceTests: the keychain that a process uses, rule by rule.
 
 import Foundation
 import Glibc
@@ -7,20 +7,20 @@ import KeychainCrypto
 import KeychainRuntime
 import Testing
 
-/// The context of a process, and what it is to do.
+/// The context of a process, and the expected choice.
 struct ChoiceRow: Sendable {
     let name: String
     var environment: [String: String] = [:]
-    /// What is there: sockets, and files with their content.
+    /// The sockets that exist, and the files with their content.
     var sockets: Set<String> = []
     var files: [String: String] = [:]
-    /// Who owns the user's folder in /run/user, and its mode. nil: there is none.
+    /// The owner and mode of the user's folder in /run/user, or `nil` if it doesn't exist.
     var folder: (owner: uid_t, mode: mode_t)?
-    /// Whose keychain the service kept that is gone and left its socket. nil: none did.
+    /// The keychain of a killed service that left its socket, or `nil` if there was none.
     var left: String?
-    /// nil: it can't decide.
+    /// The expected mode, or `nil` if the choice fails.
     let mode: KeychainChoice.Mode?
-    /// A part of the reason, or of the failure.
+    /// A part of the expected reason or failure.
     let mention: String
 
     static let standardFolder = "/run/user/\(geteuid())"
@@ -57,9 +57,9 @@ struct ChoiceRow: Sendable {
     static let system = "/run/keychaind/socket"
     static let configuration = "/c/keychain/config.json"
 
-    /// The order of the rules is that of the file KeychainChoice.swift.
+    /// The rules are in the order of the file KeychainChoice.swift.
     static let rows: [ChoiceRow] = [
-        // The variable for the service.
+        // The environment variable for the service.
         ChoiceRow(
             name: "the variable names a socket",
             environment: ["KEYCHAIN_SERVICE": "/a/b", "KEYCHAIN_DIRECTORY": "/d"],
@@ -77,7 +77,7 @@ struct ChoiceRow: Sendable {
         ChoiceRow(
             name: "the variable is empty",
             environment: ["KEYCHAIN_SERVICE": ""], mode: .embedded, mention: "default"),
-        // The variable for the folder.
+        // The environment variable for the folder.
         ChoiceRow(
             name: "a folder is named",
             environment: ["KEYCHAIN_DIRECTORY": "/d", "XDG_CONFIG_HOME": "/c"],
@@ -142,7 +142,7 @@ struct ChoiceRow: Sendable {
         ChoiceRow(
             name: "the user has no folder for sockets", sockets: [user, system],
             mode: .service(socket: system), mention: "machine"),
-        // As under cron, without a variable.
+        // As in a cron job, without the environment variable.
         ChoiceRow(
             name: "the login manager's folder is found",
             sockets: [ChoiceRow.standardSocket, system], folder: (geteuid(), S_IFDIR | 0o700),
@@ -167,7 +167,7 @@ struct ChoiceRow: Sendable {
             name: "another user's folder has no service", sockets: [system],
             folder: (geteuid() + 1, S_IFDIR | 0o755), mode: .service(socket: system),
             mention: "machine"),
-        // A user's service that isn't there, and the machine's.
+        // A user's service that isn't running, and the machine's service.
         ChoiceRow(
             name: "a user's service has kept the keychain",
             environment: ["HOME": "/h"],
@@ -187,7 +187,7 @@ struct ChoiceRow: Sendable {
             name: "the folder for sockets is no absolute path",
             environment: ["XDG_RUNTIME_DIR": "run"], sockets: ["run/keychain/socket"],
             mode: .embedded, mention: "default"),
-        // What a service left that was killed.
+        // A socket left by a killed service.
         ChoiceRow(
             name: "a service that is gone kept the keychain of this program",
             environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
@@ -206,11 +206,11 @@ struct ChoiceRow: Sendable {
             environment: ["KEYCHAIN_SERVICE": user, "XDG_DATA_HOME": "/data"],
             sockets: [user], left: "/data/keychain", mode: .service(socket: user),
             mention: "KEYCHAIN_SERVICE"),
-        // Nothing.
+        // Nothing is configured, and no socket exists.
         ChoiceRow(name: "nothing is there", mode: .embedded, mention: "default"),
     ]
 
-    @Test func `the first rule that says anything decides`() {
+    @Test func `the first rule that applies decides`() {
         var ran = 0
         for row in Self.rows {
             if let mode = row.mode {
@@ -231,7 +231,7 @@ struct ChoiceRow: Sendable {
         #expect(ran == 34)
     }
 
-    /// Where it is really read: a folder that can't be looked into hides no socket and no file.
+    /// With the real file system: an unreadable folder can't hide a socket or a file.
     @Test func `the configuration file is read from its folder`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "choice-\(UUID().uuidString)").path(percentEncoded: false)
@@ -252,12 +252,12 @@ struct ChoiceRow: Sendable {
         try FileManager.default.removeItem(atPath: file)
         try write("")
         try FileManager.default.removeItem(atPath: file)
-        // A folder in its place is something that can't be read.
+        // A folder with the file's name is an unreadable configuration file.
         try FileManager.default.createDirectory(
             atPath: file, withIntermediateDirectories: false)
         #expect(throws: KeychainFailure.self) { try KeychainChoice(context) }
         try FileManager.default.removeItem(atPath: file)
-        // Anything in the socket's place counts as one.
+        // Any file at the socket's path counts as a socket.
         try Data().write(to: URL(filePath: folder + "/keychain/socket"))
         #expect(
             try KeychainChoice(context).mode

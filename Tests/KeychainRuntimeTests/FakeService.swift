@@ -1,4 +1,4 @@
-// FakeService: a socket in the place of the service's, which does what a test tells it to.
+// FakeService: a socket in place of the service's, whose behavior the test defines.
 
 import Foundation
 import Glibc
@@ -8,8 +8,8 @@ import KeychainCrypto
 import KeychainWire
 import Synchronization
 
-/// Listens on a socket of its own until it is released or stopped. Every connection is served on
-/// a thread of its own.
+/// A service that listens on a temporary socket until it is released or stopped. A separate thread
+/// serves each connection.
 final class FakeService: Sendable {
     let path: String
     private let folder: String
@@ -17,9 +17,9 @@ final class FakeService: Sendable {
     private let isStopped = Mutex(false)
 
     /// - Parameters:
-    ///   - takesConnections: Whether anything takes connections on the socket.
-    ///   - serve: What is done with a connection, and which one it is, from 1.
-    /// - Throws: Where no socket can be made.
+    ///   - takesConnections: Whether the socket accepts connections.
+    ///   - serve: Serves a connection, whose number counts from 1.
+    /// - Throws: If the socket can't be created.
     init(
         takesConnections: Bool = true,
         _ serve: @escaping @Sendable (FakePeer, Int) -> Void = { _, _ in }
@@ -45,7 +45,8 @@ final class FakeService: Sendable {
                 let (peer, index) = (FakePeer(descriptor), number)
                 Thread { serve(peer, index) }.start()
             }
-            // Here and nowhere else: the number of a closed descriptor is soon another one's.
+            // The descriptor is closed only here, because its number is soon used again for another
+            // file.
             close(listener)
         }.start()
     }
@@ -55,7 +56,7 @@ final class FakeService: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Takes no more connections. Those that are there stay.
+    /// Stops accepting connections. Existing ones stay open.
     func stop() {
         let wasStopped = isStopped.withLock { isStopped in
             defer { isStopped = true }
@@ -84,18 +85,18 @@ final class FakeService: Sendable {
     }
 }
 
-/// The other side of a connection. It is closed with the last reference.
+/// The service's end of a connection, which is closed when this object is released.
 final class FakePeer: Sendable {
     private let first: OwnedDescriptor
-    /// What the client was given in the handshake, from this side.
+    /// The service's end of the socket that the handshake passed to the client.
     private let given = Mutex<OwnedDescriptor?>(nil)
 
     private var descriptor: Int32 { given.withLock { $0 }?.number ?? first.number }
 
     init(_ descriptor: Int32) { first = OwnedDescriptor(descriptor) }
 
-    /// Sends the first bytes, with a socket that all else goes over.
-    /// - Returns: The bytes.
+    /// Sends the challenge, with the socket for everything that follows.
+    /// - Returns: The challenge.
     @discardableResult
     func beginHandshake() -> [UInt8] {
         guard let (own, passed) = UnixSockets.pair() else { return [] }
@@ -108,12 +109,12 @@ final class FakePeer: Sendable {
         return bytes
     }
 
-    /// Ends the connection in both directions.
+    /// Shuts the connection down in both directions.
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     // MARK: Bytes
 
-    /// - Returns: Whether all of them were taken.
+    /// - Returns: Whether all bytes were sent.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
@@ -128,7 +129,7 @@ final class FakePeer: Sendable {
         return true
     }
 
-    /// So many bytes, or fewer at the end.
+    /// Receives `count` bytes, or fewer at the end of the stream.
     func receive(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -145,7 +146,8 @@ final class FakePeer: Sendable {
         return Array(bytes.prefix(filled))
     }
 
-    /// One message of the socket, and the process that the kernel says has sent it.
+    /// Receives one message from the socket, and the process id of its sender according to the
+    /// kernel.
     func receiveWithSender(_ count: Int) -> (bytes: [UInt8], processID: Int32?) {
         var bytes = [UInt8](repeating: 0, count: count)
         var control = [UInt64](repeating: 0, count: 8)
@@ -164,7 +166,8 @@ final class FakePeer: Sendable {
                 }
             }
         }
-        // The header of the credentials: size 28, level, type; then process, user, group.
+        // The header of the credentials is size 28, level and type. Process, user and group id
+        // follow.
         let isThere =
             control[0] == 28 && UInt32(truncatingIfNeeded: control[1]) == UInt32(SOL_SOCKET)
             && control[1] >> 32 == 2
@@ -176,7 +179,7 @@ final class FakePeer: Sendable {
 
     // MARK: Messages
 
-    /// The next message. nil: there is none any more.
+    /// The next message, or `nil` at the end.
     func request() -> FakeRequest? {
         guard let size = try? FrameHeader.messageByteCount(of: receive(FrameHeader.byteCount))
         else { return nil }
@@ -196,7 +199,8 @@ final class FakePeer: Sendable {
             accessGroups: AccessGroups(["one", "two"]), values: ["a": .text("b")]),
         kind: .user, allowsAdministration: true)
 
-    /// What a service does before the first request. False: the client did something else.
+    /// Performs what a service does before the first request.
+    /// - Returns: `false` if the client did something else.
     func greet(_ welcome: Welcome = FakePeer.welcome) -> Bool {
         let question = beginHandshake()
         guard receive(Handshake.byteCount) == question, let hello = request(),
@@ -206,14 +210,14 @@ final class FakePeer: Sendable {
         return true
     }
 
-    /// Greets, and answers every request.
+    /// Answers hello and every request.
     func serve(_ answer: (FakeRequest) -> FakeAnswer) {
         guard greet() else { return }
         while let request = request() { reply(request.id, answer(request)) }
     }
 }
 
-/// A message of a client, as a service reads it.
+/// A message from a client, as a service reads it.
 struct FakeRequest: Sendable {
     let id: UInt64
     let message: ClientMessage
@@ -230,14 +234,14 @@ struct FakeRequest: Sendable {
         }
     }
 
-    /// nil: it is no request.
+    /// The code of the request, or `nil` if the message isn't a request.
     var code: RequestCode? { if case .request(let code, _) = message { code } else { nil } }
 
     var claim: AccessGroups? {
         if case .request(_, let claim) = message { claim } else { nil }
     }
 
-    /// The body as a request of a type.
+    /// Decodes the body as a request of a type.
     func decoded<R: Request>(_ type: R.Type) throws -> R {
         // SAFETY: the reader is used within the closure.
         unsafe try body.withUnsafeBytes { bytes in
@@ -249,7 +253,7 @@ struct FakeRequest: Sendable {
     }
 }
 
-/// What a service sends to a message with some id.
+/// An answer of the service.
 struct FakeAnswer: Sendable {
     let frames: @Sendable (_ id: UInt64) -> [FrameBuffer]
 
@@ -261,14 +265,14 @@ struct FakeAnswer: Sendable {
         }
     }
 
-    /// How many bytes an answer has.
+    /// The size of an encoded answer.
     static func byteCount(of answer: some MessageCodable) -> Int {
         var writer = MessageWriter()
         answer.encode(to: &writer)
         return writer.byteCount
     }
 
-    /// The frame of a part with so many bytes, up to 65,000.
+    /// The frame of a part with the given number of bytes, up to 65,000.
     static func part(_ id: UInt64, byteCount: Int) -> [UInt8] {
         let message =
             (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
@@ -287,7 +291,7 @@ struct FakeAnswer: Sendable {
     static let changed = FakeAnswer { [ServiceMessage.frameOfChange(id: $0)] }
 }
 
-/// Something that several threads add to.
+/// Values that several threads append to.
 final class Recorded<Value: Sendable>: Sendable {
     private let list = Mutex<[Value]>([])
     private let added = DispatchSemaphore(value: 0)
@@ -299,6 +303,7 @@ final class Recorded<Value: Sendable>: Sendable {
         added.signal()
     }
 
-    /// Waits until one more value was added. False: none was, for a long time.
+    /// Waits for one more value.
+    /// - Returns: `false` if none was added for a long time.
     func waitForNext() -> Bool { added.wait(timeout: .now() + 60) == .success }
 }

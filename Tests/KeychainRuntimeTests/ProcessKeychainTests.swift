@@ -1,4 +1,4 @@
-// ProcessKeychainTests: a whole process that asks the service.
+// ProcessKeychainTests: a whole process that uses the service.
 
 import Foundation
 import Glibc
@@ -10,16 +10,16 @@ import Testing
 
 @testable import KeychainRuntime
 
-/// Sets a variable of this process, or takes it away.
+/// Sets or removes an environment variable of this process.
 private func setVariable(_ name: String, _ value: String?) {
     // SAFETY: the texts are valid for the call, and the process has no other thread that reads
     // variables yet.
     if let value { unsafe _ = setenv(name, value, 1) } else { unsafe _ = unsetenv(name) }
 }
 
-/// The choice is made once for a process, so each test has one of its own.
+/// The choice is made once for each process, so each test runs in a separate process.
 @Suite struct `The keychain of a process` {
-    @Test func `a variable leads every call to the service`() async {
+    @Test func `an environment variable directs every call to the service`() async {
         await #expect(processExitsWith: .success) {
             let seen = Recorded<String>()
             let service = try FakeService { peer, _ in
@@ -35,14 +35,14 @@ private func setVariable(_ name: String, _ value: String?) {
             #expect(try KeychainContext.entitlements() == FakePeer.welcome.entitlements)
             let status = try ProcessKeychain.administration().perform(ReadStatus())
             #expect(status == `The client of the service`.status)
-            // It was decided, and stays.
+            // The choice was made and doesn't change.
             setVariable(KeychainChoice.variable, KeychainChoice.embeddedName)
             #expect(try KeychainChoice.current().mode == .service(socket: service.path))
             #expect(seen.values == ["hasPasscode", "status"])
         }
     }
 
-    @Test func `a service that doesn't answer is never passed over`() async {
+    @Test func `if the service doesn't answer, no other keychain is used instead`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
@@ -80,7 +80,7 @@ private func setVariable(_ name: String, _ value: String?) {
         attributes: [.service: .string("service"), .account: .string("account")],
         protection: .afterFirstUnlock, data: Data("secret".utf8))
 
-    /// What is asked of a keychain that isn't there, and the status of each answer.
+    /// Requests to a keychain that doesn't exist, and their statuses.
     private static let looks:
         [(@Sendable (any RequestHandler, AccessGroups) throws -> Void, Int32)] = {
             let item = ItemQuery(itemClass: .genericPassword)
@@ -102,7 +102,7 @@ private func setVariable(_ name: String, _ value: String?) {
             ]
         }()
 
-    @Test func `looking makes no keychain, the first change does`() async {
+    @Test func `searching creates no keychain, and the first change does`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
@@ -123,7 +123,8 @@ private func setVariable(_ name: String, _ value: String?) {
             let subscription = try keychain.subscribe { isTold.append(true) }
             #expect(!FileManager.default.fileExists(atPath: folder))
 
-            // Another process makes the keychain, and this one is told of that and of what follows.
+            // Another process creates the keychain. This one is notified of that and of later
+            // changes.
             let other = try KeychainEngine.open(
                 directory: folder + "/below/keychain", options: EngineOptions())
             #expect(isTold.waitForNext())
@@ -138,7 +139,7 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
-    @Test func `a process goes on after another one has changed the keys`() async {
+    @Test func `a process continues after another one has changed the keys`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
@@ -147,7 +148,7 @@ private func setVariable(_ name: String, _ value: String?) {
             setVariable(EmbeddedKeychain.directoryVariable, folder)
             setVariable(KeychainChoice.variable, nil)
             _ = try KeychainContext.current().perform(AddItem(Self.item))
-            // From here on it is the engine itself that is asked.
+            // From here on the engine itself gets the requests.
             let connection = try KeychainContext.current()
             _ = try connection.perform(FindItems(ItemQuery(itemClass: .genericPassword)))
             let other = try KeychainEngine.open(directory: folder, options: EngineOptions())
@@ -171,7 +172,7 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
-    @Test func `without a service the process opens the keychain itself`() async {
+    @Test func `without a service the process opens the keychain directly`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(

@@ -1,4 +1,4 @@
-// ServiceClientTests: every request through the client, and what it gives back.
+// ServiceClientTests: every request through the client, and its result.
 
 import Foundation
 import KeychainCrypto
@@ -39,7 +39,7 @@ import Testing
         return report
     }()
 
-    /// The right answer to each request.
+    /// The correct answer to each request.
     static func answer(_ request: FakeRequest) -> FakeAnswer {
         guard let code = request.code else { return .answer(Done()) }
         return switch code {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `every method asks its question and gives its answer`() throws {
+    @Test func `every method sends its request and returns the answer`() throws {
         let seen = Recorded<FakeRequest>()
         let service = try FakeService { peer, _ in
             peer.serve { request in
@@ -145,7 +145,7 @@ import Testing
         #expect(client.idleConnectionCount == 1)
     }
 
-    @Test func `a failure of the service is the failure of the call`() throws {
+    @Test func `a failure reported by the service is thrown by the call`() throws {
         let failure = KeychainFailure(
             .authenticationNeeded, "Why.", cause: .authentication(.userPresence),
             item: ItemReference(Bytes16(high: 1, low: 2)))
@@ -160,7 +160,7 @@ import Testing
         #expect(client.idleConnectionCount == 1)
     }
 
-    @Test func `the greeting says who the program is`() throws {
+    @Test func `the answer to hello says which program the client is`() throws {
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let client = ServiceClient(socketPath: service.path)
         #expect(try client.welcome() == FakePeer.welcome)
@@ -181,7 +181,7 @@ import Testing
         #expect(seen.waitForNext() && seen.values.first == true)
     }
 
-    @Test func `a long answer arrives whole`() throws {
+    @Test func `a long answer arrives complete`() throws {
         let items = (0..<3000).map { number in
             var item = Self.item
             item.attributes[.account] = .string("account \(number)")
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `a check tells of its progress`() throws {
+    @Test func `a check reports its progress`() throws {
         let service = try FakeService { peer, _ in
             guard peer.greet(), let request = peer.request() else { return }
             for done in [1000, 2000] { peer.reply(request.id, .progress(done: done, total: 2000)) }
@@ -223,12 +223,12 @@ import Testing
         #expect(report == Self.report && seen == [1000, 2000])
     }
 
-    @Test func `a check that is given up ends at once, and its connection with it`() throws {
+    @Test func `canceling a check ends it at once and closes its connection`() throws {
         let ended = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             guard peer.greet(), let request = peer.request() else { return }
             peer.reply(request.id, .progress(done: 1000, total: 2000))
-            // Nothing more is asked on this connection.
+            // Nothing else is sent on this connection.
             ended.append(peer.request() == nil)
         }
         let client = ServiceClient(socketPath: service.path)
@@ -240,7 +240,7 @@ import Testing
         #expect(client.idleConnectionCount == 0)
     }
 
-    @Test func `threads at once have connections of their own`() async throws {
+    @Test func `concurrent threads use separate connections`() async throws {
         let connections = Recorded<Int>()
         let service = try FakeService { peer, number in
             var isFirst = true
@@ -251,7 +251,7 @@ import Testing
                 if isFirst {
                     isFirst = false
                     connections.append(number)
-                    // No request is answered before each thread has asked on a connection of its own.
+                    // No request is answered before each thread has sent one on its own connection.
                     let deadline = ContinuousClock.now + .seconds(60)
                     while connections.values.count < 6, ContinuousClock.now < deadline {
                         sched_yield()
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test(arguments: [(getpid() + 1, geteuid()), (getpid(), geteuid() + 1)])
-    func `neither a child process nor another user uses a connection`(
+    func `a connection isn't used by a child process or after a change of user`(
         _ processID: Int32, _ userID: UInt32
     ) throws {
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
@@ -296,14 +296,14 @@ import Testing
         pool.putBack(connection)
         holder.append(ConnectionHolder(processID: processID, userID: userID))
         #expect(pool.take() == nil && pool.idleCount == 0)
-        // One that was in use meanwhile.
+        // A connection that was in use during the change.
         pool.putBack(connection)
         #expect(pool.idleCount == 0)
     }
 }
 
 extension ItemSnapshot {
-    /// What adds such an item.
+    /// Requests that add such an item.
     fileprivate var asNew: NewItem {
         NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
