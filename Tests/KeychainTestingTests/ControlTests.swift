@@ -1,4 +1,5 @@
-// What a test can set: the lock, the passcode, the clock, the access groups; and what it sees.
+// What a test can control: the lock, the passcode, the clock and the access groups; and what it can
+// observe.
 
 import Foundation
 import Keychain
@@ -7,15 +8,15 @@ import KeychainTesting
 import Testing
 
 extension KeychainKey where Value == String {
-    /// Readable while unlocked only.
+    /// An item that is readable only while unlocked.
     static var pin: Self { Self("pin", label: "PIN", accessibility: .whenUnlocked) }
-    /// Readable after the first unlock.
+    /// An item that is readable after the first unlock.
     static var token: Self { Self("token", accessibility: .afterFirstUnlock) }
-    /// There only while a passcode is.
+    /// An item that exists only while a passcode is set.
     static var vault: Self { Self("vault", accessibility: .whenPasscodeSetThisDeviceOnly) }
 }
 
-/// The code of the keychain error that `body` throws; nil: none.
+/// The code of the keychain error that `body` throws, or `nil`.
 func code(_ body: () throws -> Void) -> KeychainError.Code? {
     do {
         try body()
@@ -33,7 +34,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         keychain = Keychain(service: "com.example.app", in: test.database)
     }
 
-    @Test func `it starts empty, unlocked and without a passcode`() throws {
+    @Test func `a test keychain starts empty, unlocked and without a passcode`() throws {
         #expect(try test.items().isEmpty)
         let status = try test.database.status()
         #expect(status.lockState == .unlocked)
@@ -44,7 +45,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try keychain.load(.token) == nil)
     }
 
-    @Test func `two of them don't see each other`() throws {
+    @Test func `two test keychains are separate`() throws {
         let other = Keychain(service: "com.example.app", in: TestKeychain().database)
         try keychain.save("mine", for: .token)
         #expect(try other.load(.token) == nil)
@@ -52,7 +53,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try keychain.load(.token) == "mine")
     }
 
-    @Test func `a database keeps its keychain`() throws {
+    @Test func `a database keeps its test keychain alive`() throws {
         let kept = Keychain(service: "s", in: TestKeychain().database)
         try kept.save("x", for: .token)
         #expect(try kept.load(.token) == "x")
@@ -60,7 +61,8 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
 
     // MARK: Lock
 
-    @Test func `locking takes away what is readable while unlocked only, and sets a passcode`()
+    @Test
+    func `locking sets a passcode if there is none, and hides items of the when-unlocked class`()
         throws
     {
         try keychain.save("1234", for: .pin)
@@ -79,7 +81,9 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         try test.database.unlock(passcode: TestKeychain.defaultPasscode)
     }
 
-    @Test func `after a restart with a passcode everything waits for the first unlock`() throws {
+    @Test func `after a restart with a passcode everything is locked until the first unlock`()
+        throws
+    {
         try keychain.save("abc", for: .token)
         try test.setPasscode("1234")
         #expect(try test.lockState == .unlocked)
@@ -94,7 +98,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try keychain.load(.token) == "abc")
     }
 
-    @Test func `after a restart without a passcode everything is there`() throws {
+    @Test func `after a restart without a passcode everything is readable`() throws {
         try keychain.save("1234", for: .pin)
         try test.restart()
         #expect(try test.lockState == .unlocked)
@@ -117,7 +121,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `a passcode that was changed behind its back has to be given there`() throws {
+    @Test func `a passcode changed through the database must be used from then on`() throws {
         try test.setPasscode("1234")
         try test.database.changePasscode(from: "1234", to: "5678")
         try test.lock()
@@ -127,9 +131,9 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.lockState == .unlocked)
     }
 
-    // MARK: Clock and groups
+    // MARK: Clock and access groups
 
-    @Test func `items are dated by the set clock`() throws {
+    @Test func `items are dated by the clock that the test sets`() throws {
         let start = Date(timeIntervalSinceReferenceDate: 1000)
         test.now = start
         try keychain.save("1", for: .token)
@@ -152,7 +156,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(made > before - 1 && made < Date() + 1)
     }
 
-    @Test func `access groups decide what is seen and where items go`() throws {
+    @Test func `access groups determine which items are visible and where new ones go`() throws {
         test.accessGroups = ["TEAM.app", "TEAM.shared"]
         let shared = Keychain(
             service: "com.example.app", accessGroup: "TEAM.shared", in: test.database)
@@ -176,7 +180,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
 
     // MARK: Looking inside
 
-    @Test func `items are listed with attributes, without opening a secret`() throws {
+    @Test func `a test can list items with their attributes, without decrypting secrets`() throws {
         try keychain.save("1234", for: .pin)
         try test.withSecItem {
             let query: [CFString: Any] = [
@@ -205,7 +209,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(test.openedSecretCount == 2)
     }
 
-    @Test func `the SecItem functions use it within the closure only`() throws {
+    @Test func `the SecItem functions use the test keychain only within the closure`() throws {
         let query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: "com.example.app",
             kSecAttrAccount: "token",
@@ -226,7 +230,9 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
                 == errSecMissingEntitlement)
     }
 
-    @Test func `asynchronous code uses it on both sides of a suspension`() async throws {
+    @Test func `asynchronous code uses the test keychain before and after a suspension`()
+        async throws
+    {
         try await keychain.save("abc", for: .token)
         let test = test
         let statuses = await test.withSecItem {
@@ -245,10 +251,10 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(statuses == [errSecSuccess, errSecSuccess, errSecSuccess])
     }
 
-    // MARK: Size, crowds, and no trace
+    // MARK: Size, concurrency, and separation
 
-    @Test func `a value of many megabytes comes back as it was`() throws {
-        // 256 parts, of which each ends in its number.
+    @Test func `a value of many megabytes round-trips unchanged`() throws {
+        // 256 parts, each of which ends with its number.
         let part = Data((0..<65_535).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let value = (0..<256).reduce(into: Data()) { data, number in
             data.append(part)
@@ -263,7 +269,8 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.database.check().isSound)
     }
 
-    @Test func `many tasks lose nothing, through locks and restarts too`() async throws {
+    @Test func `many concurrent tasks lose nothing, even through locks and restarts`() async throws
+    {
         let test = test
         let keychain = keychain
         let count = KeychainKey<Int>("count", accessibility: .afterFirstUnlock)
@@ -292,7 +299,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     }
 
     @Test(arguments: 0..<16)
-    func `test keychains work side by side`(number: Int) throws {
+    func `several test keychains can be used in parallel`(number: Int) throws {
         for round in 0..<10 {
             try keychain.save("\(number)", for: KeychainKey("\(round)"))
             if round == 5 { try test.restart() }

@@ -1,4 +1,4 @@
-// Each fault, and what is left after it.
+// Each fault that a test can inject, and the state afterwards.
 
 import Dispatch
 import Foundation
@@ -18,7 +18,7 @@ import Testing
         try keychain.save("old", for: .token)
     }
 
-    /// The keychain as the next process finds it: whole, with this value.
+    /// The keychain as the next process finds it: undamaged, with this value.
     private func expectAfterRestart(_ value: String?) throws {
         test.removeFaults()
         try test.restart()
@@ -29,7 +29,9 @@ import Testing
         #expect(report.itemCount == (value == nil ? 0 : 1))
     }
 
-    @Test func `locked, every operation but a deletion says so and does nothing`() throws {
+    @Test func `with the locked fault, every operation except a deletion fails and does nothing`()
+        throws
+    {
         test.inject(.locked)
         #expect(code { _ = try keychain.load(.token) } == .interactionNotAllowed)
         #expect(code { try keychain.save("new", for: .token) } == .interactionNotAllowed)
@@ -42,7 +44,7 @@ import Testing
         try expectAfterRestart("old")
     }
 
-    @Test func `denied, no operation does anything`() throws {
+    @Test func `with the denied fault, no operation does anything`() throws {
         test.inject(.denied)
         #expect(code { _ = try keychain.load(.token) } == .authFailed)
         #expect(code { try keychain.save("new", for: .token) } == .authFailed)
@@ -51,14 +53,14 @@ import Testing
     }
 
     @Test(arguments: [KeychainError.Code.notAvailable, .readOnly, .userCanceled, .decode])
-    func `any code can be had`(_ wanted: KeychainError.Code) throws {
+    func `a fault can have any error code`(_ wanted: KeychainError.Code) throws {
         test.inject(.failure(wanted))
         #expect(code { _ = try keychain.load(.token) } == wanted)
         #expect(code { try keychain.save("new", for: .token) } == wanted)
         try expectAfterRestart("old")
     }
 
-    @Test func `on a full disk nothing is written and everything is read`() throws {
+    @Test func `with the disk-full fault, writes fail and reads work`() throws {
         test.inject(.diskFull)
         #expect(code { try keychain.save("new", for: .token) } == .diskFull)
         #expect(code { try keychain.add("new", for: .pin) } == .diskFull)
@@ -74,7 +76,7 @@ import Testing
         [.beforeCommit] + [-1, 0, 1, 2, 3, 4, 1000].map { .afterStep($0) }
 
     @Test(arguments: before)
-    func `stopped before its commit, a write leaves nothing`(_ point: TestKeychain.StopPoint)
+    func `a write stopped before its commit has no effect`(_ point: TestKeychain.StopPoint)
         throws
     {
         test.inject(.stop(point))
@@ -95,13 +97,16 @@ import Testing
         try expectAfterRestart("old")
     }
 
-    @Test func `stopped after its commit, a write is there and its caller doesn't know`() throws {
+    @Test func `a write stopped after its commit takes effect, but its caller gets an error`()
+        throws
+    {
         test.inject(.stop(.afterCommit), times: 1)
         #expect(code { try keychain.save("new", for: .token) } == .ioError)
         #expect(try keychain.load(.token) == "new")
         try expectAfterRestart("new")
 
-        // Trying again must come to the same: a save does, an addition finds its own item.
+        // A second attempt must have the same result: a save succeeds, and an addition finds its
+        // own item.
         test.inject(.stop(.afterCommit), times: 1)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
         #expect(code { try keychain.add("x", for: .pin) } == .duplicateItem)
@@ -113,13 +118,13 @@ import Testing
         try expectAfterRestart("new")
     }
 
-    @Test func `a stop has no effect on what is only read`() throws {
+    @Test func `a stop doesn't affect operations that only read`() throws {
         test.inject(.stop(.beforeCommit), into: .all)
         #expect(try keychain.load(.token) == "old")
         #expect(try keychain.items().count == 1)
     }
 
-    @Test func `slow, an operation takes that much longer and is carried out`() throws {
+    @Test func `with the slow fault, an operation takes longer and is carried out`() throws {
         let clock = ContinuousClock()
         test.inject(.slow(.milliseconds(50)))
         var value: String?
@@ -131,7 +136,7 @@ import Testing
         #expect(try keychain.load(.token) == "new")
     }
 
-    @Test func `a delay and an error come together`() throws {
+    @Test func `a delay and an error can be combined`() throws {
         let clock = ContinuousClock()
         test.inject(.slow(.milliseconds(50)))
         test.inject(.denied)
@@ -141,9 +146,12 @@ import Testing
         #expect(duration >= .milliseconds(50))
     }
 
-    // MARK: Occasions
+    // MARK: When faults apply
 
-    @Test func `a fault comes when it is its turn, and as often as it should`() throws {
+    @Test
+    func `a fault begins after the given number of operations and ends after the given count`()
+        throws
+    {
         test.inject(.denied, into: .search, after: 2, times: 2)
         let codes = (0..<6).map { _ in code { _ = try keychain.load(.token) } }
         #expect(codes == [nil, nil, .authFailed, .authFailed, nil, nil])
@@ -151,21 +159,21 @@ import Testing
         #expect(try keychain.load(.token) == "old")
     }
 
-    @Test func `faults of one moment are taken one after the other`() throws {
+    @Test func `several faults for the same operation apply one after the other`() throws {
         test.inject(.locked, times: 1)
         test.inject(.denied, times: 1)
         let codes = (0..<3).map { _ in code { _ = try keychain.load(.token) } }
         #expect(codes == [.interactionNotAllowed, .authFailed, nil])
     }
 
-    @Test func `a write that finds a duplicate is no occasion to stop`() throws {
+    @Test func `a write that finds a duplicate doesn't use up a stop`() throws {
         test.inject(.stop(.beforeCommit), into: .add, times: 1)
         #expect(code { try keychain.add("x", for: .token) } == .duplicateItem)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
         try keychain.add("x", for: .pin)
     }
 
-    @Test func `a fault meets the operations that it names and no other`() throws {
+    @Test func `a fault affects only the operations that it names`() throws {
         test.inject(.denied, into: .add)
         #expect(code { try keychain.add("x", for: .pin) } == .authFailed)
         #expect(try keychain.load(.token) == "old")
@@ -176,7 +184,9 @@ import Testing
         #expect(code { try keychain.save("y", for: .token) } == .authFailed)
     }
 
-    @Test func `a save of an existing item meets the faults of both its halves`() throws {
+    @Test func `a save of an existing item is affected by faults of its addition and its update`()
+        throws
+    {
         test.inject(.stop(.afterStep(0)), into: .update, times: 1)
         #expect(code { try keychain.save("new", for: .token) } == .ioError)
         test.inject(.stop(.afterCommit), into: .add, times: 1)
@@ -186,7 +196,7 @@ import Testing
         #expect(try keychain.load(.token) == "new")
     }
 
-    @Test func `no deletion comes between the two halves of a put`() throws {
+    @Test func `no deletion can happen between the two parts of a put`() throws {
         let connection = test.connection
         let item = NewItem(
             itemClass: .genericPassword,
@@ -199,7 +209,7 @@ import Testing
         }
         for _ in 0..<20 {
             try put()
-            // Where the halves are apart, this is when the deletion comes.
+            // If the two parts were separate, the deletion would happen here.
             test.inject(.slow(.milliseconds(5)), into: .update, times: 1)
             DispatchQueue.concurrentPerform(iterations: 2) { index in
                 do throws(KeychainFailure) {
@@ -217,7 +227,7 @@ import Testing
         #expect(failures.withLock { $0 } == [])
     }
 
-    @Test func `administration is not disturbed`() throws {
+    @Test func `faults don't affect administration`() throws {
         for fault in [TestKeychain.Fault.locked, .denied, .diskFull, .stop(.beforeCommit)] {
             test.inject(fault)
         }
@@ -230,7 +240,7 @@ import Testing
         #expect(try test.removePasscode() == 0)
     }
 
-    @Test func `the SecItem functions meet them too`() throws {
+    @Test func `faults affect the SecItem functions too`() throws {
         let query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: "com.example.app",
             kSecAttrAccount: "token",
@@ -248,9 +258,9 @@ import Testing
         }
     }
 
-    // MARK: Crowds
+    // MARK: Concurrency
 
-    @Test func `a fault that comes once comes once among many tasks`() async throws {
+    @Test func `a fault that applies once applies once among many tasks`() async throws {
         let keychain = keychain
         test.inject(.stop(.beforeCommit), into: .writes, after: 20, times: 1)
         test.inject(.denied, into: .search, after: 20, times: 3)
@@ -270,7 +280,7 @@ import Testing
         #expect(try await test.database.check().isSound)
     }
 
-    @Test func `whatever fails among many tasks, an error means what it says`() async throws {
+    @Test func `the errors of concurrent tasks match what was stored`() async throws {
         let keychain = keychain
         let accounts = (0..<200).map { "\($0)" }
         for point in [TestKeychain.StopPoint.afterStep(1), .afterStep(2), .beforeCommit] {

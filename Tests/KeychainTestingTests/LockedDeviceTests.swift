@@ -88,7 +88,7 @@ struct Session {
         #expect(try test.items().count == 1)
     }
 
-    @Test func `its code is the code of this file`() throws {
+    @Test func `the article's code is the code in this file`() throws {
         let here = URL(filePath: #filePath)
         let root = here.deletingLastPathComponent().appending(path: "../..").standardized
         let article = try String(
@@ -106,7 +106,7 @@ struct Session {
         }
     }
 
-    /// The lines that hold something, without the room before them.
+    /// The lines that aren't empty, without indentation.
     private static func lines(_ text: String) -> [String] {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }

@@ -1,4 +1,4 @@
-// A test keychain leaves no trace on the disk.
+// A test keychain writes nothing to the disk.
 
 import Foundation
 import Keychain
@@ -6,8 +6,8 @@ import KeychainTesting
 import Testing
 
 @Suite struct `No file` {
-    /// How many bytes this thread has written so far, to whatever: other tests run beside this
-    /// one, so what the whole process does says nothing.
+    /// The number of bytes that this thread has written to any file. The count of the whole process
+    /// would include other tests that run at the same time.
     private static func writtenByteCount() throws -> Int {
         let counters = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
         let line = counters.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Does everything that could make a keychain write: large values, a transaction that is rolled
-    /// back, other passcodes, a search that sorts.
+    /// back, passcode changes, and a search that sorts.
     private static func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
         try saveLargeValues(in: keychain)
         #expect(throws: KeychainError.self) { try keychain.add("x", for: KeychainKey<String>("1")) }
@@ -34,7 +34,7 @@ import Testing
         #expect(try keychain.removeAll() == 20)
     }
 
-    @Test func `a test keychain writes not one byte`() throws {
+    @Test func `a test keychain writes no bytes to any file`() throws {
         let folder = FileManager.default.currentDirectoryPath
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         let before = try Self.writtenByteCount()
@@ -55,8 +55,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: status.directory.path))
     }
 
-    /// The count would show what is written.
-    @Test func `large values in a folder are written, all of them`() throws {
+    /// Shows that the count includes such writes.
+    @Test func `large values saved to a keychain in a folder are counted as written`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-testing-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,4 +1,4 @@
-// The person in front of a test keychain, by way of `Keychain`.
+// The simulated user of a test keychain, through the `Keychain` API.
 
 import Foundation
 import Keychain
@@ -9,7 +9,7 @@ import Testing
 @Suite struct `The person in front of a test keychain` {
     private let test = TestKeychain()
 
-    /// Adds an item that asks for a person's presence.
+    /// Adds an item that requires the user's presence.
     private func addProtected() throws {
         try test.setPasscode("1234")
         let control = SecAccessControlCreateWithFlags(
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a load asks as a search by SecItemCopyMatching does`(isThroughSecItem: Bool) throws {
+    func `a load prompts like a search with SecItemCopyMatching`(isThroughSecItem: Bool) throws {
         try addProtected()
         let keychain = Keychain(
             service: "s", in: isThroughSecItem ? test.secItemDatabase : test.database)

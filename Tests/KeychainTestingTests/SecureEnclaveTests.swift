@@ -1,4 +1,4 @@
-// Keys of the Secure Enclave by name, over both ways to a keychain, with and without an enclave.
+// Keys of the Secure Enclave by name, through both handlers, with and without a Secure Enclave.
 
 import Crypto
 import Foundation
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key is made, loaded and deleted by its name`(isThroughSecItem: Bool) throws {
+    func `a key is created, loaded and deleted by its name`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         #expect(try keychain.hasSecureEnclave())
@@ -35,7 +35,7 @@ import Testing
         #expect(made.publicKey.isValidSignature(signature, for: message))
         #expect(!made.publicKey.isValidSignature(signature, for: Data("other".utf8)))
 
-        // As the next start of the program does.
+        // As after the next start of the program.
         try test.restart()
         let loaded = try #require(
             try Keychain(service: "s", in: keychain.database).loadSecureEnclaveKey("a"))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `without a Secure Enclave there is no key and none in software`(
+    func `without a Secure Enclave no key is created, not even in software`(
         isThroughSecItem: Bool
     ) throws {
         let keychain = keychain(isThroughSecItem)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key that is there is not replaced`(isThroughSecItem: Bool) throws {
+    func `an existing key is not replaced`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         let made = try keychain.createSecureEnclaveKey("a")
@@ -77,7 +77,7 @@ import Testing
         #expect(try test.items().count == 1)
     }
 
-    @Test func `of many who make a key of one name, one does`() async throws {
+    @Test func `of many callers that create a key of one name, one succeeds`() async throws {
         test.hasSecureEnclave = true
         let keychain = keychain(false)
         let made = await withTaskGroup(of: Bool.self) { group in
@@ -92,21 +92,21 @@ import Testing
         #expect(try test.items().count == 1)
     }
 
-    @Test func `names of one service are not those of another`() throws {
+    @Test func `the names of keys are separate for each service`() throws {
         test.hasSecureEnclave = true
         let first = try keychain(false, "s").createSecureEnclaveKey("ab")
         let second = try keychain(false, "sa").createSecureEnclaveKey("b")
         #expect(first.publicKey.rawRepresentation != second.publicKey.rawRepresentation)
         #expect(try keychain(false, "sa").loadSecureEnclaveKey("ab") == nil)
         #expect(code { try keychain(false, "s").createSecureEnclaveKey("\0a") } == .param)
-        // Items of the same name are apart.
+        // Items with the same name are separate too.
         try keychain(false, "s").save("text", for: KeychainKey("ab"))
         #expect(try keychain(false, "s").deleteSecureEnclaveKey("ab"))
         #expect(try keychain(false, "s").load(KeychainKey<String>("ab")) == "text")
     }
 
     @Test(arguments: [false, true])
-    func `a key is protected as it was asked to be`(isThroughSecItem: Bool) throws {
+    func `a key has the requested protection`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         try keychain.createSecureEnclaveKey("usual")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a person is asked for the use of a key that says so`(isThroughSecItem: Bool) throws {
+    func `a key that requires presence prompts when it is used`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         #expect(
@@ -146,7 +146,7 @@ import Testing
         #expect(code { _ = try key.signature(for: message) } == .authFailed)
     }
 
-    @Test func `two sides agree on a secret, from which keys are derived`() async throws {
+    @Test func `two parties agree on a secret, from which keys are derived`() async throws {
         test.hasSecureEnclave = true
         let key = try await keychain(false).createSecureEnclaveKey("a")
         for _ in 0..<8 {
@@ -172,7 +172,7 @@ import Testing
             try await keychain.createSecureEnclaveKey("device")
             Issue.record("a key was made in nothing")
         } catch KeychainError.Code.secureEnclaveUnavailable {
-            // No Secure Enclave, and no key: nothing in software takes its place.
+            // Without a Secure Enclave there is no key: no software key replaces it.
         }
         test.hasSecureEnclave = true
         func sign() throws {
@@ -208,7 +208,7 @@ import Testing
         #expect(sessionKey == same)
     }
 
-    @Test func `a fault of the enclave can be injected`() throws {
+    @Test func `a fault of the Secure Enclave can be injected`() throws {
         test.hasSecureEnclave = true
         let keychain = keychain(false)
         let key = try keychain.createSecureEnclaveKey("a")
@@ -219,7 +219,7 @@ import Testing
         #expect(code { _ = try key.signature(for: message) } == .secureEnclaveUnavailable)
     }
 
-    @Test func `keys on Ed25519 are software keys, kept as items`() throws {
+    @Test func `Ed25519 keys are software keys, stored as items`() throws {
         let keychain = keychain(false)
         let key = Curve25519.Signing.PrivateKey()
         let name = KeychainKey<Curve25519.Signing.PrivateKey>("ed25519")
