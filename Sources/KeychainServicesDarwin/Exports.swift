@@ -1,7 +1,7 @@
 // KeychainServicesDarwin: re-exports the system's Security module, and what is needed of CryptoKit,
-// for modules that may not import them. A module built with `-module-alias
-// KeychainServices=Security`, or one that imports such a module, can't contain `import Security`
-// anywhere, not even in a branch that is compiled out.
+// for modules that may not import them. A module built with
+// `-module-alias KeychainServices=Security`, or one that imports such a module, can't contain
+// `import Security` anywhere, not even in a branch that is compiled out.
 
 #if canImport(Darwin)
 import CryptoKit

@@ -110,7 +110,7 @@ package enum PKCS12 {
 
 /// A password, or the absence of one.
 struct PKCS12Password {
-    /// The text, or `nil` for no password. No password gives another key than an empty one.
+    /// The text, or `nil` for no password, which results in a different key than an empty one.
     let text: String?
 
     /// The password for the authentication code and the older ciphers: UTF-16 and two zero bytes.
