@@ -38,9 +38,9 @@ internal import KeychainCore
 ///     `kSecValueRef` is allowed. Each attribute applies to all objects whose class has it.
 ///   - result: Receives what the `kSecReturn…` keys request, in the same form as
 ///     ``SecItemCopyMatching(_:_:)`` returns for one item, or `nil` if they request nothing. For an
-///     identity in `kSecValueRef`, only the persistent reference can be requested. With an item
-///     list, receives an array with one result for each object, in the order of the list. Unchanged
-///     after a failure. May be `nil`.
+///     identity in `kSecValueRef`, the result is the persistent reference if only that is
+///     requested, and otherwise `nil`. With an item list, receives an array with one result for
+///     each object, in the order of the list. Unchanged after a failure. May be `nil`.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
 ///     items of the item list have the same primary key;
@@ -136,7 +136,7 @@ public func SecItemCopyMatching(
 /// Otherwise none is changed, except that the outcome is unknown if the connection to a keychain
 /// service was lost (`errSecNotAvailable`).
 ///
-/// Persistent references and creation dates are kept, and modification dates are set to later ones.
+/// Persistent references and creation dates are kept, and modification dates advance.
 /// Programs without entitlements share an access group. If such a program passes only a class, only
 /// the items that were stored by a program of the same name are changed.
 ///
