@@ -1,7 +1,6 @@
-// ControlProgram: from the arguments of a process to its exit status.
-//   (1) What a command prints on standard output is its result; everything else goes to
-//       standard error.
-//   (2) An error is one line that begins with the tool's name, and the next step.
+// ControlProgram: runs a command, from the arguments of the process to its exit status.
+//   (1) The result of a command goes to standard output, and everything else to standard error.
+//   (2) An error message is one line that begins with the tool's name, and says what to do next.
 
 import ArgumentParser
 import Glibc
@@ -10,7 +9,7 @@ import KeychainCore
 import KeychainTPM
 
 package enum ControlProgram {
-    /// Carries out the command that the process was started with, and ends the process.
+    /// Runs the command in the arguments of the process, and exits.
     package static func main() -> Never {
         StandardStreams.occupyClosed()
         ProcessProtection.apply()
@@ -53,7 +52,7 @@ package enum ControlProgram {
         }
     }
 
-    /// Help that was asked for goes to standard output; a complaint about arguments doesn't.
+    /// Prints requested help on standard output, and errors in the arguments on standard error.
     private static func end(with error: any Error) -> ControlStatus {
         let text = RootCommand.fullMessage(for: error)
         guard RootCommand.exitCode(for: error) == .success else {
@@ -110,7 +109,7 @@ struct RootCommand: ParsableCommand {
                 subcommands: [HelperCommand.self, SetupCommand.self, CompletionsCommand.self]),
         ])
 
-    /// What stands before the colon in a complaint about arguments.
+    /// The text before the colon in an error message about arguments.
     // swift-format-ignore: NoLeadingUnderscores
     static var _errorLabel: String { "keychainctl" }
 }

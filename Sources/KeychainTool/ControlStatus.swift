@@ -1,5 +1,5 @@
-// ControlStatus: what the process ends with, and what each failure of a keychain becomes.
-// The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
+// ControlStatus: the exit statuses, and the mapping of keychain failures to them.
+// The numbers are documented in Documentation/keychainctl.md. A number never changes its meaning.
 
 package import KeychainCore
 
@@ -13,7 +13,7 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
     case exists = 7
     /// EX_USAGE of sysexits.h.
     case usage = 64
-    /// What env(1) and shells end with.
+    /// The statuses of env(1) and of shells.
     case notExecutable = 126
     case noProgram = 127
 
@@ -42,11 +42,11 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
     }
 }
 
-/// Why a command was not carried out: the exit status and what to tell the person.
+/// The reason why a command failed: the exit status and a message for the user.
 package struct ControlFailure: Error, Hashable, Sendable {
     package let status: ControlStatus
-    /// What happened and what to do next; nothing where the status says it all. It may name attributes,
-    /// never a secret.
+    /// What happened and what to do next; empty if the status is sufficient. It may contain
+    /// attributes, but never a secret.
     package let message: String
 
     package init(_ status: ControlStatus, _ message: String) {
@@ -56,7 +56,8 @@ package struct ControlFailure: Error, Hashable, Sendable {
 }
 
 extension ControlFailure {
-    /// The reason comes from the service, or holds paths: it stays on its line.
+    /// Escapes the failure's reason, which comes from the service or contains paths, so that it
+    /// stays on one line.
     package init(_ failure: KeychainFailure) {
         let failure = KeychainFailure(
             failure.status, escapedForLine(failure.reason), cause: failure.cause,

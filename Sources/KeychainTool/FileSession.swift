@@ -1,4 +1,4 @@
-// FileSession: work on the files of a keychain, which this process opens itself.
+// FileSession: a session in which this process opens the files of a keychain itself.
 
 import KeychainRuntime
 import KeychainEngine
@@ -6,16 +6,16 @@ import KeychainCore
 
 struct FileSession {
     let engine: KeychainEngine
-    /// The same engine, and what unlocks it.
+    /// A session on the same engine, which can unlock it.
     let session: KeychainSession
 
-    /// Opens the keychain that is there; nil where there is none.
+    /// Opens the existing keychain. Returns `nil` if there is none.
     init?(existing passcode: PasscodeSource) throws {
         guard try KeychainPlace.holdsKeychain(KeychainPlace.folder().directory) else { return nil }
         try self.init(making: passcode)
     }
 
-    /// Opens the keychain, and makes it where there is none.
+    /// Opens the keychain, and creates it if it doesn't exist.
     init(making passcode: PasscodeSource) throws {
         let directory = try KeychainPlace.folder().directory
         engine = try KeychainPlace.showingConversion { () throws(KeychainFailure) in
@@ -27,7 +27,8 @@ struct FileSession {
                 keychain: .engine(engine), groups: try ProcessKeychain.entitlements().accessGroups))
     }
 
-    /// Unlocks if the passcode is given, so that as much as can be is looked at.
+    /// Unlocks the keychain if the passcode is provided, so that as much as possible can be
+    /// checked.
     func unlockIfPossible() throws {
         if engine.hasPasscode { _ = try session.unlock() }
     }

@@ -1,4 +1,4 @@
-// ItemSaving: a secret saved under a name, over the item that has it or as a new one.
+// ItemSaving: saves a secret under a name, in the item that has the name or in a new one.
 
 import ArgumentParser
 import FoundationEssentials
@@ -7,22 +7,25 @@ import KeychainRuntime
 
 struct ItemSaving {
     let itemClass: ItemClass
-    /// The whole name: an item that has more key attributes than these is another one.
+    /// The complete name: an item with further primary key attributes is a different item.
     let keys: Attributes
     var remarks: Attributes = [:]
-    /// nil: of any group; a new item goes to the first of the entitlements.
+    /// The access group. With `nil`, an existing item of any group is changed, and a new item goes
+    /// into the first group of the entitlements.
     var group: String?
-    /// nil: of an item that is there, either; a new one isn't.
+    /// With `nil`, an existing item of either kind is changed, and a new item is not
+    /// synchronizable.
     var isSynchronizable: Bool?
-    /// nil: that of the item that is there; of a new one, after the first unlock.
+    /// With `nil`, an existing item keeps its protection class, and a new item is readable after
+    /// the first unlock.
     var protection: ProtectionClass?
-    /// Whether an item that is there is an error.
+    /// Whether an existing item is an error.
     var isNew = false
-    /// Whether what is replaced is kept as an earlier version.
+    /// Whether the replaced item is kept as an earlier version.
     var keepsVersions = true
 
     func save(_ secret: Data, in session: KeychainSession) throws {
-        // Another process may add or delete the item between the two steps.
+        // Another process may add or delete the item between the search and the change.
         for _ in 0..<8 {
             do {
                 guard let existing = try existing(session) else {
@@ -41,7 +44,7 @@ struct ItemSaving {
             .failure, "Other processes keep changing the item. Nothing was changed. Try again.")
     }
 
-    /// The item that has the whole name; nil where there is none.
+    /// The item that has exactly this name, or `nil` if there is none.
     func existing(_ session: KeychainSession) throws -> ItemSnapshot? {
         let query = ItemQuery(
             itemClass: itemClass, attributes: keys, accessGroup: group,
@@ -50,7 +53,7 @@ struct ItemSaving {
         do {
             found = try session.find([query])
         } catch let failure as KeychainFailure where failure.status == .decode {
-            // What is there can't be read. Adding sets it aside.
+            // The existing item can't be read. Adding the new one sets it aside.
             return nil
         }
         let same = found.filter { item in
@@ -74,7 +77,7 @@ struct ItemSaving {
     }
 
     private func change(_ item: ItemSnapshot, to secret: Data, _ session: KeychainSession) throws {
-        // Another class takes constraints away unless they are named beside it.
+        // Changing the protection class removes the constraints, unless they are passed as well.
         let changes = ItemChanges(
             attributes: remarks, protection: protection,
             constraints: protection.map { _ in item.constraints }, data: secret)
@@ -88,7 +91,7 @@ struct ItemSaving {
     }
 }
 
-// MARK: - By options
+// MARK: - Creation from options
 
 extension ItemSaving {
     init(key: KeyOptions, remarks: Attributes, accessible: AccessibilityName?, new: Bool) {

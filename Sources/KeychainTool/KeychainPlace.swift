@@ -1,19 +1,19 @@
-// KeychainPlace: which keychain the tool works on, and whether there is one.
-//   (1) Requests for items go where those of programs go: to the service, or to the files.
-//   (2) What mends files works on the files themselves, also while another process has them open.
+// KeychainPlace: locates the keychain that the tool works on, and determines whether it exists.
+//   (1) Requests for items go where those of other programs go: to the service, or to the files.
+//   (2) Repairs work on the files themselves, even while another process has them open.
 
 import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 
-/// A keychain that was opened, and the groups that its programs have by their entitlements.
+/// An opened keychain, and the access groups from the tool's entitlements.
 struct OpenedKeychain {
     let keychain: KeychainHandler
     let groups: AccessGroups
 }
 
 enum KeychainPlace {
-    /// The keychain that programs use.
+    /// Opens the keychain that programs use.
     static func opened() throws(KeychainFailure) -> OpenedKeychain {
         OpenedKeychain(
             keychain: try showingConversion { () throws(KeychainFailure) in
@@ -22,7 +22,8 @@ enum KeychainPlace {
             groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
-    /// Opens a keychain, and shows how far its conversion is where it is of an earlier version.
+    /// Runs `opening`. If the keychain has an earlier format version, shows the progress of its
+    /// conversion.
     static func showingConversion<Result>(
         _ opening: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -30,38 +31,39 @@ enum KeychainPlace {
         EmbeddedKeychain.conversionProgress = { state in
             line.show("converted \(state.done) of \(counted(state.total, "item"))")
         }
-        // A conversion that fails says so in a line of its own.
+        // A failed conversion is reported on a separate line.
         defer { line.end() }
         return try opening()
     }
 
-    /// Connects to the service, where one is in use. It comes before a secret is read: while it
-    /// connects, the tool can be identified, and so read by other programs of this user.
+    /// Connects to the service, if one is in use. Call this before reading a secret: while the tool
+    /// connects, it must be identifiable, and other programs of this user can then read its memory.
     static func connect() throws(KeychainFailure) {
         _ = try ProcessKeychain.entitlements()
     }
 
-    /// The client of the service. nil: none is in use.
+    /// The client of the service, or `nil` if none is in use.
     static func service() throws(KeychainFailure) -> ServiceClient? {
         guard case .service(let socket) = try KeychainChoice.current().mode else { return nil }
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether there is one. Looking doesn't make one; a service has made
-    /// its own when it started.
+    /// Whether a keychain exists. This doesn't create one. A service creates its keychain when it
+    /// starts.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
         return try holdsKeychain(folder().directory)
     }
 
-    /// The folder of its files. Where a service is in use, it is asked.
+    /// The folder of the keychain's files. If a service is in use, the service reports it.
     static func folder() throws(KeychainFailure) -> EmbeddedKeychain.Location {
         guard let service = try service() else { return try EmbeddedKeychain.location() }
         return EmbeddedKeychain.Location(
             directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
-    /// Says which folders stay under the keys of before. One that can't be looked into isn't named.
+    /// Reports the folders of damaged files that remain encrypted under the earlier keys. A folder
+    /// that can't be read is not reported.
     static func tellOfDamagedFolders() {
         guard let folder = try? folder() else { return }
         for path in KeychainEngine.damagedFolders(in: folder.directory) {
@@ -70,9 +72,9 @@ enum KeychainPlace {
         }
     }
 
-    /// Whether a folder holds a keychain.
+    /// Whether a folder contains a keychain.
     ///
-    /// - Throws: `notAvailable` for a folder that can't be looked into.
+    /// - Throws: `notAvailable` if the folder can't be read.
     static func holdsKeychain(_ directory: String) throws(KeychainFailure) -> Bool {
         try KeychainEngine.isPresent(in: directory)
     }

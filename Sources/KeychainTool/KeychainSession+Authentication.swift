@@ -1,6 +1,7 @@
-// KeychainSession+Authentication: items that ask for more than an unlocked keychain.
-//   (1) The user is not asked before an item was found to ask, nor for what doesn't help.
-//   (2) The passcode that unlocked the keychain stands for presence too: it is asked for once.
+// KeychainSession+Authentication: items that require more than an unlocked keychain.
+//   (1) The user is prompted only after an item was found to require authentication, and only for
+//       what can satisfy it.
+//   (2) The passcode that unlocked the keychain also proves presence: it is asked for once.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -9,14 +10,14 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainSession {
-    /// The one item that a selection means, with its secret.
+    /// Returns the one item that a selection matches, with its secret.
     ///
-    /// - Throws: ``ControlFailure`` where the user can't give what the item asks for.
+    /// - Throws: ``ControlFailure`` if the user can't provide what the item requires.
     func openOne(_ queries: [ItemQuery]) throws -> ItemSnapshot {
         do {
             return try findOne(queries, includesData: true)
         } catch let failure as KeychainFailure where failure.status == .authenticationNeeded {}
-        // Which item is meant comes before who may open it.
+        // Determine which item is meant before asking for authentication.
         let item = try findOne(queries)
         return try authenticating { authorization throws(KeychainFailure) in
             let query = ItemQuery(
@@ -29,7 +30,7 @@ extension KeychainSession {
         }
     }
 
-    /// Runs `body` with whatever it turns out to ask for.
+    /// Runs `body`, and repeats it with the authentication that it turns out to require.
     func authenticating<Result>(
         _ body: (Authorization) throws(KeychainFailure) -> Result
     ) throws -> Result {
@@ -54,7 +55,7 @@ extension KeychainSession {
         }
     }
 
-    /// Adds one thing that is still missing.
+    /// Adds one missing part of the authentication.
     private func add(
         what constraints: AccessConstraints, to authorization: inout Authorization
     ) throws {

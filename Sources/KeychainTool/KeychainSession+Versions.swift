@@ -1,4 +1,4 @@
-// KeychainSession+Versions: earlier versions of the items that a selection means.
+// KeychainSession+Versions: earlier versions of the items that a selection matches.
 
 import KeychainCore
 import KeychainRuntime
@@ -10,7 +10,7 @@ extension ControlFailure {
 }
 
 extension KeychainSession {
-    /// All versions that a selection means, those that were replaced last first.
+    /// Returns all versions that a selection matches, the most recently replaced first.
     func versions(_ queries: [ItemQuery], number: UInt32? = nil) throws -> [ItemVersion] {
         var found: [ItemVersion] = []
         for query in queries {
@@ -23,9 +23,9 @@ extension KeychainSession {
         return found.sorted { $0.moment > $1.moment }
     }
 
-    /// The one version that a selection and a number mean.
+    /// Returns the one version that a selection and a number match.
     ///
-    /// - Throws: ``ControlFailure`` for none, or for those of several items.
+    /// - Throws: ``ControlFailure`` if no version matches, or versions of several items do.
     func version(_ queries: [ItemQuery], number: UInt32) throws -> ItemVersion {
         let found = try versions(queries, number: number)
         guard let version = found.first else { throw ControlFailure.noVersion }
@@ -38,7 +38,7 @@ extension KeychainSession {
         return version
     }
 
-    /// The same with its secret.
+    /// Returns the one version that a selection and a number match, with its secret.
     func openVersion(_ queries: [ItemQuery], number: UInt32) throws -> ItemSnapshot {
         let version = try version(queries, number: number)
         return try authenticating { authorization throws(KeychainFailure) in
@@ -50,7 +50,7 @@ extension KeychainSession {
         }
     }
 
-    /// Makes an item again what it was.
+    /// Restores an item to an earlier version.
     func restore(
         _ queries: [ItemQuery], version number: UInt32, replacing: Bool
     ) throws -> ItemSnapshot {
@@ -65,7 +65,7 @@ extension KeychainSession {
 }
 
 extension ItemVersion {
-    /// The version's name and item, and no other's.
+    /// A query that matches only versions of this version's item under this version's name.
     fileprivate func query(_ authorization: Authorization) -> ItemQuery {
         var key: Attributes = [:]
         for name in item.itemClass.primaryKey {

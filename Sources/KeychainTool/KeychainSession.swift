@@ -1,8 +1,8 @@
-// KeychainSession: one opened keychain, and the person or descriptor that can unlock it.
-//   (1) The tool is the owner's: it sees every access group. New items go where the
-//       entitlements say, or to the group "default".
-//   (2) The user is not asked before something is found locked, and never twice for nothing: after
-//       the passcode was right, a request that is still locked fails.
+// KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
+//   (1) The tool belongs to the keychain's owner: it sees every access group. New items go into the
+//       first group of the entitlements, or into the group "default".
+//   (2) The user is prompted only after something was found to be locked, and not again without
+//       effect: a request that is still locked after a correct passcode fails.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -15,19 +15,19 @@ struct KeychainSession {
     let source: PasscodeSource
     private let given = GivenPasscode()
 
-    /// Opens the keychain, and makes it where there is none.
+    /// Opens the keychain, and creates it if it doesn't exist.
     init(making passcode: PasscodeSource) throws {
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// Opens the keychain that is there; nil where there is none.
+    /// Opens the existing keychain. Returns `nil` if there is none.
     init?(existing passcode: PasscodeSource) throws {
         guard try KeychainPlace.holdsKeychain() else { return nil }
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// The keychain of the service, which all programs have in common.
-    /// - Throws: ``ControlFailure`` where no service is in use.
+    /// Opens the keychain of the service, which all programs share.
+    /// - Throws: ``ControlFailure`` if no service is in use.
     init(ofService passcode: PasscodeSource) throws {
         guard try KeychainPlace.service() != nil else {
             throw ControlFailure(
@@ -44,14 +44,14 @@ struct KeychainSession {
         caller = AccessGroups(opened.groups.names + [AccessGroups.wildcard])
     }
 
-    /// Closes the keychain after a change, so that its log is folded into the database now and
-    /// not read through again by each process that comes after this one.
+    /// Closes the keychain after a change, so that its write-ahead log is checkpointed now and
+    /// later processes don't have to read it.
     func close() {
         keychain.close()
     }
 
-    /// Closes the keychain after a look-up where its log is long, for the same reason. Most of the time
-    /// it isn't.
+    /// Closes the keychain after a search, for the same reason, but only if its log is long.
+    /// Usually it isn't.
     func closeIfLogIsLong() {
         keychain.closeIfLogIsLong()
     }
@@ -62,7 +62,7 @@ struct KeychainSession {
 
     // MARK: Unlocking
 
-    /// Runs `body`, once more after unlocking if it met something locked.
+    /// Runs `body`. If something was locked, unlocks the keychain and runs `body` once more.
     func unlocking<Result>(_ body: () throws(KeychainFailure) -> Result) throws -> Result {
         do {
             return try body()
@@ -72,7 +72,7 @@ struct KeychainSession {
         }
     }
 
-    /// - Returns: False where there is no way to give the passcode.
+    /// - Returns: `false` if the passcode can't be obtained.
     func unlock() throws -> Bool {
         if let descriptor = source.descriptor {
             let passcode = try SecretInput.passcode(from: descriptor)
@@ -84,7 +84,7 @@ struct KeychainSession {
         return try unlock(at: terminal)
     }
 
-    /// Asks three times at the most.
+    /// Asks at most three times.
     private func unlock(at terminal: borrowing Terminal) throws(KeychainFailure) -> Bool {
         var attempt = 1
         while let passcode = terminal.askHidden("Passcode of the keychain: ") {
@@ -96,7 +96,7 @@ struct KeychainSession {
         return false
     }
 
-    /// Unlocks; nil when that succeeded.
+    /// Tries to unlock the keychain. Returns `nil` on success.
     private func failure(of passcode: SecretBytes) -> KeychainFailure? {
         do {
             try keychain.perform(Unlock(passcode: passcode))
@@ -107,14 +107,14 @@ struct KeychainSession {
         }
     }
 
-    /// The passcode that unlocked the keychain, or else one that is given now and unlocks it; nil
-    /// where there is no way to give it.
+    /// The passcode that unlocked the keychain, or else one that is obtained now and unlocks it.
+    /// Returns `nil` if it can't be obtained.
     func givenPasscode() throws -> SecretBytes? {
         if given.passcode == nil, try !unlock() { return nil }
         return given.passcode
     }
 
-    /// The application password of a descriptor, for each item that asks for one.
+    /// The application password from a descriptor. It is used for every item that requires one.
     func givenPassword(from descriptor: Int32) throws(ControlFailure) -> SecretBytes {
         if let password = given.applicationPassword { return password }
         let password = try SecretInput.fromDescriptor(descriptor, "application password")
@@ -122,8 +122,8 @@ struct KeychainSession {
         return password
     }
 
-    /// What was given once, for as long as the session lasts: a descriptor can't be read twice. A
-    /// passcode was right, too.
+    /// Holds what was entered or read for the rest of the session, because a descriptor can't be
+    /// read twice. A passcode in it has been verified.
     private final class GivenPasscode {
         var passcode: SecretBytes?
         var applicationPassword: SecretBytes?
@@ -131,8 +131,8 @@ struct KeychainSession {
 
     // MARK: Finding
 
-    /// All items that a selection means, in the order of addition; of each class `limit` at the
-    /// most.
+    /// Returns all items that a selection matches, in the order in which they were added; at most
+    /// `limit` of each query.
     func find(
         _ queries: [ItemQuery], limit: Int? = nil, includesData: Bool = false
     ) throws -> [ItemSnapshot] {
@@ -146,7 +146,7 @@ struct KeychainSession {
                 case .failure(let failure) where failure.status == .itemNotFound:
                     break
                 case .failure(let failure) where failure.status == .decode:
-                    // A damaged item of one class doesn't hide the whole ones of the other.
+                    // A damaged item of one class must not hide the intact items of another.
                     damage = failure
                 case .failure(let failure):
                     throw failure
@@ -165,7 +165,8 @@ struct KeychainSession {
         }
     }
 
-    /// Two lists, each in the order of addition, as one. Between them the dates decide.
+    /// Merges two lists, each in the order of addition. The creation dates determine the order
+    /// between them.
     private static func merged(_ first: [ItemSnapshot], _ second: [ItemSnapshot]) -> [ItemSnapshot]
     {
         var result: [ItemSnapshot] = []
@@ -181,20 +182,22 @@ struct KeychainSession {
         return result + rest
     }
 
-    /// The one item that a selection means.
-    /// - Throws: ``ControlFailure`` that tells several apart; `itemNotFound` for none.
+    /// Returns the one item that a selection matches.
+    /// - Throws: ``ControlFailure`` with the differences if several items match; `itemNotFound` if
+    ///   none does.
     func findOne(_ queries: [ItemQuery], includesData: Bool = false) throws -> ItemSnapshot {
         var queries = queries
         var found: [ItemSnapshot] = []
-        // Who may not administer isn't told; the search says then what is locked.
+        // A caller without administrative rights gets no status. The search then reports what is
+        // locked.
         let status = try? keychain.perform(ReadStatus())
         if status?.lockState == .beforeFirstUnlock {
-            // Whether a locked item is meant too, nothing tells.
+            // Whether a locked item also matches can't be determined.
             let readable = queries.flatMap(\.ofOpenTier)
             do {
                 found = try find(readable, limit: 2, includesData: includesData)
             } catch let failure as KeychainFailure where failure.status == .decode {
-                // What is damaged or lost among these may be there among the others.
+                // An item that is damaged or lost in the open tier may be found by the full search.
             }
             if !found.isEmpty { queries = readable }
         }
@@ -206,7 +209,7 @@ struct KeychainSession {
 }
 
 extension ItemQuery {
-    /// The same for each protection class that is always readable.
+    /// The same query, once for each protection class that is always readable.
     fileprivate var ofOpenTier: [ItemQuery] {
         guard protection == nil else { return [] }
         return ProtectionClass.allCases.filter { $0.tier == .open }.map { protection in
@@ -218,7 +221,7 @@ extension ItemQuery {
 }
 
 extension ItemSnapshot {
-    /// Since 2001-01-01; 0 where the item has no date.
+    /// Seconds since 2001-01-01, or 0 if the item has no date.
     var creationSeconds: Double { seconds(of: .creationDate) }
     var modificationSeconds: Double { seconds(of: .modificationDate) }
 

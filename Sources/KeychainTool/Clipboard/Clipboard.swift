@@ -1,8 +1,9 @@
-// Clipboard: what a graphical session's clipboard holds, through the programs that are there for it.
-//   (1) A secret goes to such a program as a file in memory on its standard input, never as an
+// Clipboard: accesses the clipboard of a graphical session through the installed clipboard
+// programs.
+//   (1) Such a program gets the secret as a file in memory on its standard input, never as an
 //       argument.
-//   (2) A process in the background empties the clipboard when the time is over, if it still holds
-//       the same. It knows the secret's SHA-256 alone.
+//   (2) A background process clears the clipboard after the time has passed, if it still contains
+//       the same secret. That process knows only the secret's SHA-256.
 
 import FoundationEssentials
 import Glibc
@@ -16,7 +17,8 @@ struct Clipboard {
         case xclip
         case xsel
 
-        /// The variable without which there is no display for it.
+        /// The environment variable that identifies the display. Without it, the program can't be
+        /// used.
         var display: String { self == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY" }
 
         var filling: [String] {
@@ -35,7 +37,7 @@ struct Clipboard {
             }
         }
 
-        /// With an empty standard input.
+        /// The command that clears the clipboard, run with an empty standard input.
         var emptying: [String] {
             switch self {
             case .wayland: ["wl-copy", "--clear"]
@@ -48,7 +50,7 @@ struct Clipboard {
     let tool: Tool
     private let path: String?
 
-    /// - Throws: ``ControlFailure`` where there is no display, or no program for it.
+    /// - Throws: ``ControlFailure`` if there is no display, or no program for its clipboard.
     init(_ variables: [String: String]) throws(ControlFailure) {
         path = variables["PATH"]
         let reachable = Tool.allCases.filter { variables[$0.display].map { !$0.isEmpty } ?? false }
@@ -76,7 +78,7 @@ struct Clipboard {
         self.path = path
     }
 
-    /// Fills it, and has it emptied later.
+    /// Puts a secret into the clipboard, and starts the process that clears it later.
     func hold(_ secret: [UInt8], for seconds: Int) throws(ControlFailure) {
         let digest = Fingerprint.sha256(of: secret)
         guard run(tool.filling, input: secret) == 0 else {
@@ -94,7 +96,7 @@ struct Clipboard {
 
     func empty() { _ = run(tool.emptying, input: []) }
 
-    /// nil: it can't be read, or holds more.
+    /// The clipboard's content, or `nil` if it can't be read or exceeds `limit` bytes.
     func content(atMost limit: Int) -> [UInt8]? {
         guard let (reading, writing) = Descriptor.pipe(),
             let process = spawn(tool.reading, input: [], output: writing.number)
@@ -108,12 +110,13 @@ struct Clipboard {
 
     // MARK: Programs
 
-    /// - Returns: Its exit status; nil where it wasn't started or a signal ended it.
+    /// - Returns: The exit status, or `nil` if the program wasn't started or a signal ended it.
     private func run(_ arguments: [String], input: [UInt8]) -> Int32? {
         spawn(arguments, input: input, output: nil).flatMap(ProgramStart.exitStatus)
     }
 
-    /// What such a program leaves in the background must not keep this one's output open.
+    /// A process that the program leaves in the background must not keep this process's output
+    /// open.
     private func spawn(_ arguments: [String], input: [UInt8], output: Int32?) -> pid_t? {
         guard let name = arguments.first, let path = ProgramStart.find(name, in: path),
             let null = Files.open("/dev/null", O_WRONLY),
@@ -125,16 +128,16 @@ struct Clipboard {
     }
 }
 
-// MARK: - Later
+// MARK: - The background process
 
-/// The process that empties a clipboard.
+/// The process that clears the clipboard.
 enum ClipboardKeeper {
-    /// In the place of a verb. Three dashes are no option of the parser's.
+    /// Takes the place of a verb. With three dashes, it can't be an option of the parser.
     private static let verb = "---empty-clipboard"
-    /// More isn't the secret that was put there.
+    /// The maximum size of the clipboard's content. Larger content isn't the secret.
     private static let longest = 1 << 28
 
-    /// - Returns: False where it can't be started; `errno` says why.
+    /// - Returns: `false` if the process can't be started; `errno` contains the reason.
     fileprivate static func start(
         _ tool: Clipboard.Tool, _ digest: [UInt8], _ seconds: Int
     ) -> Bool {
@@ -153,12 +156,12 @@ enum ClipboardKeeper {
         arguments.first == verb && arguments.count == 3
     }
 
-    /// - Parameter arguments: Those of the process, without its name.
+    /// - Parameter arguments: The arguments of the process, without its name.
     static func run(_ arguments: [String]) {
         guard let tool = Clipboard.Tool(rawValue: arguments[1]), let seconds = UInt32(arguments[2]),
             let digest = try? [UInt8](readingFrom: STDIN_FILENO, atMost: 32), digest.count == 32
         else { return }
-        // So that no file system stays in use.
+        // Don't keep a file system in use.
         _ = FileManager.default.changeCurrentDirectoryPath("/")
         var rest = seconds
         while rest > 0 { rest = sleep(rest) }

@@ -1,4 +1,4 @@
-// Base32: the encoding of RFC 4648, section 6, as people type it.
+// Base32: the encoding of RFC 4648, section 6, tolerant of how users type it.
 
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
@@ -19,13 +19,13 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Small letters are as good as capitals; `=` stands at the end only, or nowhere.
+    /// Decodes Base32. Case is ignored, and the padding `=` at the end is optional.
     ///
-    /// - Returns: nil for what is none, or encodes no byte.
+    /// - Returns: The bytes, or `nil` if the text is not valid Base32 or encodes no bytes.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var characters = Array(text.utf8)
         while characters.last == UInt8(ascii: "=") { characters.removeLast() }
-        // A rest of 1, 3 or 6 characters ends within a byte.
+        // With 1, 3 or 6 characters in the last group, the encoding would end within a byte.
         guard !characters.isEmpty, ![1, 3, 6].contains(characters.count % 8) else { return nil }
         var bytes: [UInt8] = []
         var bits = 0

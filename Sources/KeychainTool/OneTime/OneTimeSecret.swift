@@ -1,19 +1,18 @@
-// OneTimeSecret: what makes one-time codes, as an otpauth: URI.
-//   (1) The grammar is that of the Key URI Format of google-authenticator:
-//       otpauth://TYPE/LABEL?PARAMETERS, with the parameters secret, issuer, algorithm, digits,
-//       counter and period.
-//   (2) Every part that codes follow from is checked; what is wrong is an error and no guess. Other
-//       parameters are kept as they are.
-//   (3) No error holds a part of the URI but the names of its parameters.
+// OneTimeSecret: the key and parameters of one-time codes, as an otpauth: URI.
+//   (1) The grammar is google-authenticator's Key URI Format: otpauth://TYPE/LABEL?PARAMETERS, with
+//       the parameters secret, issuer, algorithm, digits, counter and period.
+//   (2) Every part that determines the codes is checked. An invalid part is an error; nothing is
+//       guessed. Other parameters are kept unchanged.
+//   (3) No error contains any part of the URI, except names of parameters.
 
 import KeychainCore
 import KeychainCrypto
 
 struct OneTimeSecret {
     enum Kind: Equatable {
-        /// RFC 6238; the period is in seconds.
+        /// TOTP, RFC 6238. The period is in seconds.
         case time(period: UInt64)
-        /// RFC 4226
+        /// HOTP, RFC 4226.
         case counter(UInt64)
     }
 
@@ -21,7 +20,7 @@ struct OneTimeSecret {
     let kind: Kind
     let algorithm: OneTimeCode.Algorithm
     let digits: Int
-    /// With its parameters in the order in which they were written.
+    /// The URI, with its parameters in their original order.
     let uri: String
 
     struct Problem: Error, Equatable {
@@ -30,13 +29,13 @@ struct OneTimeSecret {
         init(_ text: String) { self.text = text }
     }
 
-    /// Reads a URI.
+    /// Parses a URI.
     init(_ uri: String) throws(Problem) {
         let prefix = "otpauth://"
         guard uri.lowercased().hasPrefix(prefix) else {
             throw Problem("It is no otpauth: URI.")
         }
-        // A part that isn't encoded as a URI is could mean two things.
+        // A URI with characters that should have been encoded would be ambiguous.
         guard uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !uri.contains("#") else {
             throw Problem(
                 "A URI has no spaces, “#” or characters beyond ASCII: write them as %20 and so on.")
@@ -77,13 +76,13 @@ struct OneTimeSecret {
         self.uri = uri
     }
 
-    /// Of a key in Base32, as a site shows it: in groups perhaps.
+    /// Creates the URI for a key in Base32, as a web site shows it, possibly in groups.
     ///
     /// - Parameters:
     ///   - text: The key.
-    ///   - label: For people.
-    ///   - parameters: The others, in their order.
-    /// - Throws: ``Problem`` where it is none.
+    ///   - label: The label of the URI, for display.
+    ///   - parameters: The other parameters, in order.
+    /// - Throws: ``Problem`` if the key or a parameter is invalid.
     init(
         base32 text: String, label: String, parameters: [(name: String, value: String)]
     ) throws(Problem) {
@@ -100,7 +99,7 @@ struct OneTimeSecret {
 
     // MARK: Codes
 
-    /// The code of a moment, in seconds since 1970, or of the counter.
+    /// The code for a time, in seconds since 1970, or for the counter.
     func code(at seconds: UInt64) -> String {
         let counter =
             switch kind {
@@ -110,7 +109,8 @@ struct OneTimeSecret {
         return OneTimeCode.code(of: key, counter: counter, digits: digits, by: algorithm)
     }
 
-    /// The same with the next counter. nil: there is none.
+    /// The same secret with the counter incremented, or `nil` if it has no counter or the counter
+    /// can't be incremented.
     var advanced: OneTimeSecret? {
         guard case .counter(let counter) = kind, let query = uri.firstIndex(of: "?") else {
             return nil
@@ -137,7 +137,8 @@ struct OneTimeSecret {
         return result
     }
 
-    /// nil: a percent sign that two digits don't follow, or no UTF-8.
+    /// Decodes percent-encoding. Returns `nil` if a percent sign isn't followed by two hexadecimal
+    /// digits, or the result isn't UTF-8.
     private static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -164,7 +165,7 @@ struct OneTimeSecret {
         }.joined()
     }
 
-    /// Digits alone.
+    /// The number that a text represents, or `nil` if it contains anything but digits.
     private static func number(_ text: String) -> UInt64? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(text) : nil
     }

@@ -1,4 +1,4 @@
-// AuditText: records of an audit, and what was found in it, as text and as JSON.
+// AuditText: audit records, and the findings of an audit's verification, as text and as JSON.
 
 import KeychainCore
 import KeychainCrypto

@@ -1,12 +1,12 @@
-// Distinction: what tells several items apart, as the options that choose each of them.
+// Distinction: shows several matching items by the options that select each of them.
 
 import KeychainCore
 
 extension ControlFailure {
-    /// How many of the items are shown.
+    /// The maximum number of items shown.
     private static let shownCount = 20
 
-    /// Several items where one is meant.
+    /// The error for several matching items where one is required.
     static func ambiguous(_ items: [ItemSnapshot]) -> ControlFailure {
         let options = items.map(\.distinctions)
         var lines = [
@@ -14,7 +14,7 @@ extension ControlFailure {
         ]
         for (index, own) in options.enumerated().prefix(shownCount) {
             var shown = own.filter { option in !options.allSatisfy { $0.contains(option) } }
-            // An item that lacks an attribute can't be chosen by options alone.
+            // An item that lacks an attribute can't be selected by options alone.
             let others = options.indices.filter { $0 != index }
             if others.contains(where: { shown.allSatisfy(options[$0].contains) }) {
                 shown = [items[index].referenceOption]
@@ -31,7 +31,7 @@ extension ControlFailure {
 extension ItemSnapshot {
     fileprivate var referenceOption: String { "--reference \(reference)" }
 
-    /// Options that this item matches, quoted for a shell.
+    /// Options that match this item, quoted for a shell.
     fileprivate var distinctions: [String] {
         let named: [(Attribute, String)] = [
             (.service, "service"), (.server, "server"), (.account, "account"),

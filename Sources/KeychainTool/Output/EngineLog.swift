@@ -1,7 +1,7 @@
-// EngineLog: what the keychain logs, as far as the tool has to tell.
-//   (1) Nothing is printed: log lines would stand between those that the tool writes on purpose.
-//   (2) An error that is logged is remembered: the engine passes over damaged items where whole
-//       ones match, and says so in its log alone.
+// EngineLog: handles the keychain's log messages.
+//   (1) Nothing is printed: log lines would be mixed with the tool's output.
+//   (2) Logged errors are counted: when intact items match, the engine skips damaged items and
+//       reports them only in its log.
 
 import Logging
 import Synchronization
@@ -9,7 +9,7 @@ import Synchronization
 struct EngineLog: LogHandler {
     private static let errorCount = Atomic<Int>(0)
 
-    /// Whether damaged items were passed over since the process started.
+    /// Whether damaged items were skipped since the process started.
     static var tellsOfDamage: Bool { errorCount.load(ordering: .relaxed) > 0 }
 
     static func install() {

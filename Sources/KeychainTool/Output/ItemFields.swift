@@ -1,17 +1,17 @@
-// ItemFields: an item's attributes as a person and as a program read them. No secret.
+// ItemFields: an item's attributes for display and for JSON, without its secret.
 
 import FoundationEssentials
 import KeychainCore
 
-/// One attribute of an item, named and in words.
+/// One attribute of an item, with its names and its text.
 struct ItemField {
-    /// For people: lower-case words.
+    /// The name for display, in lower-case words.
     let label: String
     /// The member's name in JSON.
     let key: String
     let text: String
     let json: JSON
-    /// False for what is there for programs only.
+    /// `false` for a field that appears only in JSON.
     var isShown = true
 }
 
@@ -77,7 +77,7 @@ extension ItemSnapshot {
         (.pcsPublicIdentity, "PCS public identity", "pcsPublicIdentity"),
     ]
 
-    /// Everything about the item but its secret.
+    /// All attributes of the item, without its secret.
     var fields: [ItemField] {
         var fields = [text("class", "class", ClassName(itemClass).rawValue)]
         for (attribute, label, key) in Self.named {
@@ -126,7 +126,7 @@ extension ItemSnapshot {
 
     // MARK: Values
 
-    /// A value on one line.
+    /// A value as one line of text.
     private func text(of value: AttributeValue, for attribute: Attribute) -> String {
         if let name = name(of: value, for: attribute) { return printable(name) }
         switch value {
@@ -140,7 +140,8 @@ extension ItemSnapshot {
 
     /// Text as a string, a number as a number, data as an object with its Base64.
     ///
-    /// Names of certificates are data for programs: what people read leaves things out.
+    /// The distinguished names in a certificate remain data, because their readable form omits
+    /// details.
     private func json(of value: AttributeValue, for attribute: Attribute) -> JSON {
         if attribute.kind == .number || itemClass == .internetPassword,
             let name = name(of: value, for: attribute)
@@ -160,13 +161,13 @@ extension ItemSnapshot {
             ?? KeyNames.name(of: value, for: attribute, in: itemClass)
     }
 
-    /// An attribute's value on one line; empty where it is not set.
+    /// An attribute's value as one line of text; empty if it is not set.
     func text(of attribute: Attribute) -> String {
         value(of: attribute).map { text(of: $0, for: attribute) } ?? ""
     }
 
-    /// An attribute's value; nil where it is not set. An empty part of a server's address is as good
-    /// as none: some programs store it, and others leave it out.
+    /// An attribute's value, or `nil` if it is not set. An empty part of a server's address counts
+    /// as not set, because some programs store it and others omit it.
     private func value(of attribute: Attribute) -> AttributeValue? {
         guard let value = attributes[attribute] else { return nil }
         let isPart = ItemClass.serverParts.contains(attribute)

@@ -1,5 +1,5 @@
-// JSON: values to JSON text (RFC 8259), members in the order they are given.
-// Not Foundation's encoder: it costs milliseconds at the start of a process.
+// JSON: converts values to JSON text (RFC 8259), with members in the order given.
+// Foundation's encoder is not used, because it costs milliseconds at the start of a process.
 
 import KeychainCore
 
@@ -11,12 +11,13 @@ package enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    /// nil becomes null.
+    /// A string, or `null` for `nil`.
     static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
 
     static func count(_ number: Int) -> JSON { .number(Int64(number)) }
 
-    /// Two spaces for each level; an empty array or object stands on one line.
+    /// The JSON text, indented by two spaces for each level. An empty array or object stays on one
+    /// line.
     package var text: String {
         var text = ""
         write(to: &text, indent: 0)
@@ -57,7 +58,8 @@ package enum JSON: Sendable {
     }
 
     private static func write(_ string: String, to text: inout String) {
-        // Also what a terminal would act on is escaped, so that JSON can be looked at.
+        // Characters that a terminal interprets are escaped as well, so that JSON can be displayed
+        // safely.
         text += quotedAsJSON(string)
     }
 }

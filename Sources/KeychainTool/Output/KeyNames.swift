@@ -1,5 +1,5 @@
-// KeyNames: readable names for what items of keys and certificates hold as numbers and DER.
-//   (1) Only for people to look at: nothing is decided by it, and any bytes are taken.
+// KeyNames: readable names for the numbers and DER values in items for keys and certificates.
+//   (1) The names are for display only. Nothing is decided by them, and any bytes are accepted.
 
 import FoundationEssentials
 package import KeychainCore
@@ -10,7 +10,7 @@ package enum KeyNames {
     ]
     private static let keyClasses: [Int64: String] = [0: "public", 1: "private", 2: "symmetric"]
 
-    /// The name for a value; nil for one that has none.
+    /// The name for a value, or `nil` if it has none.
     package static func name(
         of value: AttributeValue, for attribute: Attribute, in itemClass: ItemClass
     ) -> String? {
@@ -29,17 +29,17 @@ package enum KeyNames {
         static let objectIdentifier: UInt8 = 0x06
         static let sequence: UInt8 = 0x30
         static let set: UInt8 = 0x31
-        /// UTF8String, PrintableString, T61String and IA5String: bytes of a text.
+        /// The text types UTF8String, PrintableString, T61String and IA5String.
         static let texts: [UInt8] = [0x0C, 0x13, 0x14, 0x16]
     }
 
-    /// The short names of RFC 4514, by the last bytes of the identifiers 2.5.4.n.
+    /// The short names of RFC 4514, by the last number of the identifier 2.5.4.n.
     private static let attributeNames: [UInt8: String] = [
         3: "CN", 6: "C", 7: "L", 8: "ST", 10: "O", 11: "OU",
     ]
 
-    /// The texts in a name (RFC 5280), such as "CN=mail.example, O=Example"; nil where the bytes
-    /// are not of this form.
+    /// The text of a name (RFC 5280), such as "CN=mail.example, O=Example". Returns `nil` if the
+    /// bytes don't have this form.
     static func distinguishedName(_ bytes: [UInt8]) -> String? {
         guard let outer = elements(bytes[...]) else { return nil }
         let sets =
@@ -74,14 +74,14 @@ package enum KeyNames {
         let content: ArraySlice<UInt8>
     }
 
-    /// The elements that some DER consists of; nil where it doesn't.
+    /// Splits DER into its elements. Returns `nil` if it is invalid.
     private static func elements(_ bytes: ArraySlice<UInt8>) -> [Element]? {
         var rest = bytes
         var elements: [Element] = []
         while let tag = rest.popFirst() {
             guard var length = rest.popFirst().map(Int.init) else { return nil }
             if length >= 0x80 {
-                // Up to 64 KiB: no name is longer.
+                // Up to 64 KiB, which no name exceeds.
                 guard (0x81...0x82).contains(length), rest.count >= length - 0x80 else {
                     return nil
                 }
@@ -105,7 +105,7 @@ extension AccessConstraints {
         (.privateKeyUsage, "private-key-usage"), (.or, "or"), (.and, "and"),
     ]
 
-    /// The names of the flags that are set.
+    /// The names of the flags that are set, such as `user-presence`.
     package var names: [String] {
         Self.named.compactMap { contains($0.0) ? $0.1 : nil }
     }

@@ -1,4 +1,4 @@
-// Output: what goes to standard output and standard error.
+// Output: writes to standard output and standard error.
 
 import FoundationEssentials
 import Glibc
@@ -6,14 +6,14 @@ import KeychainCore
 import KeychainCrypto
 
 enum Output {
-    /// Writes lines of a result. A newline is added unless the text ends with one or is empty.
+    /// Prints the result. A newline is appended unless the text ends with one or is empty.
     static func print(_ text: String) throws(ControlFailure) {
         guard !text.isEmpty else { return }
         try write(Array(text.utf8))
         if !text.hasSuffix("\n") { try write([UInt8(ascii: "\n")]) }
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     static func write(_ bytes: [UInt8]) throws(ControlFailure) {
         guard Descriptor.write(bytes, to: STDOUT_FILENO) else {
             throw ControlFailure(
@@ -22,12 +22,13 @@ enum Output {
         }
     }
 
-    /// Reports a failure: the tool's name, what happened, what to do.
+    /// Reports a failure: the tool's name, what happened, and what to do.
     static func report(_ message: String) {
         complain("keychainctl: " + message)
     }
 
-    /// Writes lines to standard error. What a terminal would act on is escaped, but for their ends.
+    /// Writes lines to standard error. Within each line, characters that a terminal interprets are
+    /// escaped.
     static func complain(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let safe = lines.map { escapedForLine($0) + "\n" }.joined()

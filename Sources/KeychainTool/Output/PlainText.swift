@@ -1,14 +1,14 @@
-// PlainText: texts that others chose, made fit for a line of a terminal or a shell.
+// PlainText: makes untrusted text safe for a line of a terminal or a shell.
 
 import KeychainCore
 
-/// Lower-case digits, zeros in front.
+/// A number in lower-case hexadecimal digits, padded with zeros.
 func hexadecimal(_ value: UInt32, digits: Int) -> String {
     let text = String(value, radix: 16)
     return String(repeating: "0", count: max(0, digits - text.count)) + text
 }
 
-/// A text on one line, with an escape in place of whatever a terminal would act on.
+/// A text on one line, with escapes for all characters that a terminal interprets.
 package func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { $0 == "\\" || $0.isUnsafeInLine }) else {
         return text
@@ -28,7 +28,7 @@ package func printable(_ text: String) -> String {
     return result
 }
 
-/// A text as one word of a shell's command line.
+/// A text quoted as one word of a shell's command line.
 package func shellQuoted(_ text: String) -> String {
     let plain = { (scalar: Unicode.Scalar) in
         switch scalar {
@@ -38,7 +38,7 @@ package func shellQuoted(_ text: String) -> String {
     }
     if !text.isEmpty, text.unicodeScalars.allSatisfy(plain) { return text }
     if text.unicodeScalars.contains(where: \.isUnsafeInLine) {
-        // $'…' is understood by bash, zsh and ksh; fish and dash need another form.
+        // bash, zsh and ksh support $'…'; fish and dash need another form.
         var result = "$'"
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -59,12 +59,12 @@ package func shellQuoted(_ text: String) -> String {
         .joined(separator: "'\\''") + "'"
 }
 
-/// "1 item", "2 items".
+/// A count with its noun, such as "1 item" or "2 items".
 func counted(_ count: Int, _ singular: String) -> String {
     "\(count) \(singular)\(count == 1 ? "" : "s")"
 }
 
-/// Lines of cells, each column as wide as its widest cell. No spaces at the end of a line.
+/// A table whose columns are as wide as their widest cell, without spaces at the ends of lines.
 package func table(_ rows: [[String]], separator: String = "  ") -> String {
     var widths: [Int] = []
     for row in rows {

@@ -1,10 +1,10 @@
-// ProgressLine: one line of a terminal that is written over and over.
+// ProgressLine: a line on the terminal that is repeatedly overwritten.
 
 import Glibc
 import KeychainCrypto
 import Synchronization
 
-/// Shows nothing where standard error is no terminal.
+/// Shows progress on standard error if that is a terminal; otherwise shows nothing.
 final class ProgressLine: Sendable {
     private let isTerminal = Descriptor.isTerminal(STDERR_FILENO)
     private let isShown = Atomic(false)
@@ -15,7 +15,8 @@ final class ProgressLine: Sendable {
         write("\r" + text)
     }
 
-    /// Clears the line: what follows takes its place. Where none was shown, nothing is written.
+    /// Clears the line, so that the next output replaces it. If nothing was shown, nothing is
+    /// written.
     func end() {
         guard isShown.exchange(false, ordering: .relaxed) else { return }
         write("\r\u{1B}[K")

@@ -1,9 +1,10 @@
-// StatisticsFields: what a service has done, for programs that watch it.
+// StatisticsFields: the statistics of a service, for monitoring.
 
 import KeychainCore
 
 enum StatisticsFields {
-    /// nil: the service is of an earlier version, or doesn't tell this program.
+    /// The fields for statistics, or none for `nil`: the service has an earlier version or doesn't
+    /// report statistics to this program.
     static func of(_ statistics: ServiceStatistics?) -> [ItemField] {
         guard let statistics else { return [] }
         return [

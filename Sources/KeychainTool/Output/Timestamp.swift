@@ -1,10 +1,10 @@
-// Timestamp: moments as RFC 3339 texts in UTC.
-// Not Foundation's formatters: they load the calendar and locale data first.
+// Timestamp: converts times to and from RFC 3339 text in UTC.
+// Foundation's formatters are not used, because they first load calendar and locale data.
 
-/// The moment to the second, for instance `2026-05-01T12:34:56Z`.
+/// A time as text with a resolution of one second, for instance `2026-05-01T12:34:56Z`.
 ///
-/// - Parameter seconds: Since 2001-01-01 00:00:00 UTC.
-/// - Returns: For a moment outside the years 1 to 9999, the number itself.
+/// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC.
+/// - Returns: The text, or for a time outside the years 1 to 9999 the number itself.
 package func timestamp(_ seconds: Double) -> String {
     // Days from 0001-01-01 to 2001-01-01 and to 10000-01-01 in the Gregorian calendar.
     let epochDays = 730_485.0
@@ -16,7 +16,7 @@ package func timestamp(_ seconds: Double) -> String {
     var day = total / 86_400
     let second = total % 86_400
 
-    // Cycles of the calendar: 400, 100, 4 years and 1.
+    // The calendar's cycles of 400, 100, 4 and 1 years.
     var year = 1 + 400 * (day / 146_097)
     day %= 146_097
     let centuries = min(day / 36_524, 3)
@@ -46,16 +46,16 @@ private func padded(_ number: Int, _ digits: Int) -> String {
 }
 
 enum Timestamp {
-    /// The moment of a text such as ``timestamp(_:)`` writes.
+    /// Parses a text in the format of ``timestamp(_:)``.
     ///
-    /// - Returns: In seconds since 2001-01-01 00:00:00 UTC; nil for another text.
+    /// - Returns: Seconds since 2001-01-01 00:00:00 UTC, or `nil` for any other text.
     static func seconds(_ text: String) -> Double? {
         let form = text.map { $0.isASCII && $0.isNumber ? "0" : $0 }
         guard String(form) == "0000-00-00T00:00:00Z" else { return nil }
         return seconds(digits: text.filter(\.isNumber)[...])
     }
 
-    /// The same for `20260501123456`.
+    /// Parses a time in the form `20260501123456`.
     static func seconds(digits: Substring) -> Double? {
         guard digits.utf8.count == 14, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -67,12 +67,13 @@ enum Timestamp {
         let (hour, minute, second) = (part(8, 2), part(10, 2), part(12, 2))
         guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
         else { return nil }
-        // Days before the month in a year that begins in March, so that a leap day comes last.
+        // Days before the month, in a year that begins in March, so that a leap day is the last
+        // day.
         let (shifted, place) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         let days =
             365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * place + 2) / 5
             + day
-        // Of 2001-01-01 in the same count.
+        // The number of days before 2001-01-01, counted in the same way.
         let epoch = 730_792
         return Double(days - epoch) * 86_400 + Double(hour * 3600 + minute * 60 + second)
     }

@@ -1,4 +1,4 @@
-// VerificationText: whether a keychain is known to be what its last commit left, in words.
+// VerificationText: describes whether a keychain is verified to be in the state of its last commit.
 
 import KeychainCore
 

@@ -1,29 +1,29 @@
-// Concealment: a stream of bytes with a mark in the place of secrets.
-//   (1) A secret is found however the stream is cut into reads: what may be its beginning is kept
-//       back until more has come, or the stream ends.
-//   (2) Where secrets overlap or touch, all of it is one mark: no part of one is left because another
-//       was found first.
-//   (3) Only the exact bytes are found: no other encoding, and nothing that was changed or broken
+// Concealment: replaces secrets in a stream of bytes with a mark.
+//   (1) A secret is found regardless of how the stream is split into reads: bytes that may be the
+//       beginning of a secret are held back until more bytes arrive or the stream ends.
+//   (2) Secrets that overlap or touch are replaced together by one mark: no part of one remains
+//       because another was found first.
+//   (3) Only the exact bytes are found: no other encoding, and nothing that was altered or broken
 //       into lines.
 
 struct Concealment {
     static let mark = Array("<concealed>".utf8)
-    /// A secret of fewer bytes would be found in ordinary output everywhere.
+    /// The minimum length of a secret. A shorter one would occur throughout ordinary output.
     static let shortest = 4
 
     private let secrets: [[UInt8]]
-    /// The secrets that begin with a byte.
+    /// The indexes of the secrets that begin with each byte.
     private let beginnings: [[Int]]
     private let longest: Int
 
-    /// What is kept back.
+    /// The bytes that are held back.
     private var kept: [UInt8] = []
-    /// How many bytes of ``kept``, from its start, belong to a secret that began before it.
+    /// How many bytes at the start of ``kept`` belong to a secret that began before them.
     private var coveredCount = 0
-    /// Whether a mark is the last that was passed on.
+    /// Whether the last output was a mark.
     private var isMarked = false
 
-    /// - Parameter secrets: Each of ``shortest`` bytes or more.
+    /// - Parameter secrets: Secrets of at least ``shortest`` bytes each.
     init(_ secrets: some Sequence<[UInt8]>) {
         self.secrets = Array(Set(secrets))
         var beginnings = [[Int]](repeating: [], count: 256)
@@ -34,20 +34,20 @@ struct Concealment {
         longest = self.secrets.map(\.count).max() ?? 0
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     ///
-    /// - Returns: What can be passed on.
+    /// - Returns: The bytes to pass on.
     mutating func add(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         kept += bytes
         return pass(upTo: undecided)
     }
 
-    /// - Returns: What was kept back, at the end of the stream.
+    /// - Returns: The bytes that were held back, to be passed on at the end of the stream.
     mutating func finish() -> [UInt8] {
         pass(upTo: kept.count)
     }
 
-    /// From where on more bytes could make a secret of what is there.
+    /// The first position at which the bytes could become a secret if more bytes follow.
     private var undecided: Int {
         let first = max(0, kept.count - longest + 1)
         guard first < kept.count else { return kept.count }
@@ -59,7 +59,7 @@ struct Concealment {
         } ?? kept.count
     }
 
-    /// Takes the first bytes out of what is kept.
+    /// Removes the first bytes from ``kept``, and returns them with secrets replaced.
     private mutating func pass(upTo end: Int) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(end)

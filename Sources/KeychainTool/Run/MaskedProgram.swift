@@ -1,9 +1,11 @@
-// MaskedProgram: a program that runs below this process, which passes its output on and puts a mark
-// in the place of secrets.
-//   (1) It has the same process group, terminal, input and working folder as without.
-//   (2) Its output is read until nobody has it open any more, so that nothing is lost of what a
-//       program in its background writes.
-//   (3) Where nobody takes the output, the program is told as by any pipe: its end is closed.
+// MaskedProgram: runs a program as a child process, and passes on its output with secrets replaced
+// by a mark.
+//   (1) The program has the same process group, terminal, input and working directory as without
+//       masking.
+//   (2) Its output is read until no process has it open any more, so that the output of its
+//       background processes isn't lost.
+//   (3) If the reader of the output goes away, the program's pipe is closed, and the program
+//       notices as with any pipe.
 
 import Glibc
 import KeychainCrypto
@@ -13,10 +15,10 @@ struct MaskedProgram {
     let start: ProgramStart
     let concealment: Concealment
 
-    /// Runs it to its end.
+    /// Runs the program until it exits.
     ///
-    /// - Returns: What this process ends with.
-    /// - Throws: ``ControlFailure`` where it could not be started.
+    /// - Returns: The exit status for this process.
+    /// - Throws: ``ControlFailure`` if the program could not be started.
     func run() throws(ControlFailure) -> Int32 {
         let output = try passOn(to: STDOUT_FILENO)
         let errors = try passOn(to: STDERR_FILENO)
@@ -26,7 +28,7 @@ struct MaskedProgram {
         }
         guard code == 0 else { throw .start(code) }
         ForwardedSignals.send(to: process)
-        // The last that holds them but the program.
+        // From here on, only the program has these ends of the pipes open.
         output.descriptor.close()
         errors.descriptor.close()
         let status = ForwardedSignals.wait(for: process)
@@ -37,7 +39,8 @@ struct MaskedProgram {
         return status
     }
 
-    /// Where the program writes to, and what happens when all of it was passed on.
+    /// The end of a pipe that the program writes to, and an event that is signalled when everything
+    /// was passed on.
     private struct Passage {
         let descriptor: OwnedDescriptor
         let end: Interruption
@@ -69,7 +72,7 @@ struct MaskedProgram {
             isOpen = !bytes.isEmpty
             let passed = isOpen ? concealment.add(bytes) : concealment.finish()
             guard !Descriptor.write(passed, to: target, waits: true) else { continue }
-            // Who has gone away needs no report.
+            // A reader that went away is not reported.
             if errno != EPIPE, target != STDERR_FILENO {
                 Output.report("Can't write the program's output: \(errorText(errno)).")
             }
@@ -79,7 +82,7 @@ struct MaskedProgram {
 }
 
 extension ControlFailure {
-    /// A program that could not be started, by the error's number.
+    /// The error for a program that could not be started, for a value of `errno`.
     static func start(_ code: Int32) -> ControlFailure {
         switch code {
         case ENOENT:

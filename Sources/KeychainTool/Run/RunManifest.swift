@@ -1,17 +1,19 @@
-// RunManifest: a file of variables that names secrets without holding them.
-//   (1) A line is NAME=VALUE, with `export` before it or not; empty lines and those that begin
-//       with `#` say nothing. So other programs write `.env` files too.
-//   (2) A value `keychain:ITEM` is the secret of an item, `keychain-file:ITEM` the path of a file
-//       in memory with it. Any other value is itself: nothing in it is expanded.
-//   (3) In single quotes a value is taken as it stands; in double quotes \n, \r, \t, \", \\ and \$
-//       are escapes. Without quotes, spaces around it and what follows ` #` don't count.
-//   (4) What isn't understood is an error with its line, and no value stands in that error.
+// RunManifest: a file of environment variables that names secrets without containing them.
+//   (1) A line is NAME=VALUE, with or without `export` before it. Empty lines and lines that begin
+//       with `#` are ignored. `.env` files of other programs have the same form.
+//   (2) A value `keychain:ITEM` stands for the secret of an item, `keychain-file:ITEM` for the path
+//       of a file in memory that contains it. Any other value is literal: nothing in it is
+//       expanded.
+//   (3) In single quotes a value is taken literally; in double quotes \n, \r, \t, \", \\ and \$ are
+//       escapes. Without quotes, spaces around the value and anything from ` #` on are ignored.
+//   (4) A line that can't be parsed is an error with its line number. The error never contains a
+//       value.
 
 import Glibc
 import KeychainCrypto
 
 struct RunManifest {
-    /// What it sets, in the order of its lines.
+    /// The variables that the file sets, in the order of its lines.
     let variables: [(name: String, value: VariableValue)]
 
     private static let largest = 1 << 20
@@ -82,7 +84,7 @@ struct RunManifest {
         return (String(name), try reference(text))
     }
 
-    /// What a value stands for.
+    /// Determines what a value stands for.
     private static func reference(_ text: String) throws(Problem) -> VariableValue {
         func item(after prefix: String) throws(Problem) -> ItemName? {
             guard text.hasPrefix(prefix) else { return nil }
@@ -144,7 +146,7 @@ struct RunManifest {
         return text
     }
 
-    /// A carriage return stands at the ends of lines that were written on Windows.
+    /// Carriage returns count as blank, because lines written on Windows end with one.
     private static func isBlank(_ character: Character) -> Bool {
         character == " " || character == "\t" || character == "\r"
     }

@@ -1,17 +1,17 @@
-// RunOptions: what the options of `run` say: NAME=ITEM and NUMBER=ITEM.
+// RunOptions: parses the option values of `run`: NAME=ITEM and NUMBER=ITEM.
 
 import ArgumentParser
 import Glibc
 
-/// What a variable of a program is set to.
+/// The value of an environment variable for a program.
 enum VariableValue: Hashable {
     case text(String)
     /// The secret of an item.
     case secret(ItemName)
-    /// The path of a file in memory with the secret of an item.
+    /// The path of a file in memory that contains the secret of an item.
     case file(ItemName)
 
-    /// nil: there is none.
+    /// The item that the value refers to, or `nil` if it is literal text.
     var item: ItemName? {
         switch self {
         case .text: nil
@@ -20,7 +20,7 @@ enum VariableValue: Hashable {
     }
 }
 
-/// `NAME=ITEM`
+/// An option value `NAME=ITEM`.
 struct NamedItem: Hashable {
     let name: String
     let item: ItemName
@@ -41,7 +41,8 @@ struct NamedItem: Hashable {
         self.item = item
     }
 
-    /// Whether a variable can have the name: letters, digits, `_`, `.` and `-`, no digit first.
+    /// Whether the name is valid for a variable: letters, digits, `_`, `.` and `-`, beginning with
+    /// a letter or `_`.
     static func isVariable(_ name: Substring) -> Bool {
         let isPlain = name.unicodeScalars.allSatisfy { scalar in
             switch scalar {
@@ -58,7 +59,7 @@ struct NamedItem: Hashable {
     }
 }
 
-/// `NUMBER=ITEM`
+/// An option value `NUMBER=ITEM`.
 struct NumberedItem: Hashable {
     let number: Int32
     let item: ItemName

@@ -1,7 +1,8 @@
-// UserService: this user's service from outside: its places, whether it answers, and what starts
-// and ends it.
-//   (1) Whatever answers at the socket is left as it is: starting a second time changes nothing.
-//   (2) A process is told to end only if it listens at the socket, is this user's and runs the
+// UserService: manages this user's service from outside: locates its files, determines whether it
+// answers, starts it and stops it.
+//   (1) Any process that answers at the socket is left running: starting the service again changes
+//       nothing.
+//   (2) A process is terminated only if it listens at the socket, belongs to this user and runs the
 //       program `keychaind`.
 
 import FoundationEssentials
@@ -10,7 +11,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRuntime
 
-/// The user's folders, as the base directory specification of freedesktop.org has them.
+/// The user's folders according to the XDG Base Directory Specification.
 struct UserPlaces {
     let runtime: String
     let configuration: String
@@ -49,7 +50,7 @@ struct UserService {
     let places: UserPlaces
     private let environment: [String: String]
 
-    /// How long a service may take to answer or to end.
+    /// How long to wait for a service to answer or to end.
     private static let patience: Duration = .seconds(20)
 
     init() throws(ControlFailure) {
@@ -63,7 +64,7 @@ struct UserService {
     /// Whether a program listens at the socket.
     var isRunning: Bool { RunningService.process(at: socket) != nil }
 
-    /// `keychaind`, beside this program.
+    /// The path of `keychaind`, which must be in the same folder as this program.
     func program() throws(ControlFailure) -> String {
         let own = EmbeddedKeychain.executablePath ?? ""
         let path = own.prefix(through: own.lastIndex(of: "/") ?? own.startIndex) + "keychaind"
@@ -77,12 +78,13 @@ struct UserService {
     // MARK: Without systemd
 
     /// Starts the service in the background, and waits until it answers.
-    /// - Returns: The number of its process.
+    /// - Returns: The process ID of the service.
     func start() throws(ControlFailure) -> pid_t {
         let program = try program()
         let file = try openLog()
         defer { file.close() }
-        // A folder that a variable names is none for a service of all programs.
+        // A keychain folder that the caller's environment names is not meant for the service of all
+        // programs.
         let own = [
             KeychainChoice.variable, EmbeddedKeychain.directoryVariable,
             EmbeddedKeychain.entitlementsVariable,
@@ -107,8 +109,8 @@ struct UserService {
         return child.process
     }
 
-    /// Tells the process that listens to end, and waits for that.
-    /// - Returns: The number of its process; nil where none listens.
+    /// Terminates the process that listens at the socket, and waits until it has ended.
+    /// - Returns: The process ID, or `nil` if no process listens.
     func stop() throws(ControlFailure) -> pid_t? {
         guard let peer = RunningService.process(at: socket) else { return nil }
         let executable = Files.target(ofLink: "/proc/\(peer.pid)/exe") ?? ""
@@ -118,7 +120,8 @@ struct UserService {
                 "Process \(peer.pid) listens at \(socket) and isn't a keychaind of this user. "
                     + "Nothing was ended.")
         }
-        // It answers requests that it has received after its socket is gone.
+        // The service closes its socket before it has answered the requests that it already
+        // received.
         let hasEnded = {
             !isRunning && Files.target(ofLink: "/proc/\(peer.pid)/exe") != executable
         }
@@ -129,7 +132,8 @@ struct UserService {
         return peer.pid
     }
 
-    /// A log of an earlier run is kept once where it has become large.
+    /// Opens the log for appending. If it is larger than 1 MiB, it is first renamed; one earlier
+    /// log is kept.
     private func openLog() throws(ControlFailure) -> OwnedDescriptor {
         var folder = ""
         for component in log.split(separator: "/").dropLast() {
@@ -156,16 +160,16 @@ struct UserService {
         return true
     }
 
-    /// Whether it answers before long.
+    /// Whether the service answers within the waiting time.
     func answersSoon() -> Bool { eventually { isRunning } }
 
     // MARK: With systemd
 
-    /// Whether systemd runs this machine, as `sd_booted(3)` tells it.
+    /// Whether systemd is the service manager of this machine, determined as by `sd_booted(3)`.
     static var isManagedBySystemd: Bool { Files.status(ofLink: "/run/systemd/system") != nil }
 
-    /// Writes the units where systemd finds those of this user.
-    /// - Returns: Their paths.
+    /// Writes the units to the folder where systemd looks for this user's units.
+    /// - Returns: The paths of the units.
     func installUnits() throws(ControlFailure) -> [String] {
         let program = try program()
         var folder = ""
@@ -188,7 +192,7 @@ struct UserService {
         }
     }
 
-    /// Runs `systemctl --user`. What it says goes to standard error.
+    /// Runs `systemctl --user`, with its output on standard error.
     func systemctl(_ arguments: [String]) throws(ControlFailure) {
         let folders = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
         let path = folders.map { "\($0)/systemctl" }

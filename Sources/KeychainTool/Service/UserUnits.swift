@@ -1,5 +1,5 @@
-// UserUnits: the units of the user's service for systemd, as Distribution/systemd/user has them,
-// and where systemd looks for such units. A test compares the texts.
+// UserUnits: the systemd units of the user's service, and the folders where systemd looks for such
+// units. A test checks that the texts equal those in Distribution/systemd/user.
 
 import FoundationEssentials
 import Glibc
@@ -9,14 +9,15 @@ enum UserUnits {
     static let serviceName = "keychaind.service"
     static let socketName = "keychaind.socket"
 
-    /// Where units of users may stand, in the order in which systemd looks for them.
+    /// The folders for user units, in the order in which systemd searches them.
     static func folders(_ places: UserPlaces) -> [String] {
         [places.configuration + "/systemd/user", "/etc/systemd/user", "/run/systemd/user"]
             + [places.data + "/systemd/user", "/usr/local/lib/systemd/user"]
             + ["/usr/local/share/systemd/user", "/usr/lib/systemd/user", "/usr/share/systemd/user"]
     }
 
-    /// Where both units are installed, with a program that is there. nil: they aren't.
+    /// The path of the installed service unit, or `nil` unless both units are installed and the
+    /// service's program exists.
     static func installed(_ places: UserPlaces) -> String? {
         let folders = folders(places)
         func place(of name: String) -> String? {
@@ -30,12 +31,12 @@ enum UserUnits {
         else { return nil }
         let words = start.dropFirst("ExecStart=".count).split(separator: " ")
         guard let program = words.first else { return nil }
-        // What this file wrote with quotation marks is taken as it is.
+        // A path in quotation marks, which this tool wrote, is assumed to exist.
         let isThere = program.hasPrefix("\"") || Files.status(of: String(program)) != nil
         return isThere ? service : nil
     }
 
-    /// A path as a word of a unit's command line.
+    /// A path as one word of a unit's command line.
     static func word(_ path: String) -> String {
         let path = path.replacing("%", with: "%%").replacing("$", with: "$$")
         let isPlain = path.utf8.allSatisfy { byte in
