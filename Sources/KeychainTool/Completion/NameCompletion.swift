@@ -1,14 +1,14 @@
-// NameCompletion: the names of items, for the shells that complete them.
-//   (1) A name is untrusted text. It is one line that a shell reads as data: no script gives it to
-//       `eval`, or to `compgen -W`, which expands it. What a line or a terminal would act on is not
-//       offered.
-//   (2) It asks no person and makes no keychain. Of any failure it says nothing.
+// NameCompletion: lists the names of items for completion in shells.
+//   (1) Names are untrusted text. Each is one line that a shell reads as data: no script passes it
+//       to `eval`, or to `compgen -W`, which expands it. Names with characters that a line or a
+//       terminal interprets are not offered.
+//   (2) Completion never prompts and creates no keychain. Failures are ignored silently.
 
 import ArgumentParser
 import KeychainCore
 
 enum NameCompletion {
-    /// In the place of a verb. Three dashes are no option of the parser's.
+    /// Takes the place of a verb. With three dashes, it can't be an option of the parser.
     private static let verb = "---names"
 
     static func isAsked(_ arguments: [String]) -> Bool { arguments == [verb] }
@@ -23,7 +23,8 @@ enum NameCompletion {
         try? Output.print(names.sorted().map { $0 + "\n" }.joined())
     }
 
-    /// A dash would make an option of it, and a tilde a folder.
+    /// Whether a name is offered. A leading dash would make it an option, and a leading tilde would
+    /// be expanded to a folder.
     private static func isOffered(_ name: String) -> Bool {
         !name.hasPrefix("-") && !name.hasPrefix("~")
             && !name.unicodeScalars.contains(where: \.isUnsafeInLine)
@@ -31,21 +32,21 @@ enum NameCompletion {
 
     // MARK: In scripts
 
-    /// The verbs whose words name items.
+    /// The verbs that take the names of items as arguments.
     private static let verbs: [any ParsableCommand.Type] = [
         SetCommand.self, GenerateCommand.self, GetCommand.self, RenameCommand.self,
         DuplicateCommand.self, LabelCommand.self, DeleteCommand.self, ListCommand.self,
         InfoCommand.self, DoctorCommand.self, OTPCommand.self, EditCommand.self, CopyCommand.self,
     ]
 
-    /// Options that no value follows, in these verbs.
+    /// The options of these verbs that take no value.
     private static let flags = [
         "--json", "--raw", "--no-prompt", "--synchronizable", "--no-synchronizable", "--all",
         "--yes",
         "--new", "--trim-newline", "--allow-empty", "--replace", "-f", "--print", "--tree", "--",
     ]
 
-    /// The parser's script, with the names of items and with the verbs' short names.
+    /// The parser's completion script, extended by the names of items and the aliases of the verbs.
     static func script(for shell: CompletionsCommand.Shell) -> String {
         let script = RootCommand.completionScript(for: shell.completionShell)
         switch shell {
@@ -76,9 +77,10 @@ enum NameCompletion {
         verbs.flatMap { [name(of: $0)] + $0.configuration.aliases }.joined(separator: " ")
     }
 
-    /// Readline breaks words at colons and equals signs, and offers the rest of one alone. What it
-    /// takes for the name of a file it quotes, but not a dollar sign or a backquote in all places: so
-    /// names are quoted here. In open quotes only those are offered that need none.
+    /// Readline splits words at colons and equals signs, and completes only the last part. It
+    /// quotes completions that it takes for file names, but not every dollar sign and backquote;
+    /// names are therefore quoted here. Inside open quotes, only names that need no quoting are
+    /// offered.
     private static var bash: String {
         #"""
         _keychainctl_with_names() {

@@ -1,11 +1,11 @@
-// Diagnosis: why a program's query finds nothing, or what it finds.
+// Diagnosis: explains why a program's query finds nothing, or what it finds.
 //   (1) Nothing is changed and no secret is opened.
-//   (2) What is compared is what the engine compares: bytes, with their case.
+//   (2) Values are compared as the engine compares them: byte by byte and case-sensitively.
 
 import KeychainEngine
 import KeychainCore
 
-/// One thing worth knowing about a query.
+/// One observation about a query.
 struct Finding {
     enum Kind: String {
         case found, noKeychain, nothing, locked, damaged, deniedGroup, otherGroup, synchronizable,
@@ -28,7 +28,7 @@ struct Finding {
 struct Diagnosis {
     let session: KeychainSession
     let selection: SelectionOptions
-    /// The groups of the program that asks.
+    /// The access groups of the program whose query is explained.
     let groups: AccessGroups
     private(set) var findings: [Finding] = []
 
@@ -39,7 +39,7 @@ struct Diagnosis {
     }
 
     private var hasFound: Bool { findings.contains { $0.kind == .found } }
-    /// Whether it is known why, and not only that something is lost.
+    /// Whether there is an explanation other than lost items.
     private var isExplained: Bool { findings.contains { $0.kind != .damaged } }
 
     mutating func run() throws {
@@ -76,7 +76,7 @@ struct Diagnosis {
         findings.append(Finding(kind: kind, text: printable(text), item: item))
     }
 
-    /// What is there. That something is damaged or lost is a finding, told once.
+    /// Returns the matching items. Damage or loss is reported as a finding, once.
     private mutating func find(_ query: ItemQuery) throws -> [ItemSnapshot] {
         do {
             return try session.find([query])
@@ -87,9 +87,9 @@ struct Diagnosis {
         }
     }
 
-    // MARK: Items with the same names
+    // MARK: Items with the same name
 
-    /// The names alone: service or server, and account. Everything else may differ.
+    /// A query for the names only: service or server, and account. All other attributes may differ.
     private func relaxed(_ query: ItemQuery) -> ItemQuery {
         let names = [query.itemClass.firstKey, query.itemClass.secondKey]
         let attributes = query.attributes.filter { names.contains($0.key) }
@@ -176,7 +176,7 @@ struct Diagnosis {
         note(.tombstone, "A synchronizable item of this name was deleted\(date).", item)
     }
 
-    // MARK: Items with like names
+    // MARK: Items with similar names
 
     private mutating func examineOtherClass() throws {
         guard let own = selection.key.itemClass,
@@ -195,7 +195,7 @@ struct Diagnosis {
         }
     }
 
-    /// How many accounts are named.
+    /// The maximum number of accounts that are listed.
     private static let shownAccounts = 10
 
     private mutating func examineNearMisses(_ query: ItemQuery) throws {
@@ -227,10 +227,10 @@ struct Diagnosis {
                 + accounts.prefix(Self.shownAccounts).joined(separator: ", ") + more + ".")
     }
 
-    /// Whether two texts differ in nothing but case, surrounding spaces and Unicode form.
+    /// Whether two texts differ only in case, surrounding spaces and Unicode normalization.
     static func isLike(_ value: AttributeValue?, _ wanted: AttributeValue) -> Bool {
         guard case .string(let a)? = value, case .string(let b) = wanted else { return false }
-        // Swift compares texts by canonical equivalence, the engine compares bytes.
+        // Swift compares strings by canonical equivalence, whereas the engine compares bytes.
         return trimmed(a.lowercased()) == trimmed(b.lowercased())
     }
 

@@ -4,7 +4,7 @@ import ArgumentParser
 package import KeychainCore
 
 extension ProtectionClass {
-    /// The name of the command line, that of Apple's constant in words.
+    /// The name on the command line: that of Apple's constant, in words.
     package var commandLineName: String {
         switch self {
         case .whenUnlocked: "when-unlocked"
@@ -17,7 +17,7 @@ extension ProtectionClass {
         }
     }
 
-    /// Takes the names above, `when-passcode-set`, and the values of `kSecAttrAccessible`.
+    /// Accepts the names above, `when-passcode-set`, and the values of `kSecAttrAccessible`.
     package init?(commandLineName name: String) {
         if name == "when-passcode-set" {
             self = .whenPasscodeSetThisDeviceOnly
@@ -59,7 +59,7 @@ enum ClassName: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// What an item of the class is called.
+    /// The noun for an item of the class, such as "generic password".
     var noun: String {
         switch self {
         case .generic, .internet: rawValue + " password"

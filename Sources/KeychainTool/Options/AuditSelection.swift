@@ -1,4 +1,4 @@
-// AuditSelection: which records of an audit are shown.
+// AuditSelection: the options that select records of an audit.
 
 import ArgumentParser
 import FoundationEssentials
@@ -43,7 +43,8 @@ struct AuditSelection: ParsableArguments {
             && reference == nil && last == nil
     }
 
-    /// In their order. What is no record is left out: --verify tells of it.
+    /// The selected records in order. Lines that aren't valid records are skipped; --verify reports
+    /// them.
     func records(of folder: AuditFolder) throws(KeychainFailure) -> [AuditRecord] {
         let labels = try folder.position().map { AuditItemLabels(key: $0.itemKey) }
         let label = reference.flatMap { labels?.label(of: $0.reference) }
@@ -73,9 +74,9 @@ struct AuditSelection: ParsableArguments {
     }
 }
 
-/// A moment as people write it.
+/// A time or an age, as users write it.
 struct MomentArgument: ExpressibleByArgument {
-    /// Since 1970-01-01 00:00:00 UTC.
+    /// Milliseconds since 1970-01-01 00:00:00 UTC.
     let milliseconds: Int64
 
     init?(argument: String) {
@@ -93,7 +94,7 @@ struct MomentArgument: ExpressibleByArgument {
             let hour = Int64(match.4 ?? "0"), let minute = Int64(match.5 ?? "0"),
             let second = Int64(match.6 ?? "0"), hour < 24, minute < 60, second < 60
         else { return nil }
-        // Years begin in March, so that a leap day is the last of its year.
+        // Years are counted from March, so that a leap day is the last day of its year.
         let shifted = month > 2 ? year : year - 1
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
         let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468

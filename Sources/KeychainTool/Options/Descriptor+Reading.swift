@@ -1,4 +1,4 @@
-// Descriptor+Reading: what a command reads from file descriptors, and which are open.
+// Descriptor+Reading: reads a command's input from file descriptors, and determines which are open.
 
 import FoundationEssentials
 import Glibc
@@ -10,13 +10,14 @@ extension Descriptor {
         return (names ?? []).compactMap { Int32($0) }
     }
 
-    /// Keeps what the caller left open from programs that are started: a passcode's, for instance.
+    /// Prevents programs that are started from inheriting the caller's open descriptors, such as
+    /// one with a passcode.
     static func closeInheritedOnExec() {
         openNumbers.filter { $0 > STDERR_FILENO }.forEach(setClosedOnExec)
     }
 
-    /// Whether what is read from one descriptor is gone for the other: they are one, or both are
-    /// the same pipe or socket.
+    /// Whether bytes that are read from one descriptor are no longer available from the other: the
+    /// descriptors are the same, or refer to the same pipe or socket.
     static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {
         if first == second { return true }
         guard let a = Files.systemStatus(of: first), let b = Files.systemStatus(of: second) else {
@@ -26,8 +27,8 @@ extension Descriptor {
             && [S_IFIFO, S_IFSOCK].contains(a.st_mode & S_IFMT)
     }
 
-    /// Reads to the end.
-    /// - Throws: Also when there are more than `limit` bytes.
+    /// Reads until the end of the input.
+    /// - Throws: ``ControlFailure`` if the descriptor can't be read or has more than `limit` bytes.
     static func readToEnd(of descriptor: Int32, atMost limit: Int) throws(ControlFailure) -> [UInt8]
     {
         var bytes: [UInt8] = []

@@ -1,14 +1,14 @@
-// InputOption: the options that say from which descriptor something is read.
-//   (1) Each is read to its end, so that two from one descriptor would be taken apart at a place
-//       that the user didn't choose: a secret would be taken for a passcode. That is an error of
-//       usage.
+// InputOption: the options that name a file descriptor to read from.
+//   (1) Each descriptor is read to its end. Two inputs from the same descriptor would be split at a
+//       place that the user didn't choose, so that a secret could be taken for a passcode. This is
+//       a usage error.
 
 import ArgumentParser
 import KeychainCrypto
 
 struct InputOption {
     let name: String
-    /// nil: the option was not given.
+    /// The descriptor, or `nil` if the option was not given.
     let descriptor: Int32?
 
     init(_ name: String, _ descriptor: Int32?) {
@@ -16,8 +16,8 @@ struct InputOption {
         self.descriptor = descriptor
     }
 
-    /// - Throws: `ValidationError`, which names two options that read the same descriptor, or the
-    ///   same pipe by two numbers.
+    /// - Throws: `ValidationError` with the names of two options that read the same descriptor, or
+    ///   the same pipe by two numbers.
     static func requireDistinct(_ options: [InputOption]) throws {
         let given = options.filter { $0.descriptor != nil }
         for (index, option) in given.enumerated() {

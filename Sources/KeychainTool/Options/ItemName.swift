@@ -1,20 +1,20 @@
-// ItemName: a generic password named by one word, SERVICE/ACCOUNT.
+// ItemName: the name of a generic password as one word, SERVICE/ACCOUNT.
 //   (1) The last slash separates, so that a service may be a URL: `https://example.org/ada`.
-//   (2) Without a slash, or with nothing after it, the account isn't said: the service alone is
-//       meant, and one item must match.
+//   (2) Without a slash, or with nothing after it, any account of the service is meant, and exactly
+//       one item must match.
 //   (3) `%2F` stands for a slash that doesn't separate, and `%25` for a percent sign. Any other `%`
-//       is itself.
+//       stands for itself.
 
 import KeychainCore
 
 struct ItemName: Hashable, CustomStringConvertible {
-    /// As it was written.
+    /// The name as it was written.
     let description: String
     let service: String
-    /// nil: whatever it is.
+    /// The account, or `nil` for any account.
     let account: String?
 
-    /// - Returns: nil where no service is named.
+    /// - Returns: `nil` if the service is empty.
     init?(_ text: String) {
         let bytes = text.utf8
         let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
@@ -25,16 +25,16 @@ struct ItemName: Hashable, CustomStringConvertible {
         if service.isEmpty { return nil }
     }
 
-    /// The word that names an item with this service and account. nil: none does.
+    /// The word that names an item with this service and account, or `nil` if no word does.
     static func text(service: String, account: String) -> String? {
         guard !service.isEmpty else { return nil }
         let service = withMarkedPercents(service)
-        // Without an account a slash of the service would separate.
+        // If the account is empty, a slash in the service would separate.
         guard !account.isEmpty else { return service.contains("/") ? service + "/" : service }
         return service + "/" + withMarkedPercents(account).replacing("/", with: "%2F")
     }
 
-    /// With `%25` for each percent sign that would be read as the beginning of another character.
+    /// Replaces each percent sign that would begin an escape by `%25`.
     private static func withMarkedPercents(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         let scalars = Array(text.unicodeScalars)

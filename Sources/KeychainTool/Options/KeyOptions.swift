@@ -1,10 +1,11 @@
-// KeyOptions: the options that make up an item's primary key.
+// KeyOptions: the options for an item's primary key.
 
 import ArgumentParser
 import KeychainCore
 
 struct KeyOptions: ParsableArguments {
-    /// A text: the parser would repeat one that names nothing, which may be a secret.
+    /// A plain string, because the parser would repeat an invalid value in its error, and the value
+    /// may be a secret.
     @Argument(
         help: ArgumentHelp(
             "A generic password, SERVICE/ACCOUNT or SERVICE, in place of these options. The last "
@@ -65,12 +66,12 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Whether options beside ``item`` name a password too.
+    /// Whether options other than ``item`` also name a password.
     var isNamedByOptions: Bool {
         service != nil || account != nil || !internetAttributes.isEmpty
     }
 
-    /// Whether it is said what a password is for.
+    /// Whether the options name a service or server.
     var namesPlace: Bool { item != nil || service != nil || server != nil }
 
     func requireOneName() throws {
@@ -100,7 +101,7 @@ struct KeyOptions: ParsableArguments {
         return attributes
     }
 
-    /// The key attributes that were given.
+    /// The primary key attributes that the options set.
     var attributes: Attributes {
         var attributes = internetAttributes
         attributes[.service] = (name?.service ?? service).map { .string($0) }
@@ -108,7 +109,7 @@ struct KeyOptions: ParsableArguments {
         return attributes
     }
 
-    /// The class that the options belong to; nil: either.
+    /// The class that the options imply, or `nil` if they imply none.
     var itemClass: ItemClass? {
         if item != nil || service != nil { return .genericPassword }
         return internetAttributes.isEmpty ? nil : .internetPassword

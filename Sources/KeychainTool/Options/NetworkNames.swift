@@ -1,6 +1,6 @@
 // NetworkNames: readable names for the values of kSecAttrProtocol and kSecAttrAuthenticationType.
-//   (1) An item holds Apple's four characters, so that other programs find it; a value that is
-//       not in the table is taken, and shown, as it is.
+//   (1) An item contains Apple's four-character code, so that other programs find it. A value that
+//       is not in the table is stored and shown unchanged.
 
 import ArgumentParser
 package import KeychainCore
@@ -30,13 +30,13 @@ package enum NetworkNames {
         }
     }
 
-    /// The value that an attribute holds for a name of the command line.
+    /// The attribute value for a name on the command line.
     package static func value(of name: String, for attribute: Attribute) -> AttributeValue? {
         let code = table(of: attribute).first { $0.name == name }?.code ?? name
         return AttributeValue.string(code).converted(to: attribute.kind)
     }
 
-    /// The name for a value; nil for one that has none.
+    /// The name for a value, or `nil` if it has none.
     package static func name(of value: AttributeValue, for attribute: Attribute) -> String? {
         guard case .string(let code) = value else { return nil }
         return table(of: attribute).first { $0.code == code }?.name

@@ -1,4 +1,4 @@
-// PasscodeOptions: where the passcode comes from when something is locked.
+// PasscodeOptions: the sources of the passcode for locked items.
 
 import ArgumentParser
 import Glibc
@@ -21,7 +21,7 @@ struct PasscodeOptions: ParsableArguments {
     }
 }
 
-/// The option for items under a password of their own.
+/// The option for items that require an application password.
 struct ApplicationPasswordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -30,7 +30,7 @@ struct ApplicationPasswordOptions: ParsableArguments {
             valueName: "number"))
     var applicationPasswordFd: Int32?
 
-    /// Where both come from.
+    /// The sources of both the passcode and the application password.
     func source(with passcode: PasscodeOptions) -> PasscodeSource {
         var source = passcode.source
         source.passwordDescriptor = applicationPasswordFd
@@ -38,17 +38,17 @@ struct ApplicationPasswordOptions: ParsableArguments {
     }
 }
 
-/// Where a passcode, and an application password, come from.
+/// The sources of a passcode and of an application password.
 struct PasscodeSource: Hashable {
     var descriptor: Int32?
     var passwordDescriptor: Int32?
-    /// Whether a person may be asked at the terminal.
+    /// Whether the user may be prompted at the terminal.
     var mayAsk = true
 
-    /// Whether a wrong application password can be answered by another one.
+    /// Whether the user can enter another application password if one was wrong.
     var asksForPassword: Bool { passwordDescriptor == nil && mayAsk }
 
-    /// The passcode, from the descriptor or typed; nil where there is no way to give it.
+    /// The passcode, from the descriptor or the terminal, or `nil` if neither is available.
     func read() throws(ControlFailure) -> SecretBytes? {
         if let descriptor { return try SecretInput.passcode(from: descriptor) }
         guard mayAsk, let terminal = Terminal() else { return nil }
@@ -56,14 +56,14 @@ struct PasscodeSource: Hashable {
     }
 }
 
-/// Reads secrets that are typed or come through a descriptor.
+/// Reads secrets from a descriptor or the terminal.
 enum SecretInput {
-    /// A passcode from a descriptor, without one newline at its end.
+    /// Reads a passcode from a descriptor, and removes one newline at its end.
     static func passcode(from descriptor: Int32) throws(ControlFailure) -> SecretBytes {
         try fromDescriptor(descriptor, "passcode")
     }
 
-    /// A secret from a descriptor, without one newline at its end.
+    /// Reads a secret from a descriptor, and removes one newline at its end.
     static func fromDescriptor(
         _ descriptor: Int32, _ what: String
     ) throws(ControlFailure) -> SecretBytes {
@@ -75,7 +75,7 @@ enum SecretInput {
         return bytes.slice(0..<bytes.count - 1)
     }
 
-    /// A secret from a descriptor, byte for byte.
+    /// Reads a secret from a descriptor, byte for byte.
     static func wholeInput(
         of descriptor: Int32, _ what: String
     ) throws(ControlFailure) -> SecretBytes {
@@ -91,7 +91,7 @@ enum SecretInput {
         return bytes
     }
 
-    /// A new secret, typed twice.
+    /// Asks for a new secret twice.
     static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure)
         -> SecretBytes
     {

@@ -1,4 +1,4 @@
-// SelectionOptions: the options that choose among the items that are there.
+// SelectionOptions: the options that select existing items.
 
 import ArgumentParser
 import KeychainCore
@@ -42,13 +42,13 @@ struct SelectionOptions: ParsableArguments {
         attributes.keys.allSatisfy(itemClass.has)
     }
 
-    /// Whether anything but the class narrows the choice.
+    /// Whether the selection is limited by anything other than the class.
     var isNarrowed: Bool {
         !attributes.isEmpty || key.group != nil || key.synchronizable != nil
             || accessible != nil || reference != nil
     }
 
-    /// - Throws: `ValidationError` where nothing does.
+    /// - Throws: `ValidationError` if the selection is not narrowed.
     func requireNarrowed() throws {
         guard isNarrowed else {
             throw ValidationError(
@@ -62,7 +62,7 @@ struct SelectionOptions: ParsableArguments {
         return attributes
     }
 
-    /// One query for each class that may be meant.
+    /// The queries for the selection, one for each class that may be meant.
     var queries: [ItemQuery] {
         let attributes = attributes
         let classes =

@@ -1,6 +1,7 @@
-// TargetOptions: the item that a command changes or copies, and one more word for what it becomes.
-//   (1) With options that name the item, that word is the only one. So the parser takes it for the
-//       item, and it is put right here.
+// TargetOptions: names the item that a command changes or copies, followed by one more word, such
+// as its new name.
+//   (1) If options name the item, that word is the only one, and the parser assigns it to the item
+//       argument. This is corrected here.
 
 import ArgumentParser
 import KeychainCore
@@ -17,9 +18,10 @@ struct TargetOptions: ParsableArguments {
 
     private var isNamedByOptions: Bool { key.isNamedByOptions || reference != nil }
 
-    /// The word, of which the parser has taken the only one for the item.
+    /// The additional word. If options name the item, the parser has assigned the word to the item
+    /// argument.
     ///
-    /// - Throws: `ValidationError` unless there are one item and one word.
+    /// - Throws: `ValidationError` unless there are exactly one item and one word.
     func target(_ word: String?, _ name: String) throws -> String {
         if isNamedByOptions, word != nil {
             throw ValidationError("Name the item by SERVICE/ACCOUNT or by options, not by both.")
@@ -33,7 +35,7 @@ struct TargetOptions: ParsableArguments {
         return target
     }
 
-    /// One query for each class that may be meant.
+    /// The queries for the item, one for each class that may be meant.
     var queries: [ItemQuery] {
         var key = key
         if isNamedByOptions { key.item = nil }
@@ -49,13 +51,13 @@ struct TargetOptions: ParsableArguments {
     }
 }
 
-// MARK: - Where it goes
+// MARK: - The target
 
-/// The name that an item gets.
+/// The new name of an item.
 struct NewName {
     private let name: ItemName
 
-    /// - Throws: `ValidationError` where it names nothing.
+    /// - Throws: `ValidationError` if the word contains no service.
     init(_ word: String) throws {
         guard let name = ItemName(word) else {
             throw ValidationError("The new name has no service. Write SERVICE/ACCOUNT.")
@@ -63,9 +65,10 @@ struct NewName {
         self.name = name
     }
 
-    /// What the name sets of a password. Without an account it leaves the one that is there.
+    /// The attributes that the name sets. Without an account, the item keeps its account.
     ///
-    /// - Throws: ``ControlFailure`` for a certificate or key, whose names are parts of it.
+    /// - Throws: ``ControlFailure`` for a certificate or key, whose primary key can't be changed in
+    ///   this way.
     func attributes(of itemClass: ItemClass) throws(ControlFailure) -> Attributes {
         guard itemClass == .genericPassword || itemClass == .internetPassword else {
             throw ControlFailure(
@@ -80,13 +83,14 @@ struct NewName {
 }
 
 extension ControlFailure {
-    /// The target of a change is there.
+    /// An item with the target's name already exists.
     static let occupied = ControlFailure(
         .exists, "An item has that name already. With --replace it is replaced.")
 }
 
 extension KeychainSession {
-    /// The item that has the primary key which an item would have with these attributes. nil: none.
+    /// The item whose primary key is the one that `item` would have with these attributes, or `nil`
+    /// if there is none.
     func occupant(
         of item: ItemSnapshot, with attributes: Attributes
     ) throws(KeychainFailure) -> ItemSnapshot? {

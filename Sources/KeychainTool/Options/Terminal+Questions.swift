@@ -1,13 +1,13 @@
-// Terminal+Questions: hidden questions of a tool, which Control-C ends as it ends any tool.
+// Terminal+Questions: prompts without echo, which Control-C interrupts as it does any tool.
 
 import Glibc
 import KeychainCrypto
 import KeychainCore
 
 extension Terminal {
-    /// Asks for a line that is not shown. nil: the person ended the input.
+    /// Reads a line without echo. Returns `nil` if the user ends the input.
     ///
-    /// Backspace and Control-U edit, Control-C interrupts the process as always.
+    /// Backspace and Control-U edit the line. Control-C interrupts the process as usual.
     func askHidden(_ prompt: String) -> SecretBytes? {
         ProcessProtection.beginHoldingSecrets()
         switch readHiddenLine(prompt) {
@@ -15,7 +15,8 @@ extension Terminal {
         case .ended, .interrupted: return nil
         case .signalled:
             raise(SIGINT)
-            // Still here: the program that started this process had it ignore or block the signal.
+            // The signal had no effect, because the parent process made this process ignore or
+            // block it.
             exit(128 + SIGINT)
         }
     }

@@ -1,5 +1,5 @@
-// WayInOptions: the passcode, recovery code or credential that proves a change of the keychain's
-// protection.
+// WayInOptions: the passcode, recovery code or credential that authorizes a change of the
+// keychain's protection.
 
 import ArgumentParser
 import KeychainCrypto
@@ -23,7 +23,7 @@ struct WayInOptions: ParsableArguments {
     @Flag(help: "Takes the credential that systemd gave this process in place of the passcode.")
     var credential = false
 
-    /// Whether it is anything but the passcode.
+    /// Whether the way in is not the passcode.
     var isOther: Bool { recoveryCode || recoveryCodeFd != nil || credential }
 
     mutating func validate() throws {
@@ -34,7 +34,7 @@ struct WayInOptions: ParsableArguments {
         }
     }
 
-    /// - Returns: nil where nothing was named and no passcode is set.
+    /// - Returns: `nil` if no option was given and no passcode is set.
     func read(hasPasscode: Bool) throws -> WayIn? {
         if recoveryCode || recoveryCodeFd != nil {
             let typed = try Self.typed("Recovery code", from: recoveryCodeFd)
@@ -60,7 +60,8 @@ struct WayInOptions: ParsableArguments {
         return entered
     }
 
-    /// The credential of a name; nil: that of the variable, or the usual one.
+    /// The credential with a name. With `nil`, the name comes from the environment variable or is
+    /// the default.
     static func givenCredential(_ name: String?) throws -> SecretBytes {
         ProcessProtection.beginHoldingSecrets()
         guard let credential = ServiceCredential.read(name) else {
