@@ -32,7 +32,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(number): \(title)" }
 
-    /// Does what the row says to a keychain of its own.
+    /// Carries out the row on a new keychain.
     func run(on backend: Backend) throws {
         try body(Client(try backend.open(), groups: ["G1", "G2"]))
     }
@@ -52,32 +52,32 @@ let all = "m_LimitAll"
 let one = "m_LimitOne"
 let any = "syna"
 
-/// A generic password's account and service.
+/// A generic password with an account and a service.
 func GP(_ account: Any, _ service: Any, _ more: Entries = [:]) -> Entries {
     ["class": "genp", "acct": account, "svc": service].merging(more) { $1 }
 }
 
-/// Any generic passwords.
+/// A query for any generic passwords.
 func genp(_ more: Entries = [:]) -> Entries {
     ["class": "genp"].merging(more) { $1 }
 }
 
-/// Any internet passwords.
+/// A query for any internet passwords.
 func inet(_ more: Entries = [:]) -> Entries {
     ["class": "inet"].merging(more) { $1 }
 }
 
-/// Any certificates.
+/// A query for any certificates.
 func cert(_ more: Entries = [:]) -> Entries {
     ["class": "cert"].merging(more) { $1 }
 }
 
-/// Any keys.
+/// A query for any keys.
 func keys(_ more: Entries = [:]) -> Entries {
     ["class": "keys"].merging(more) { $1 }
 }
 
-/// Any identities.
+/// A query for any identities.
 func idnt(_ more: Entries = [:]) -> Entries {
     ["class": "idnt"].merging(more) { $1 }
 }
@@ -96,7 +96,7 @@ final class Client {
         self.groups = AccessGroups(groups)
     }
 
-    /// Another caller on the same keychain.
+    /// Another caller of the same keychain.
     func member(of groups: String...) -> Client {
         Client(keychain, groups: groups)
     }
@@ -123,12 +123,12 @@ final class Client {
         answer(withKeychain { SecItemDelete(dictionary(entries)) }, untouched)
     }
 
-    /// An add that is given no place for a result.
+    /// An add without a pointer for the result.
     func addWithoutResult(_ entries: Entries) -> Answer {
         answer(withKeychain { SecItemAdd(dictionary(entries), nil) }, untouched)
     }
 
-    /// A search that is given no place for a result.
+    /// A search without a pointer for the result.
     func copyWithoutResult(_ entries: Entries) -> Answer {
         answer(withKeychain { SecItemCopyMatching(dictionary(entries), nil) }, untouched)
     }
@@ -153,14 +153,14 @@ func dictionary(_ entries: Entries) -> CFDictionary {
     long(entries) as NSDictionary
 }
 
-/// What a call answered.
+/// The answer of a call.
 struct Answer {
     let status: OSStatus
     let result: CFTypeRef?
-    /// Whether the result pointer kept the value it had before the call.
+    /// Whether the result pointer still has the value it had before the call.
     let isUntouched: Bool
 
-    /// Expects a status, and of a failure that it left the result alone.
+    /// Expects a status and, for a failure, that the call didn't change the result.
     @discardableResult
     func gives(
         _ expected: OSStatus, _ source: SourceLocation = #_sourceLocation
@@ -192,7 +192,7 @@ struct Answer {
         return try #require(result as? Entries, sourceLocation: source)
     }
 
-    /// Expects an array with that many elements.
+    /// Expects an array with `count` elements.
     @discardableResult
     func givesArray(
         _ count: Int, _ source: SourceLocation = #_sourceLocation
@@ -206,7 +206,7 @@ struct Answer {
 
 // MARK: - Counting
 
-/// Fails a test whose body was not called as often as the trait says.
+/// Fails a test whose body wasn't called as often as the trait says.
 struct CaseCount: TestTrait, TestScoping {
     /// Counts the calls of one test's body.
     final class Counter: Sendable {
@@ -223,7 +223,7 @@ struct CaseCount: TestTrait, TestScoping {
 
     func scopeProvider(for test: Test, testCase: Test.Case?) -> CaseCount? { self }
 
-    /// Without a case this is around the test as a whole, with one around a call of its body.
+    /// Without a test case, wraps the whole test. With one, wraps a call of its body.
     func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
@@ -239,6 +239,6 @@ struct CaseCount: TestTrait, TestScoping {
 }
 
 extension Trait where Self == CaseCount {
-    /// Expects that the test is run with so many arguments.
+    /// Expects that the test runs with `count` sets of arguments.
     static func cases(_ count: Int) -> Self { CaseCount(expected: count) }
 }

@@ -1,4 +1,4 @@
-// CertificateFixtures: certificates and keys that OpenSSL makes, once for all tests.
+// CertificateFixtures: certificates and keys made by OpenSSL, once for all tests.
 
 import Foundation
 import KeychainServices
@@ -19,20 +19,20 @@ struct FixtureIdentity: Sendable {
     }
 }
 
-/// Certificates of one P-256 key each.
+/// Certificates, each with a P-256 key.
 struct CertificateFixtures: Sendable {
-    /// Self-signed. Its chain: root, intermediate, two leaves.
+    /// A self-signed certificate. Its chain: root, intermediate, two leaves.
     let root: FixtureIdentity
     let intermediate: FixtureIdentity
     let leaves: [FixtureIdentity]
-    /// Self-signed, for mail; the addresses are one@ and two@example.org.
+    /// Self-signed, for mail, with the addresses one@ and two@example.org.
     let mail: [FixtureIdentity]
-    /// Self-signed, for clients.
+    /// Self-signed, for TLS clients.
     let clients: [FixtureIdentity]
-    /// Self-signed, for servers.
+    /// Self-signed, for TLS servers.
     let servers: [FixtureIdentity]
 
-    /// From yesterday's point of view nothing is valid yet, and in two months nothing any more.
+    /// Yesterday none of them was valid yet, and in two months none will be valid any more.
     static let dayBefore = Date(timeIntervalSinceNow: -86_400)
     static let today = Date(timeIntervalSinceNow: 3600)
     static let dayAfter = Date(timeIntervalSinceNow: 61 * 86_400)
@@ -69,7 +69,7 @@ struct CertificateFixtures: Sendable {
 }
 
 extension CertificateMaker {
-    /// A certificate for 60 days and its P-256 key.
+    /// Makes a certificate that is valid for 60 days, and its P-256 key.
     fileprivate func identity(
         _ name: String, _ subject: String, issuer: String? = nil, isAuthority: Bool = false,
         extensions: [String] = []
@@ -78,7 +78,7 @@ extension CertificateMaker {
         let certificate = try make(
             name, subject: subject, issuer: issuer, extensions: own + extensions, days: 60)
         let privateKey = try openSSL.run(["ec", "-in", "\(name).key", "-outform", "DER"])
-        // RFC 5915 for P-256: the scalar is at a fixed place, the public point comes last.
+        // RFC 5915 for P-256: the scalar is at a fixed offset, and the public point is at the end.
         let external = privateKey.suffix(65) + privateKey.dropFirst(7).prefix(32)
         let attributes: NSDictionary = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,

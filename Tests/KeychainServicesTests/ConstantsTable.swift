@@ -1,4 +1,4 @@
-// ConstantsTable: the string of every constant, as Apple's source and headers define it.
+// ConstantsTable: the string of every constant, as defined in Apple's source and headers.
 
 #if !canImport(Darwin)
 
@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// One constant: its name, what this module says and what Apple says.
+/// A constant: its name, its value in this module and its value at Apple.
 struct ConstantRow: Sendable, CustomTestStringConvertible {
     let name: String
     let value: String
@@ -22,7 +22,7 @@ struct ConstantRow: Sendable, CustomTestStringConvertible {
 }
 
 extension ConstantRow {
-    /// Origin: the constant definitions in apple-oss-distributions/Security, Security-61901.0.87.0.1.
+    /// From the constant definitions in apple-oss-distributions/Security, Security-61901.0.87.0.1.
     static let data: [ConstantRow] = [
         .init("kSecClass", kSecClass, "class"),
         .init("kSecClassGenericPassword", kSecClassGenericPassword, "genp"),
@@ -181,8 +181,8 @@ extension ConstantRow {
         .init("kSecAttrTokenIDSecureEnclave", kSecAttrTokenIDSecureEnclave, "com.apple.setoken"),
     ]
 
-    /// Origin: what the public headers of macOS name beyond those, with the definitions of its
-    /// file-based keychain.
+    /// Further constants from the public headers of macOS, with the definitions of its file-based
+    /// keychain.
     static let macOS: [ConstantRow] = [
         .init("kSecAttrKeyTypeECDSA", kSecAttrKeyTypeECDSA, "73"),
         .init("kSecAttrKeyTypeDSA", kSecAttrKeyTypeDSA, "43"),
@@ -221,7 +221,7 @@ extension ConstantRow {
         .init("kSecSharedPassword", kSecSharedPassword, "spwd"),
     ]
 
-    /// Origin: the private definitions of the same source.
+    /// From the private definitions in the same source.
     static let privateNames: [ConstantRow] = [
         .init("kSecAttrTombstone", kSecAttrTombstone, "tomb"),
         .init("kSecAttrMultiUser", kSecAttrMultiUser, "musr"),
@@ -248,12 +248,12 @@ extension ConstantRow {
         .init("kSecUseCredentialReference", kSecUseCredentialReference, "u_CredRef"),
     ]
 
-    /// Origin: as of `data`.
+    /// From the same source as `data`.
     static let deprecated = (AlwaysConstants.self as any DeprecatedConstants.Type).rows
 }
 
-/// What is asked for deprecated constants without being deprecated itself: only deprecated code
-/// names them without a warning.
+/// Gives access to deprecated constants. Only deprecated code can use them without a warning, and
+/// this protocol isn't deprecated itself.
 private protocol DeprecatedConstants {
     static var rows: [ConstantRow] { get }
 }

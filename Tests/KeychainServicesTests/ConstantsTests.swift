@@ -1,4 +1,5 @@
-// ConstantsTests: every constant has Apple's value and works as existing code uses it.
+// ConstantsTests: every constant has Apple's value and works in the ways that existing code uses
+// it.
 
 #if !canImport(Darwin)
 
@@ -12,11 +13,11 @@ import Testing
         ConstantRow.data + ConstantRow.macOS + ConstantRow.privateNames + ConstantRow.deprecated
 
     @Test(.cases(140 + 33 + 21 + 2), arguments: all)
-    func `a constant has Apple's string`(row: ConstantRow) {
+    func `each constant has Apple's string`(row: ConstantRow) {
         #expect(row.value == row.expected)
     }
 
-    @Test func `the tables hold every constant once`() {
+    @Test func `the tables contain every constant once`() {
         #expect(ConstantRow.data.count == 140)
         #expect(ConstantRow.macOS.count == 33)
         #expect(ConstantRow.privateNames.count == 21)
@@ -25,7 +26,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test func `a dictionary with string keys is read back by constants`() {
+    @Test func `a dictionary with string keys can be read with the constants`() {
         let query: [String: Any] = [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrAccount as String: "account",
@@ -67,13 +68,13 @@ import Testing
         #expect(dictionary[kSecMatchLimit] as? String == kSecMatchLimitAll as String)
     }
 
-    @Test func `a result is cast to Swift dictionaries of both kinds`() {
+    @Test func `a result can be cast to Swift dictionaries of both kinds`() {
         let result: CFTypeRef? = [kSecAttrAccount: "account"] as CFDictionary
         #expect((result as? [String: Any])?[kSecAttrAccount as String] as? String == "account")
         #expect((result as? [CFString: Any])?[kSecAttrAccount] as? String == "account")
     }
 
-    @Test func `formats and kinds of import have Apple's numbers`() {
+    @Test func `the formats and types of imported items have Apple's numbers`() {
         #expect(SecExternalFormat.formatUnknown.rawValue == 0)
         #expect(SecExternalFormat.formatX509Cert.rawValue == 9)
         #expect(SecExternalFormat.formatPEMSequence.rawValue == 10)

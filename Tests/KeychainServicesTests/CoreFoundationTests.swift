@@ -1,4 +1,4 @@
-// CoreFoundationTests: the Core Foundation names do what they do at Apple.
+// CoreFoundationTests: the Core Foundation names behave as on Apple's platforms.
 
 #if !canImport(Darwin)
 
@@ -14,7 +14,7 @@ import Musl
 #endif
 
 @Suite struct CoreFoundationTests {
-    @Test func `each class has its own identifier`() {
+    @Test func `each class has a distinct type identifier`() {
         let identified: [(CFTypeRef?, CFTypeID)] = [
             ("text" as CFTypeRef, CFStringGetTypeID()),
             (NSMutableString(string: "text"), CFStringGetTypeID()),
@@ -38,7 +38,7 @@ import Musl
         #expect(Set(identified.map(\.1)).count == 11)
     }
 
-    @Test func `booleans of any origin are booleans`() throws {
+    @Test func `booleans of any origin are recognized as booleans`() throws {
         let json = try JSONSerialization.jsonObject(with: Data("[true, false, 1, 0]".utf8))
         let fromJSON = try #require(json as? NSArray)
         let archive = try PropertyListSerialization.data(
@@ -65,7 +65,7 @@ import Musl
         }
     }
 
-    @Test func `an error keeps domain, code and string-keyed entries`() throws {
+    @Test func `an error keeps its domain, code and entries with string keys`() throws {
         let made = CFErrorCreate(
             kCFAllocatorDefault, kCFErrorDomainOSStatus, -50,
             [NSLocalizedDescriptionKey: "text", 7: "dropped"] as NSDictionary)
@@ -78,16 +78,16 @@ import Musl
         #expect(CFErrorCreate(nil, "domain" as CFErrorDomain, 1, nil)?.userInfo.isEmpty == true)
     }
 
-    @Test func `an error without domain is not made, and nil has nothing to read`() {
+    @Test func `an error without a domain isn't created, and nil has no properties`() {
         #expect(CFErrorCreate(nil, nil, 1, nil) == nil)
         #expect(CFErrorGetCode(nil) == 0)
         #expect(CFErrorGetDomain(nil) == nil)
         #expect(CFErrorCopyUserInfo(nil) == nil)
     }
 
-    // 14 and 15 bytes: the border below which Data keeps its bytes inside the value.
+    // 14 and 15 bytes: Data stores up to 14 bytes inline.
     @Test(arguments: [1, 14, 15, 16, 5000])
-    func `the bytes of a buffer are read through the pointer`(count: Int) throws {
+    func `the bytes of a data object can be read through its pointer`(count: Int) throws {
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
         let buffer = data as CFData
         #expect(CFDataGetLength(buffer) == count)
@@ -96,12 +96,12 @@ import Musl
         withExtendedLifetime(buffer) { #expect(read == data) }
     }
 
-    @Test func `no buffer has no bytes`() {
+    @Test func `a missing data object has no bytes`() {
         #expect(CFDataGetLength(nil) == 0)
         #expect(unsafe CFDataGetBytePtr(nil) == nil)
     }
 
-    @Test func `a buffer around memory of the caller does not copy it`() throws {
+    @Test func `a data object can be created without copying the caller's memory`() throws {
         let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 4)
         defer { unsafe memory.deallocate() }
         unsafe memory.initialize(repeating: 7, count: 4)
@@ -115,13 +115,13 @@ import Musl
         #expect(unsafe memory[3] == 7)
     }
 
-    @Test func `a buffer takes over memory from malloc`() throws {
+    @Test func `a data object can take ownership of memory from malloc`() throws {
         let memory = unsafe try #require(calloc(4, 1)?.assumingMemoryBound(to: UInt8.self))
         let made = unsafe CFDataCreateWithBytesNoCopy(nil, memory, 4, kCFAllocatorDefault)
         #expect(try #require(made) as Data == Data(count: 4))
     }
 
-    @Test func `a buffer needs a length and bytes that agree`() {
+    @Test func `a data object needs a length that agrees with its bytes`() {
         var byte: UInt8 = 1
         #expect(unsafe CFDataCreateWithBytesNoCopy(nil, &byte, -1, kCFAllocatorNull) == nil)
         #expect(CFDataCreateWithBytesNoCopy(nil, nil, 1, kCFAllocatorNull) == nil)
@@ -133,7 +133,7 @@ import Musl
         #expect(kCFAllocatorNull != nil)
     }
 
-    @Test func `the names of bundles and error domains are Apple's`() {
+    @Test func `the names of bundle keys and error domains are Apple's`() {
         #expect(kCFBundleIdentifierKey as String == "CFBundleIdentifier")
         #expect(kCFErrorDomainOSStatus as String == "NSOSStatusErrorDomain")
     }

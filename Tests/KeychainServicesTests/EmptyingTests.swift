@@ -1,5 +1,5 @@
-// EmptyingTests: the usual code that empties the keychain when an app first runs, in a program without
-// entitlements.
+// EmptyingTests: code commonly used to delete all items at an app's first launch, in a program
+// without entitlements.
 
 #if !canImport(Darwin)
 
@@ -15,7 +15,7 @@ import Testing
 @Suite struct EmptyingTests {
     private let test = TestKeychain()
 
-    /// Runs `body` as a program of that name.
+    /// Runs `body` as the program with this name.
     private func run<Result>(
         as program: String, _ body: () throws -> Result
     ) throws -> Result {
@@ -40,7 +40,10 @@ import Testing
         ]
     }
 
-    @Test func `the first launch of one program leaves the secrets of the others`() throws {
+    @Test
+    func `deleting everything at a program's first launch keeps the secrets of other programs`()
+        throws
+    {
         try run(as: "notes") {
             #expect(add("n", kSecClassGenericPassword) == errSecSuccess)
             #expect(add("n", kSecClassInternetPassword) == errSecSuccess)
@@ -66,7 +69,7 @@ import Testing
         #expect(try test.items() == before)
     }
 
-    @Test func `a program empties what it stored itself`() throws {
+    @Test func `deleting everything deletes the program's own items`() throws {
         try run(as: "notes") { #expect(add("n", kSecClassGenericPassword) == errSecSuccess) }
         try run(as: "mail") {
             #expect(add("m", kSecClassGenericPassword) == errSecSuccess)

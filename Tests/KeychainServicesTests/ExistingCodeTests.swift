@@ -19,7 +19,7 @@ import Testing
         return result
     }
 
-    @Test func `dictionaries of every kind are requests`() throws {
+    @Test func `dictionaries of every kind are accepted as requests`() throws {
         let account = "account"
         let byString: [String: Any] = [
             kSecClass as String: kSecClassGenericPassword,
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `optionals that were put into a dictionary are their values`() throws {
+    @Test func `optional values in a dictionary count as their values`() throws {
         let account: String? = "account"
         k.add(["class": "genp", "acct": account as Any, "data": Data("x".utf8) as Data? as Any])
             .gives(0)
@@ -63,7 +63,7 @@ import Testing
         try k.copy(genp(["R.data": kCFBooleanTrue as Any])).givesData(bytes("x"))
     }
 
-    @Test func `one item is cast to a dictionary`() throws {
+    @Test func `a single item can be cast to a dictionary`() throws {
         k.add(GP("a", "s", ["data": bytes("x"), "labl": "L", "crtr": 7, "gena": bytes("g")]))
             .gives(0)
         let result = copy(
@@ -97,7 +97,7 @@ import Testing
         #expect((result as? [String: AnyObject])?[kSecAttrAccount as String] as? String == "a")
     }
 
-    @Test func `many items are cast to an array`() throws {
+    @Test func `several items can be cast to an array`() throws {
         for account in ["a", "b"] {
             k.add(GP(account, "s", ["data": bytes(account)])).gives(0)
         }
@@ -120,7 +120,7 @@ import Testing
         #expect(data as? [Data] == [bytes("a"), bytes("b")])
     }
 
-    @Test func `data is cast to data`() throws {
+    @Test func `data can be cast to Data`() throws {
         k.add(GP("a", "s", ["data": Data([0, 255, 10])])).gives(0)
         let result = copy(
             [kSecClass: kSecClassGenericPassword, kSecReturnData: true] as CFDictionary)
@@ -130,7 +130,7 @@ import Testing
         #expect(!(result is String))
     }
 
-    @Test func `a result variable may be of the type that is expected`() throws {
+    @Test func `the result variable may have the expected type`() throws {
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let query = genp(["R.data": true])
         var item: AnyObject?
@@ -144,7 +144,7 @@ import Testing
         #expect(text == "x")
     }
 
-    @Test func `a digest in a query is a filter, for every call`() throws {
+    @Test func `a SHA-1 digest in a query is a filter, for every function`() throws {
         k.add(GP("a", "s", ["data": bytes("1")])).gives(0)
         k.add(GP("b", "s", ["data": bytes("2")])).gives(0)
         let found = try k.copy(GP("b", "s", ["R.data": true, "R.attrs": true])).givesDictionary()
@@ -172,7 +172,7 @@ import Testing
         k.copy(genp(["musr": true])).gives(-50)
     }
 
-    @Test func `a search by host and subdomains`() throws {
+    @Test func `a search can match a host and its subdomains`() throws {
         k.add(inet(["srvr": "origin.example.com"])).gives(0)
         for host in ["example.com", "origin.example.com", "com"] {
             k.copy(inet(["host": host])).gives(0)

@@ -1,4 +1,4 @@
-// Harness: keychains to run the behaviour cases against, and how a test makes one.
+// Harness: the keychains with which the behaviour cases run, and how a test creates one.
 
 import Foundation
 import KeychainCrypto
@@ -9,14 +9,14 @@ import KeychainSQLite
 import KeychainTesting
 import Testing
 
-/// A keychain under test, with what a person or the system does to it.
+/// A keychain under test, and what the user or the system does to it.
 protocol KeychainUnderTest: AnyObject {
     var handler: KeychainHandler { get }
 
-    /// Forgets the keys of what is readable while unlocked only.
+    /// Locks the keychain, so that when-unlocked items can't be read.
     func lock() throws
     func unlock() throws
-    /// Closes the keychain and opens it as after a start of the device, before the first unlock.
+    /// Closes the keychain and reopens it as after a start of the device, before the first unlock.
     func restart() throws
     func setPasscode() throws
     func removePasscode() throws
@@ -31,11 +31,11 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { "\(self)" }
 
-    /// The kinds that can have hardware for keys.
+    /// The kinds of keychain that can have hardware for keys.
     static let withSecureEnclave: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
-    /// An empty, unlocked keychain with a passcode and, of the kinds that can have it, hardware for
-    /// keys.
+    /// An empty, unlocked keychain with a passcode, and with hardware for keys if its kind can have
+    /// it.
     func openWithSecureEnclave() throws -> any KeychainUnderTest {
         switch self {
         case .model: ModelUnderTest()
@@ -56,7 +56,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// The in-memory keychain, which says what the cases mean without any storage.
+/// The in-memory model, which defines the meaning of the cases without any storage.
 private final class ModelUnderTest: KeychainUnderTest {
     private let keychain = ModelKeychain()
 
@@ -69,7 +69,7 @@ private final class ModelUnderTest: KeychainUnderTest {
     func removePasscode() { keychain.setPasscode(false) }
 }
 
-/// The keychain for tests of our users, in memory.
+/// The in-memory keychain of KeychainTesting, for the tests of this package's users.
 private final class TestKeychainUnderTest: KeychainUnderTest {
     private let keychain = TestKeychain()
 
@@ -87,7 +87,7 @@ private final class TestKeychainUnderTest: KeychainUnderTest {
     func removePasscode() throws { try keychain.removePasscode() }
 }
 
-/// The engine on a folder of its own that goes with the test.
+/// The engine with a temporary folder.
 final class EngineUnderTest: KeychainUnderTest {
     let directory: String
     private var engine: KeychainEngine
@@ -134,8 +134,8 @@ final class EngineUnderTest: KeychainUnderTest {
         StoreFolder(path: directory).located.path(of: file)
     }
 
-    /// Rewrites every row as something else, with a header that agrees: what only the tags of the
-    /// row itself can show.
+    /// Rewrites every row with other content and a matching header, so that only the tags of the
+    /// row itself can detect it.
     func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {
@@ -151,7 +151,7 @@ final class EngineUnderTest: KeychainUnderTest {
         }
     }
 
-    /// Flips a bit in both halves of every row.
+    /// Flips a bit in both parts of every row.
     func damageItem() throws {
         try tamper { rows in
             rows.map { row in

@@ -1,4 +1,5 @@
-// Items under access constraints, beyond the cases: who is asked, how often, and what comes of it.
+// Items under access constraints, beyond the cases: when and how often the user is prompted, and
+// the outcome.
 
 import Foundation
 import KeychainAuthentication
@@ -14,7 +15,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `attributes, existence and deletion ask no question`(on backend: Backend) throws {
+    func `reading attributes, checking existence and deleting never prompt`(on backend: Backend)
+        throws
+    {
         let k = try client(on: backend)
         try asking(nil) {
             try k.addProtected(.userPresence)
@@ -26,7 +29,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `the owner is asked for the data, with the reason`(on backend: Backend) throws {
+    func `reading data prompts the owner with the reason`(on backend: Backend) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         let owner = ScriptedPerson(rightPasscode, rightPasscode, rightPasscode)
@@ -37,7 +40,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
             context.localizedReason = "to pay"
             context.localizedCancelTitle = "Never"
             try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData(bytes("x"))
-            // The context has been told.
+            // The context now has the proof.
             try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData(bytes("x"))
             k.update(GP("a", "s", ["u_AuthCtx": context]), ["data": bytes("y")]).gives(0)
         }
@@ -69,7 +72,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `no question is asked where forbidden or where no person is`(on backend: Backend) throws {
+    func `there is no prompt where it is forbidden or no user is present`(on backend: Backend)
+        throws
+    {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         let owner = ScriptedPerson(rightPasscode)
@@ -86,7 +91,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `a context that knows enough answers where no person may be asked`(on backend: Backend)
+    func `a context with sufficient proofs answers where no user may be prompted`(
+        on backend: Backend
+    )
         throws
     {
         let k = try client(on: backend)
@@ -108,9 +115,11 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
     }
 
-    /// A key in software is its bytes: with `privateKeyUsage` as without.
+    /// A software key consists of its bytes, with and without `privateKeyUsage`.
     @Test(arguments: constrainingBackends)
-    func `a guarded key asks when it is got, and not when it is used`(on backend: Backend) throws {
+    func `a constrained software key prompts when it is read, and not when it is used`(
+        on backend: Backend
+    ) throws {
         let k = try client(on: backend)
         let key = try KnownKey.p256.privateKey()
         let name = "sign:ECDSA:message-X962:SHA256"
@@ -136,7 +145,8 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `hardware that isn't there is not available`(on backend: Backend) throws {
+    func `a constraint on missing hardware is reported as not available`(on backend: Backend) throws
+    {
         let k = try client(on: backend)
         for (index, flags) in [
             SecAccessControlCreateFlags.biometryAny, .biometryCurrentSet, .companion,
@@ -160,7 +170,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `without a passcode no item is added that asks for it`(on backend: Backend) throws {
+    func `without a passcode an item that requires it can't be added`(on backend: Backend) throws {
         let k = try client(on: backend)
         try k.keychain.removePasscode()
         for flags in [SecAccessControlCreateFlags.userPresence, .devicePasscode] {
@@ -170,7 +180,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `without a passcode no item is read that asks for it`(on backend: Backend) throws {
+    func `without a passcode an item that requires it can't be read`(on backend: Backend) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         try k.keychain.removePasscode()
@@ -181,7 +191,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `an invalid context opens nothing, and is no matter where none is needed`(
+    func `an invalidated context opens nothing, and doesn't matter for other items`(
         on backend: Backend
     ) throws {
         let k = try client(on: backend)
@@ -198,7 +208,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `locking the keychain ends what the context knows`(on backend: Backend) throws {
+    func `locking the keychain invalidates the proofs of a context`(on backend: Backend) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         let context = LAContext()
@@ -244,7 +254,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
             [.userPresence, .applicationPassword],
             [.biometryAny, .devicePasscode, .or, .applicationPassword],
         ] as [SecAccessControlCreateFlags])
-    func `presence and application password are both needed`(
+    func `an item that requires presence and an application password needs both`(
         on backend: Backend, flags: SecAccessControlCreateFlags
     ) throws {
         let k = try client(on: backend)
@@ -260,7 +270,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `an item gets conditions and loses them`(on backend: Backend) throws {
+    func `constraints can be added to an item and removed again`(on backend: Backend) throws {
         let k = try client(on: backend)
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.update(GP("a", "s"), ["accc": try control(.userPresence)]).gives(0)
@@ -275,7 +285,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `several items ask once`(on backend: Backend) throws {
+    func `a search for several items prompts once`(on backend: Backend) throws {
         let k = try client(on: backend)
         for index in 0..<3 {
             let flags: SecAccessControlCreateFlags = index == 1 ? .devicePasscode : .userPresence
@@ -288,7 +298,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(owner.asked.count == 1)
     }
 
-    @Test func `a policy that was evaluated answers for the items`() async throws {
+    @Test func `an evaluated policy authenticates later item requests`() async throws {
         let test = TestKeychain()
         try test.setPasscode("1234")
         test.person = .owner
@@ -308,7 +318,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `a finger opens what asks for biometry, and a passcode doesn't`() throws {
+    @Test func `biometry opens an item that requires it, and the passcode doesn't`() throws {
         let test = TestKeychain()
         try test.setPasscode("1234")
         test.person = .owner
@@ -328,9 +338,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(test.askedQuestions.allSatisfy { $0.subject == .biometry })
     }
 
-    // MARK: One biometric enrollment
+    // MARK: Items bound to a biometric enrollment
 
-    /// A keychain with hardware, in which an item was made for what is enrolled.
+    /// A keychain with biometric hardware and an item bound to the current enrollment.
     private func keychainWithEnrollment(
         _ flags: SecAccessControlCreateFlags = .biometryCurrentSet
     ) throws -> TestKeychain {
@@ -347,8 +357,8 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         test.withSecItem { SecItemCopyMatching(dictionary(read), nil) }
     }
 
-    /// The five ends of an authentication that the keychain tells apart, each with its status.
-    @Test func `cancelled, failed, not allowed, not available and changed each have a status`()
+    /// The five outcomes of an authentication that the keychain tells apart, with their statuses.
+    @Test func `canceled, failed, not allowed, not available and changed have different statuses`()
         throws
     {
         let ends: [(String, OSStatus, (TestKeychain) -> Void)] = [
@@ -374,7 +384,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
             ])
     }
 
-    @Test func `an item for one enrollment opens again when that is back`() throws {
+    @Test func `an item bound to an enrollment opens again when that enrollment is back`() throws {
         let test = try keychainWithEnrollment()
         #expect(status(test) == 0)
         test.biometry?.enrollment = "two fingers"
@@ -395,7 +405,8 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
     }
 
-    @Test func `a context that was told before doesn't open for another enrollment`() throws {
+    @Test func `an earlier proof in a context doesn't open an item for another enrollment`() throws
+    {
         let test = try keychainWithEnrollment()
         let context = LAContext()
         let query = dictionary(read.merging(["u_AuthCtx": context]) { $1 })
@@ -411,7 +422,10 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `the passcode opens after a change, where it is the other way`() throws {
+    @Test
+    func `after a new enrollment the passcode opens an item that allows it as an alternative`()
+        throws
+    {
         let test = try keychainWithEnrollment([.biometryCurrentSet, .or, .devicePasscode])
         #expect(status(test) == 0)
         test.biometry?.enrollment = "two fingers"
@@ -419,7 +433,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(test.askedQuestions.map(\.subject) == [.biometry, .passcode])
     }
 
-    @Test func `an item gets the enrollment of the update that asks for one`() throws {
+    @Test func `an update that requests the constraint binds the item to the current enrollment`()
+        throws
+    {
         let test = try keychainWithEnrollment(.biometryAny)
         test.biometry?.enrollment = String(repeating: "long ", count: 100)
         #expect(status(test) == 0)

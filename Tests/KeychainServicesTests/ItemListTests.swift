@@ -1,4 +1,4 @@
-// ItemListTests: `kSecUseItemList` in an add: every object of the list is added, or none.
+// ItemListTests: `kSecUseItemList` in an add: all objects of the list are added, or none.
 
 import Foundation
 import KeychainServices
@@ -7,7 +7,7 @@ import Testing
 @Suite struct `Item lists` {
     static let combinations = Backend.allCases
 
-    /// A client of a keychain of its own, in the groups G1 and G2.
+    /// A caller of a new keychain, in the groups G1 and G2.
     private func client(_ backend: Backend) throws -> Client {
         Client(try backend.open(), groups: ["G1", "G2"])
     }
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `certificates, keys and identities of a list are added together`(
+    func `certificates, keys and identities in a list are added together`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `a duplicate in a list adds nothing of it`(_ backend: Backend) throws {
+    func `a duplicate in a list prevents adding any item of it`(_ backend: Backend) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
         k.add(["ref": fixtures.root.certificate]).gives(0)
         let list: [Any] = [
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `the certificate of an identity in a list may be there already`(
+    func `an identity in a list may have a certificate that exists already`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
@@ -60,13 +60,13 @@ import Testing
         let identities = try fixtures.leaves.map { try $0.identity }
         k.add(["u_ItemList": identities]).gives(0)
         #expect(try count(idnt(), k) == 2)
-        // The key may not.
+        // The key may not exist already.
         k.add(["u_ItemList": [fixtures.root.certificate, identities[0]] as [Any]]).gives(-25299)
         #expect(try count(cert(), k) == 2)
     }
 
     @Test(arguments: combinations)
-    func `another's group, a locked class and objects of no item add nothing`(
+    func `a foreign group, a locked class or an unsupported object prevents adding any item`(
         _ backend: Backend
     ) throws {
         let keychain = try backend.open()
@@ -80,7 +80,7 @@ import Testing
             k.add(["u_ItemList": wrong]).gives(-50)
         }
         try keychain.lock()
-        // The certificate could be added: its class is readable always.
+        // The certificate alone could be added: its class is always readable.
         k.add(["u_ItemList": list]).gives(-25308)
         try keychain.unlock()
         #expect(try count(cert(), k) == 0)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `a list stands alone and is of the class that is named`(_ backend: Backend) throws {
+    func `a list can't be combined with other items, data or a class`(_ backend: Backend) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
         let list: [Any] = [fixtures.root.certificate, fixtures.leaves[0].key]
         for more: Entries in [
@@ -104,7 +104,9 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `attributes hold for each object whose class has them`(_ backend: Backend) throws {
+    func `attributes apply to each object in the list whose class has them`(_ backend: Backend)
+        throws
+    {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
         let list: [Any] = [fixtures.root.certificate, fixtures.leaves[0].key]
         let added = k.add([
@@ -117,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `searches and updates take no list, and need a class beside it`(
+    func `searches and updates don't accept a list, and require a class beside it`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())

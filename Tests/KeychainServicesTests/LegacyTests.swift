@@ -1,4 +1,4 @@
-// LegacyTests: what Apple's older names answer here.
+// LegacyTests: the results of Apple's older functions.
 
 #if !canImport(Darwin)
 
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainServices
 
 @Suite struct LegacyTests {
-    @Test func `a function on file-based keychains is not implemented and touches nothing`() {
+    @Test func `a function on file-based keychains reports that it isn't implemented`() {
         let answers = (FileBasedKeychains.self as any LegacyCalls.Type).answers
         #expect(answers.count == 11)
         for (name, status) in answers {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `a shared web credential is neither saved nor found, and the caller learns it`()
+    @Test func `saving or finding a shared web credential fails, and the caller gets the error`()
         throws
     {
         let answers = (SharedWebCredentials.self as any LegacyCalls.Type).answers
@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func `a made password has four groups, every kind of character and none that misleads`()
+    @Test
+    func `a generated password has four groups, every kind of character and no ambiguous ones`()
         throws
     {
         let passwords = try (0..<1000).map { _ in
@@ -44,9 +45,9 @@ import Testing
         #expect(Set(passwords).count == 1000)
     }
 
-    @Test func `every character of passwords is drawn`() throws {
+    @Test func `every character of generated passwords occurs`() throws {
         var seen: Set<Character> = []
-        // That one of 56 characters is missing after 24,000 draws has a chance of 10⁻¹⁸⁶.
+        // The probability that one of 56 characters is missing after 24,000 draws is 10⁻¹⁸⁶.
         for _ in 0..<2000 {
             seen.formUnion(try #require(SecCreateSharedWebCredentialPassword()) as String)
         }
@@ -57,8 +58,8 @@ import Testing
     }
 }
 
-/// What calls deprecated functions without being deprecated itself: only deprecated code names
-/// them without a warning.
+/// Calls deprecated functions. Only deprecated code can call them without a warning, and this
+/// protocol isn't deprecated itself.
 private protocol LegacyCalls {
     static var answers: [(name: String, status: OSStatus?)] { get }
 }

@@ -1,4 +1,4 @@
-// MemoryFunctionTests: wiping and comparing secrets.
+// MemoryFunctionTests: erasing and comparing secrets.
 
 #if canImport(Glibc) || canImport(Musl)
 
@@ -7,7 +7,8 @@ import KeychainServices
 import Testing
 
 @Suite struct MemoryFunctionTests {
-    /// Origin: ISO C 11, K.3.7.4.1: what is filled, and when the answer is not 0.
+    /// From ISO C 11, K.3.7.4.1: the bytes that are filled, and the cases in which the result isn't
+    /// 0.
     @Test(arguments: [
         (smax: 4, byte: 0, count: 4, filled: 4, answer: 0),
         (smax: 4, byte: 0xA5, count: 4, filled: 4, answer: 0),
@@ -18,7 +19,7 @@ import Testing
         (smax: 3, byte: 7, count: -1, filled: 3, answer: EOVERFLOW),
         (smax: -1, byte: 7, count: 1, filled: 0, answer: E2BIG),
     ])
-    func `memory is filled as far as it goes`(
+    func `memory is filled up to its size`(
         smax: Int, byte: Int32, count: Int, filled: Int, answer: Int32
     ) {
         var bytes = [UInt8](repeating: 0x55, count: 5)
@@ -30,11 +31,11 @@ import Testing
         #expect(bytes == expected)
     }
 
-    @Test func `without memory nothing is filled`() {
+    @Test func `a null pointer is refused`() {
         #expect(memset_s(nil, 4, 0, 4) == EINVAL)
     }
 
-    @Test func `two secrets are equal if every byte is`() {
+    @Test func `two secrets are equal only if every byte is`() {
         let secret = (0..<64).map { UInt8($0) }
         // SAFETY: no length exceeds that of the arrays.
         unsafe #expect(timingsafe_bcmp(secret, secret, secret.count) == 0)

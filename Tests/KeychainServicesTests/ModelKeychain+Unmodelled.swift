@@ -1,4 +1,4 @@
-// ModelKeychain+Unmodelled: what Apple's functions don't ask for.
+// ModelKeychain+Unmodelled: requests that Apple's functions never make.
 
 import FoundationEssentials
 import KeychainCore

@@ -1,5 +1,5 @@
-// ModelKeychain: the keychain as its contract says it, in an array. It stores nothing, and it is
-// what the real one is compared with.
+// ModelKeychain: the keychain according to its contract, in an array. It stores nothing, and the
+// real keychain is compared with it.
 
 import FoundationEssentials
 import KeychainCore
@@ -276,7 +276,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         ItemQuery(itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference)
     }
 
-    /// The item that has the primary key of a new one.
+    /// The existing item with a new item's primary key.
     private func there(
         _ new: NewItem, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot {
@@ -288,7 +288,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         return try find(query, Retrieval(includesData: true), as: caller)[0]
     }
 
-    /// Undoes everything when an error is thrown.
+    /// Undoes all changes if an error is thrown.
     private func orElseAsBefore<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -367,7 +367,7 @@ extension ModelKeychain.State {
         }
     }
 
-    /// Takes a tombstone with the primary key out of the way.
+    /// Removes a tombstone with the primary key.
     fileprivate mutating func makeRoom(for new: ItemSnapshot) throws(KeychainFailure) {
         let key = PrimaryKey(of: new)
         for item in items where item.reference != new.reference && PrimaryKey(of: item) == key {
@@ -377,7 +377,7 @@ extension ModelKeychain.State {
     }
 }
 
-/// What makes an item unique.
+/// The attributes that make an item unique.
 private struct PrimaryKey: Hashable {
     let itemClass: ItemClass
     let accessGroup: String

@@ -1,12 +1,12 @@
 // OpenSSL: the command line tool of that name, run in a temporary folder. Tests make keys,
-// certificates and containers with it and have it read what is made here.
+// certificates and containers with it, and let it read what this package writes.
 
 import Foundation
 import Synchronization
 
-/// A folder for the files of one test, and OpenSSL at work in it. The folder goes with the value.
+/// A folder for the files of one test, in which OpenSSL runs. The folder is deleted with the value.
 final class OpenSSL: Sendable {
-    /// OpenSSL was not found, or said no.
+    /// OpenSSL was not found or failed.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -23,19 +23,18 @@ final class OpenSSL: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Runs OpenSSL in a folder of its own, for commands that need no files.
+    /// Runs OpenSSL in a new folder, for commands that need no files.
     @discardableResult
     static func run(_ arguments: [String], input: Data = Data()) throws -> Data {
         try OpenSSL().run(arguments, input: input)
     }
 
-    /// Runs OpenSSL in the folder: file names among the arguments are relative to it.
-    ///
+    /// Runs OpenSSL in the folder. File names among the arguments are relative to it.
     /// - Parameters:
-    ///   - arguments: What follows `openssl` on the command line.
-    ///   - input: What it reads from standard input.
-    /// - Returns: What it wrote to standard output.
-    /// - Throws: ``Failure`` with what it wrote to standard error, when its status is not 0.
+    ///   - arguments: The arguments after `openssl`.
+    ///   - input: The standard input.
+    /// - Returns: The standard output.
+    /// - Throws: ``Failure`` with the standard error if the exit status is not 0.
     @discardableResult
     func run(_ arguments: [String], input: Data = Data()) throws -> Data {
         let (status, output, complaint) = try runUnchecked(arguments, input: input)
@@ -48,13 +47,12 @@ final class OpenSSL: Sendable {
 
     private static let madeKeys = Mutex<[[String]: Data]>([:])
 
-    /// Makes a private key, PKCS #8 in PEM. An RSA key takes a second, and is the same one for the
-    /// same arguments and file name in all tests.
-    ///
+    /// Makes a private key as PKCS #8 in PEM. An RSA key takes a second, so all tests with the same
+    /// arguments and file name share one.
     /// - Parameters:
-    ///   - arguments: What follows `openssl genpkey`.
+    ///   - arguments: The arguments after `openssl genpkey`.
     ///   - name: The key's file.
-    /// - Throws: ``Failure`` with what OpenSSL complains about.
+    /// - Throws: ``Failure`` with OpenSSL's error.
     func makeKey(_ arguments: [String], to name: String) throws {
         let isSlow = arguments.contains("RSA")
         if isSlow, let made = Self.madeKeys.withLock({ $0[arguments + [name]] }) {
@@ -66,13 +64,12 @@ final class OpenSSL: Sendable {
         Self.madeKeys.withLock { $0[arguments + [name]] = made }
     }
 
-    /// Runs OpenSSL where its refusal is the point.
-    ///
-    /// - Returns: Its status, standard output and standard error.
+    /// Runs OpenSSL for tests that expect it to fail.
+    /// - Returns: Its exit status, standard output and standard error.
     func runUnchecked(
         _ arguments: [String], input: Data = Data()
     ) throws -> (status: Int32, output: Data, complaint: String) {
-        // Files instead of pipes: neither side can block the other.
+        // Files instead of pipes, so that neither side can block the other.
         let run = UUID().uuidString
         let inputFile = folder.appending(path: "\(run).in")
         let outputFile = folder.appending(path: "\(run).out")
@@ -98,12 +95,12 @@ final class OpenSSL: Sendable {
         return (process.terminationStatus, try Data(contentsOf: outputFile), complaint)
     }
 
-    /// Puts a file into the folder.
+    /// Writes a file into the folder.
     func write(_ bytes: Data, to name: String) throws {
         try bytes.write(to: folder.appending(path: name))
     }
 
-    /// Puts a text file into the folder.
+    /// Writes a text file into the folder.
     func write(_ text: String, to name: String) throws {
         try write(Data(text.utf8), to: name)
     }

@@ -1,4 +1,4 @@
-// ReservedAttributeTests: attributes that Apple keeps for programs with an entitlement of its own.
+// ReservedAttributeTests: attributes that Apple reserves for programs with a special entitlement.
 
 import Foundation
 import KeychainServices

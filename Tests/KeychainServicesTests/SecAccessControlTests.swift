@@ -1,5 +1,5 @@
-// SecAccessControlTests: which access controls can be made. Numbers are rows of section N of the
-// behaviour cases.
+// SecAccessControlTests: which access controls can be created. The numbers in names are rows of
+// section N of the behaviour cases.
 
 #if !canImport(Darwin)
 
@@ -11,7 +11,7 @@ import Testing
 @Suite struct SecAccessControlTests {
     typealias Flags = SecAccessControlCreateFlags
 
-    /// Row N323: conditions, and whether they leave the protection class alone to decide.
+    /// Row N323: flags, and whether the protection class alone decides.
     static let boundness: [(Flags, Bool)] = [
         ([], true), (.privateKeyUsage, true),
         (.userPresence, false), ([.userPresence, .privateKeyUsage], false),
@@ -20,7 +20,7 @@ import Testing
         (.applicationPassword, false), ([.applicationPassword, .privateKeyUsage], false),
     ]
 
-    /// Makes an access control, or the error of a refusal. Asserts that it is one of the two.
+    /// Creates an access control, or returns the error. Expects exactly one of the two.
     private func create(
         _ protection: CFTypeRef, _ flags: Flags
     ) -> (control: SecAccessControl?, error: CFError?) {
@@ -43,8 +43,8 @@ import Testing
             error?.localizedDescription == rejection.rawValue, sourceLocation: sourceLocation)
     }
 
-    // Swift's signature has no NULL; the null object is the nearest to it.
-    @Test func `N313: no protection class is refused`() {
+    // In Swift the parameter can't be NULL. The null object comes closest.
+    @Test func `N313: a missing protection class is refused`() {
         expectRefusal(NSNull(), [], .unknownProtection)
         expectRefusal(NSNumber(value: 1), .userPresence, .unknownProtection)
     }
@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         Flags.biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and,
     ])
-    func `N316: user presence stands with no other condition`(flag: Flags) {
+    func `N316: user presence can't be combined with other conditions`(flag: Flags) {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, [.userPresence, flag], .userPresenceNotAlone)
     }
 
@@ -66,7 +66,9 @@ import Testing
         [.userPresence, .privateKeyUsage],
         [.userPresence, .applicationPassword, .privateKeyUsage],
     ])
-    func `N316: user presence stands with an application password and key usage`(flags: Flags) {
+    func `N316: user presence can be combined with an application password and key usage`(
+        flags: Flags
+    ) {
         #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
     }
 
@@ -76,7 +78,7 @@ import Testing
             .bothKindsOfBiometry)
     }
 
-    @Test func `N319: biometry, passcode and application password combine by and`() {
+    @Test func `N319: biometry, passcode and application password can be combined with and`() {
         let flags: Flags = [.biometryAny, .devicePasscode, .and, .applicationPassword]
         #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
     }
@@ -94,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: boundness)
-    func `N323: only conditions unbind the secret from its protection class`(
+    func `N323: only conditions free the secret from being bound to the class alone`(
         flags: Flags, bound: Bool
     ) throws {
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, flags).control)
@@ -103,23 +105,23 @@ import Testing
     }
 
     @Test(arguments: ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"])
-    func `every protection class goes with no flags`(protection: String) throws {
+    func `every protection class can be used without flags`(protection: String) throws {
         let control = try #require(create(protection as CFString, []).control)
         #expect(control.protection == protection)
         #expect(control.flags == [])
     }
 
-    // A departure from Apple, which ignores such flags.
+    // A difference from Apple, which ignores such flags.
     @Test(arguments: [2, 6, 13, 16, 29, 32, 63])
     func `an unknown flag is refused`(bit: Int) {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, Flags(rawValue: 1 << bit), .unknownFlag)
     }
 
-    @Test func `a refusal needs no place for the error`() {
+    @Test func `a refusal needs no error pointer`() {
         #expect(SecAccessControlCreateWithFlags(nil, "bogus" as CFString, [], nil) == nil)
     }
 
-    @Test func `flags have Apple's bits`() {
+    @Test func `flags have Apple's bit values`() {
         let bits: [(Flags, CFOptionFlags)] = [
             (.userPresence, 1 << 0), (.biometryAny, 1 << 1), (.touchIDAny, 1 << 1),
             (.biometryCurrentSet, 1 << 3), (.touchIDCurrentSet, 1 << 3),
@@ -131,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `equality is by content`() throws {
+    @Test func `access controls are compared by content`() throws {
         let protection = kSecAttrAccessibleWhenUnlocked
         let first = try #require(create(protection, .userPresence).control)
         let twin = try #require(create(protection, .userPresence).control)
@@ -145,11 +147,11 @@ import Testing
         #expect(!first.isEqual("ak"))
     }
 
-    @Test func `it passes through a dictionary as the same object with its own type`() throws {
+    @Test func `an access control stays the same object with its type in a dictionary`() throws {
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, []).control)
         let query: [String: Any] = [kSecAttrAccessControl as String: control]
         let value = (query as CFDictionary)[kSecAttrAccessControl] as CFTypeRef
-        // Outside the macro: the compiler (6.3.1) crashes on this comparison inside it.
+        // Outside the macro, because the compiler (6.3.1) crashes on this comparison inside it.
         let isSame = value === control
         #expect(isSame)
         #expect(CFGetTypeID(value) == SecAccessControlGetTypeID())

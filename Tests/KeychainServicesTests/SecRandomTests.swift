@@ -1,4 +1,4 @@
-// SecRandomTests: random bytes fill what was asked for and nothing else.
+// SecRandomTests: random bytes fill exactly the requested buffer.
 
 #if !canImport(Darwin)
 
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainServices
 
 @Suite struct SecRandomTests {
-    @Test func `every part of a large request is filled, and nothing behind it`() {
+    @Test func `a large request is filled completely, and nothing after it is written`() {
         let count = 1000
         let guardCount = 24
         var bytes = [UInt8](repeating: 0, count: count + guardCount)
@@ -27,13 +27,13 @@ import Testing
         #expect(first != second)
     }
 
-    @Test func `a request for nothing succeeds`() {
+    @Test func `a request for zero bytes succeeds`() {
         var byte: UInt8 = 7
         #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, 0, &byte) == errSecSuccess)
         #expect(byte == 7)
     }
 
-    @Test func `a negative count or another generator is refused`() {
+    @Test func `a negative count or an unknown generator is refused`() {
         var byte: UInt8 = 7
         #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, -1, &byte) == errSecParam)
         #expect(unsafe SecRandomCopyBytes(kSecRandomDefault, .min, &byte) == errSecParam)

@@ -1,4 +1,4 @@
-// SecTaskTests: what a program learns about its own entitlements.
+// SecTaskTests: a program's access to its own entitlements.
 
 #if !canImport(Darwin)
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-    func `every kind of value comes back as the list has it`(
+    func `a value of every kind is returned as in the entitlements file`(
         format: PropertyListSerialization.PropertyListFormat
     ) throws {
         let bytes = try PropertyListSerialization.data(
@@ -56,12 +56,12 @@ import Testing
         #expect(value("com.apple.security.app-sandbox", of: entitlements).object as? Bool == true)
     }
 
-    @Test func `without a list there is no value and no error`() {
+    @Test func `without an entitlements file there is no value and no error`() {
         let none = Entitlements(accessGroups: .withoutEntitlements(executable: "/bin/app"))
         #expect(value("keychain-access-groups", of: .success(none)) == (nil, nil))
     }
 
-    @Test func `a list that can't be read gives an error that says so`() {
+    @Test func `an unreadable entitlements file gives an error that says so`() {
         let (object, error) = value("key", of: .failure(.missingEntitlement("The reason.")))
         #expect(object == nil)
         #expect(error?.code == Int(errSecMissingEntitlement))
@@ -78,15 +78,14 @@ import Testing
         #expect(CFGetTypeID(task) == SecTaskGetTypeID())
     }
 
-    /// Origin: Foundation's decoder has no limit of its own, and its stack ends at some hundred
-    /// levels.
+    /// Foundation's decoder has no limit, and overflows its stack at some hundred levels.
     @Test(arguments: [(32, true), (33, false), (1000, false), (60_000, false)])
-    func `a list that is nested too deeply is refused`(depth: Int, isRead: Bool) {
+    func `an entitlements file that is nested too deeply is refused`(depth: Int, isRead: Bool) {
         let forms = [
             ("<array>", "<array/>", "</array>"), ("<dict><key>k</key>", "<dict/>", "</dict>"),
         ]
         for (open, inner, close) in forms {
-            // 60,000 levels of the longer form would be refused for their size.
+            // 60,000 levels of the longer form would be refused because of their size.
             let outer = min(depth, 40_000) - 1
             let nested =
                 String(repeating: open, count: outer) + inner
@@ -99,7 +98,7 @@ import Testing
         #expect(Self.isRead(Self.binaryList(depth: depth)) == isRead)
     }
 
-    @Test func `a list that holds itself is refused`() {
+    @Test func `a binary property list that contains itself is refused`() {
         #expect(!Self.isRead(Self.binaryList(depth: 3, isCyclic: true)))
     }
 
@@ -107,8 +106,8 @@ import Testing
         (try? Entitlements(propertyList: list, name: "test")) != nil
     }
 
-    /// A binary list: a dictionary with an array in an array in an array, the last one empty or
-    /// holding the first.
+    /// A binary property list: a dictionary with an array in an array in an array. The last one is
+    /// empty or contains the first.
     private static func binaryList(depth: Int, isCyclic: Bool = false) -> Data {
         func bytes(_ number: Int, _ count: Int) -> [UInt8] {
             (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

@@ -16,13 +16,13 @@ final class ServiceUnderTest: KeychainUnderTest {
     private let folder: String
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
-    /// What a case claims is what it gets: this program may use every group.
+    /// A case is granted the groups that it claims, because this program may use every group.
     var handler: KeychainHandler { .service(client) }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         var engine = EngineOptions.testing
         engine.hardware = hardware
-        // Short: the path of a socket has 107 bytes at the most.
+        // Kept short: the path of a socket has at most 107 bytes.
         folder = NSTemporaryDirectory() + "kc-" + UUID().uuidString.prefix(8)
         var limits = DaemonConfiguration.Limits()
         limits.requests = 2
@@ -48,7 +48,7 @@ final class ServiceUnderTest: KeychainUnderTest {
         return server
     }
 
-    /// Has the registry of the service name the program that runs the tests.
+    /// Adds an entry for the test program to the service's registry.
     private static func entitle(in folder: String) throws {
         let programs = folder + "/programs/"
         try FileManager.default.createDirectory(

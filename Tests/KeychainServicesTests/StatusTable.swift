@@ -1,4 +1,4 @@
-// StatusTable: the number of every result code, as Apple's SecBase.h defines it.
+// StatusTable: the number of every result code, as defined in Apple's SecBase.h.
 
 #if !canImport(Darwin)
 
@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// One result code: its name, what this module says and what Apple says.
+/// A result code: its name, its value in this module and its value at Apple.
 struct StatusRow: Sendable, CustomTestStringConvertible {
     let name: String
     let value: OSStatus
@@ -22,7 +22,7 @@ struct StatusRow: Sendable, CustomTestStringConvertible {
 }
 
 extension StatusRow {
-    /// Origin: base/SecBase.h in apple-oss-distributions/Security, Security-61901.0.87.0.1.
+    /// From base/SecBase.h in apple-oss-distributions/Security, Security-61901.0.87.0.1.
     static let all: [StatusRow] = [
         .init("errSecSuccess", errSecSuccess, 0),
         .init("errSecUnimplemented", errSecUnimplemented, -4),

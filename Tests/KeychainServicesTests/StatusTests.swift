@@ -1,4 +1,4 @@
-// StatusTests: every result code has Apple's number and a text of its own.
+// StatusTests: every result code has Apple's number and a distinct text.
 
 #if !canImport(Darwin)
 
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct StatusTests {
     @Test(.cases(381), arguments: StatusRow.all)
-    func `a code has Apple's number and a sentence`(row: StatusRow) throws {
+    func `each code has Apple's number and a sentence`(row: StatusRow) throws {
         #expect(row.value == row.expected)
         let message = try #require(SecCopyErrorMessageString(row.value, nil) as String?)
         #expect(message.hasSuffix("."))
@@ -18,13 +18,13 @@ import Testing
         #expect(!message.hasPrefix("OSStatus"))
     }
 
-    @Test func `the table holds every code once`() {
+    @Test func `the table contains every code once`() {
         #expect(StatusRow.all.count == 381)
         #expect(Set(StatusRow.all.map(\.name)).count == 381)
         #expect(Set(StatusRow.all.map(\.expected)).count == 381)
     }
 
-    @Test func `the texts cover these codes and one private one, and none stands twice`() {
+    @Test func `these codes and one private one have texts, and no two are the same`() {
         #expect(StatusMessages.all.count == 382)
         #expect(
             Set(StatusMessages.all.map(\.0))
@@ -57,11 +57,11 @@ import Testing
     }
 
     @Test(arguments: [OSStatus(1), -1, 12345, -99999, .min, .max])
-    func `an unknown code is given as its number`(status: OSStatus) {
+    func `an unknown code is described by its number`(status: OSStatus) {
         #expect(SecCopyErrorMessageString(status, nil) as String? == "OSStatus \(status)")
     }
 
-    @Test func `an error made from a code carries domain, number and text`() {
+    @Test func `an error made from a code has the domain, number and text`() {
         let error = CFError(status: errSecDuplicateItem)
         #expect(error.domain == NSOSStatusErrorDomain)
         #expect(error.code == -25299)
@@ -70,7 +70,7 @@ import Testing
         #expect(CFError(status: errSecParam, reason: "why").localizedDescription == "why")
     }
 
-    @Test func `an error is handed over with one retain, and nowhere without a pointer`() {
+    @Test func `an error is returned with one retain, and only if there is a pointer for it`() {
         weak var observed: CFError?
         var slot: Unmanaged<CFError>?
         do {
@@ -85,7 +85,7 @@ import Testing
         #expect(observed == nil)
     }
 
-    @Test func `success has an older name`() {
+    @Test func `success also has its older name`() {
         #expect(noErr == errSecSuccess)
     }
 }

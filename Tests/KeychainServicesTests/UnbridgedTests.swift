@@ -1,11 +1,11 @@
-// UnbridgedTests: what stands in a caller's objects of Foundation is read at once, and read in full
+// UnbridgedTests: the content of a caller's Foundation objects is read at once and completely,
 // whatever their classes.
 
 import Foundation
 import KeychainServices
 import Testing
 
-/// Data that counts how often it is asked for its length or its bytes.
+/// Data that counts the calls for its length or its bytes.
 private final class CountingData: NSData {
     private let content: NSData
     private(set) var questionCount = 0
@@ -62,14 +62,14 @@ private final class ForeignDictionary: NSDictionary {
         k = Client(try Backend.embeddedEngine.open(), groups: ["G1"])
     }
 
-    /// How often data of some size is asked for its length or its bytes.
+    /// The number of calls for the length or bytes of data with the given size.
     private func questionCount(_ byteCount: Int, _ body: (NSData) -> Void) -> Int {
         let data = CountingData(Data(repeating: 7, count: byteCount))
         body(data)
         return data.questionCount
     }
 
-    @Test func `data is asked as often for many bytes as for few`() throws {
+    @Test func `data of any size is accessed the same number of times`() throws {
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
         ]
@@ -112,12 +112,12 @@ private final class ForeignDictionary: NSDictionary {
             let few = questionCount(10, call)
             #expect(few > 0 && questionCount(10_000, call) == few, "\(name)")
         }
-        // What finds no difference must be able to find one, which the bridge makes.
+        // Shows that the test can find a difference, which bridging makes.
         let bridge = { (data: NSData) in #expect(!(data as Data).isEmpty) }
         #expect(questionCount(10_000, bridge) > questionCount(10, bridge))
     }
 
-    @Test func `a dictionary of any class is read in full`() throws {
+    @Test func `a dictionary of any class is read completely`() throws {
         let identifier = UUID()
         let kinds: [(NSDictionary) -> NSDictionary] = [
             { $0 }, { NSMutableDictionary(dictionary: $0 as? Entries ?? [:]) },

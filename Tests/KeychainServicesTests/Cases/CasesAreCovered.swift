@@ -1,9 +1,10 @@
-// CasesAreCovered: every case of Documentation/Cases.md is either run or named here with the reason why not.
+// CasesAreCovered: every case in Documentation/Cases.md is run, or listed here with the reason why
+// not.
 
 import Foundation
 import Testing
 
-/// Rows that are left to the part that they are about.
+/// Cases that aren't run here, by the reason.
 private let leftOut: [String: [Int]] = [
     "about a control that forbids deletion, which no public function makes": [217],
     "about the order of groups in entitlements: tested where entitlements are read": [265, 266],
@@ -21,7 +22,7 @@ private let leftOut: [String: [Int]] = [
     "about an access control restored with another class: both are one value here": [355],
 ]
 
-/// The numbers of the cases, as their document has them.
+/// The numbers of the cases in the document.
 private func documentedCases() throws -> [Int] {
     let document = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Documentation/Cases.md").standardizedFileURL

@@ -65,7 +65,7 @@ let sectionA: [Row] = [
         k.update(GP("a", "s"), ["labl": "x"]).gives(-25300)
     },
     Row(17, "an item of 20 MiB is kept whole") { k in
-        // 320 parts, of which each ends in its number.
+        // 320 parts, each of which ends with its number.
         let part = Data((0..<65_534).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         let data = (0..<320).reduce(into: Data()) { data, number in
             data.append(part)

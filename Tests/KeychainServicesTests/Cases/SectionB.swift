@@ -65,14 +65,16 @@ let sectionB: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an add without a return key gives nil`(on backend: Backend) throws {
+    func `an add without a return key gives no result`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s", ["data": bytes("x")])).givesNil()
         k.add(GP("b", "s", ["R.ref": true])).givesNil()
     }
 
     @Test(arguments: Backend.allCases)
-    func `an add gives the shapes of a search for one item`(on backend: Backend) throws {
+    func `an add gives results of the same shapes as a search for one item`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         let item: (String) -> Entries = { GP($0, "s", ["data": bytes("x")]) }
         try k.add(item("1").merging(["R.data": true]) { $1 }).givesData(bytes("x"))

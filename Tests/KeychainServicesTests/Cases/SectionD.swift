@@ -74,7 +74,7 @@ let sectionD: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a limit of zero finds nothing and one hit of five is an array`(
+    func `a limit of zero finds nothing, and a limit of five gives an array even for one match`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

@@ -70,8 +70,8 @@ let sectionE: [Row] = [
         withItem(k)
         k.update(genp(["u_ItemList": [1]]), ["labl": "x"]).gives(-50)
     },
-    // Differences.md: Apple's source reports success and adds nothing. What an item list adds:
-    // ItemListTests.
+    // Differences.md: Apple's source reports success and adds nothing. The effects of an item list
+    // here are tested in ItemListTests.
     Row(91, "an add takes no match key") { k in
         k.add(GP("a", "s", ["data": bytes("x"), "limit": one])).gives(-50)
         k.add(GP("a", "s", ["data": bytes("x"), "u_ItemList": [1]])).gives(-50)
@@ -123,7 +123,7 @@ let sectionE: [Row] = [
     },
 ]
 
-/// An access control, or nil where the conditions are refused.
+/// An access control, or `nil` if the flags are refused.
 func accessControl(
     _ protection: String, _ flags: SecAccessControlCreateFlags = []
 ) -> SecAccessControl? {
@@ -134,10 +134,10 @@ func accessControl(
     @Test(arguments: Backend.allCases, sectionE)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `22 rows ran`() { #expect(sectionE.count == 22) }
+    @Test func `section E has 22 rows`() { #expect(sectionE.count == 22) }
 
     @Test(arguments: Backend.allCases)
-    func `use keys are checked`(on backend: Backend) throws {
+    func `values of the kSecUse keys are checked`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withItem(k)
         for value in ["u_AuthUIA", "u_AuthUIF"] {
@@ -161,7 +161,7 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `a class that isn't text and a key that isn't text are refused`(
+    func `a class or key that isn't text is refused`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -179,7 +179,7 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `protection class and access control have to agree`(on backend: Backend) throws {
+    func `protection class and access control must agree`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let ck = try #require(accessControl("ck"))
         withEachCall(k, GP("a", "s", ["pdmn": "ak", "accc": ck]), give: -50)
@@ -188,7 +188,7 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `a wrong value wins over a foreign attribute, whatever comes first`(
+    func `a wrong value is reported before an attribute of another class, in any order`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -199,9 +199,11 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `what there is not is said after all else was checked`(on backend: Backend) throws {
+    func `an unsupported feature is reported only after all other checks`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
-        // The token of a reference to it, with no more behind it.
+        // A reference to a token object that contains nothing after the token.
         let token = bytes("tkpr") + bytes("x")
         k.copy(["pref": token]).gives(-4)
         k.update(["pref": token], ["labl": "x"]).gives(-4)

@@ -56,7 +56,8 @@ let sectionF: [Row] = [
     Row(116, "data is no number") { k in
         k.add(inet(["port": bytes("80")])).gives(-50)
     },
-    // Differences.md: at Apple an access group as data is in no caller's list, but in a search.
+    // Differences.md: on Apple's platforms an access group given as data is in no caller's list,
+    // except in a search.
     Row(121, "text attributes take UTF-8 data") { k in
         k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
         let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()
@@ -97,7 +98,7 @@ let sectionF: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a value comes back in the type it was given`(on backend: Backend) throws {
+    func `a value is returned with the type it was given`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let date = Date(timeIntervalSinceReferenceDate: 700_000_123.456)
         let given: Entries = [
@@ -124,7 +125,7 @@ let sectionF: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `text in a text attribute may be a UUID`(on backend: Backend) throws {
+    func `a text attribute accepts a UUID`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let identifier = UUID()
         k.add(GP("a", "s", ["vwht": identifier])).gives(0)
@@ -132,9 +133,11 @@ let sectionF: [Row] = [
         #expect(found["vwht"] as? String == identifier.uuidString)
     }
 
-    // SecDbItem.c, copyNumber: an integer of 32 bits, in the form in which it is printed.
+    // SecDbItem.c, copyNumber: a 32-bit integer, in the form in which it is printed.
     @Test(arguments: Backend.allCases)
-    func `text is a number where it is printed as one of 32 bits`(on backend: Backend) throws {
+    func `text is accepted as a number if it is a 32-bit integer as printed`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         let rows: [(text: String, number: Int?)] = [
             ("0", 0), ("-7", -7), ("2147483647", 2_147_483_647), ("-2147483648", -2_147_483_648),
@@ -154,7 +157,7 @@ let sectionF: [Row] = [
 
     // SecDbItem.c, copyUUID; SecDbQuery.c, query_update_applier.
     @Test(arguments: Backend.allCases)
-    func `a user is a UUID, and is ignored among the changes`(on backend: Backend) throws {
+    func `the user must be a UUID, and is ignored in an update`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         for none in [Data(), NSNull()] as [Any] { k.copy(genp(["musr": none])).gives(0) }
@@ -168,14 +171,14 @@ let sectionF: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a token identifier is text and nothing else`(on backend: Backend) throws {
+    func `a token identifier must be text`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s", ["tkid": bytes("t")])).gives(-50)
         k.copy(genp(["tkid": 1])).gives(-50)
     }
 
     @Test(arguments: Backend.allCases)
-    func `dates are dates`(on backend: Backend) throws {
+    func `dates must be dates`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         k.update(GP("a", "s"), ["cdat": "2020"]).gives(-50)
@@ -184,7 +187,7 @@ let sectionF: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `null clears nothing`(on backend: Backend) throws {
+    func `null doesn't clear an attribute`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s", ["labl": "x"])).gives(0)
         for name in ["labl", "acct", "crtr", "agrp", "pdmn", "sync", "tomb"] {

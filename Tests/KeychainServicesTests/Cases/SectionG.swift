@@ -15,7 +15,7 @@ private var internetBase: Entries {
     ])
 }
 
-/// Adds the base and then a second item that differs in one attribute.
+/// Adds the base item, and then a second one that differs in one attribute.
 private func differing(
     _ number: Int, _ base: @escaping @Sendable @autoclosure () -> Entries,
     in names: [(String, any Sendable)], _ status: OSStatus
@@ -80,7 +80,7 @@ let sectionG: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `account, port, path and synchronizable make an item different`(
+    func `items that differ in account, port, path or synchronizable are different`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

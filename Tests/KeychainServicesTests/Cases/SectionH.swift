@@ -186,7 +186,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an update of several items is all or nothing`(on backend: Backend) throws {
+    func `an update changes all items or none`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withThree(k)
         k.update(genp(["svc": "s"]), ["acct": "a3"]).gives(-25299)
@@ -196,7 +196,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     }
 
     @Test(arguments: Backend.allCases)
-    func `an update to another item's key is a duplicate`(on backend: Backend) throws {
+    func `an update to another item's primary key is a duplicate`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withThree(k)
         k.update(GP("a1", "s"), ["acct": "a2"]).gives(-25299)
@@ -205,7 +205,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     }
 
     @Test(arguments: Backend.allCases)
-    func `a whole attribute dictionary can be set`(on backend: Backend) throws {
+    func `a whole attribute dictionary can be used as the changes`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withItem(k, ["labl": "L"])
         var found = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
@@ -215,7 +215,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     }
 
     @Test(arguments: Backend.allCases)
-    func `synchronizable and protection class change together`(on backend: Backend) throws {
+    func `synchronizable and protection class can be changed together`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withItem(k)
         k.update(GP("a", "s"), ["sync": true]).gives(0)

@@ -4,7 +4,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// SHA-1 of the public key of a fixture, as its item says it.
+/// The SHA-1 of a fixture's public key, as in the attributes of its item.
 private func publicKeyHash(_ fixture: FixtureIdentity) -> Data {
     let attributes = SecKeyCopyAttributes(fixture.key) as? Entries
     return attributes?["klbl"] as? Data ?? Data()
@@ -58,7 +58,8 @@ let sectionI: [Row] = [
         k.delete(genp(["sync": any])).gives(0)
         k.copy(genp(["sync": any])).gives(-25300)
     },
-    // Differences.md: iOS answers -50; macOS drops the key, and code outside iOS sends it.
+    // Differences.md: iOS returns -50. macOS ignores the key, and code on other platforms than iOS
+    // uses it.
     Row(205, "a limit of all is what a delete does anyhow") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("b", "s")).gives(0)

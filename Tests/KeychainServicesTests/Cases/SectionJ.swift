@@ -4,7 +4,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Adds an item and gives its reference.
+/// Adds an item and returns its persistent reference.
 private func added(_ k: Client, _ entries: Entries) throws -> Data {
     try k.add(entries.merging(["R.pref": true]) { $1 }).givesData()
 }
@@ -107,7 +107,9 @@ let sectionJ: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `the older form of 12 bytes names nothing`(on backend: Backend) throws {
+    func `a persistent reference in the older form of 12 bytes matches nothing`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         let reference = try added(k, GP("a", "s"))
         let old = bytes("genp") + Data(repeating: 0, count: 7) + [1]
@@ -118,7 +120,7 @@ let sectionJ: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an add takes no reference, and adding again gives another`(
+    func `an add refuses a persistent reference, and adding again gives a new one`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

@@ -8,7 +8,7 @@ private func withItem(_ k: Client, _ protection: String) {
     k.add(GP("a", "s", ["pdmn": protection, "data": bytes("x")])).gives(0)
 }
 
-/// An item of a class has the class and its data.
+/// Checks that an item of a protection class has that class and its data.
 private func keeps(_ number: Int, _ protection: String) -> Row {
     Row(number, "an item of class \(protection)") { k in
         withItem(k, protection)
@@ -89,13 +89,13 @@ let sectionM: [Row] = [
         try k.keychain.unlock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    // Differences.md: of Apple's two answers, that of the current source.
+    // Differences.md: Apple has had two answers. This is that of the current source.
     Row(305, "an item that needs a passcode without there being one") { k in
         try k.keychain.removePasscode()
         k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    // Row 307 differs: the item goes together with the passcode. Differences.md.
+    // Row 307 is different: the item is deleted together with the passcode. Differences.md.
     Row(308, "items that need a passcode are gone with it for good") { k in
         withItem(k, "akpu")
         k.add(GP("b", "s")).gives(0)

@@ -8,7 +8,7 @@ import KeychainServices
 import Synchronization
 import Testing
 
-/// Enters one text after the other, then declines.
+/// A user who enters the given texts one after the other, and then declines.
 final class ScriptedPerson: Authenticator {
     private let entries: Mutex<[String]>
     private let questions = Mutex<[Question]>([])
@@ -31,7 +31,7 @@ final class ScriptedPerson: Authenticator {
     }
 }
 
-/// No person, as without terminal and display.
+/// No user, as without a terminal and a display.
 private struct NoPerson: Authenticator {
     var canAsk: Bool { false }
     func ask(_ question: Question, until interruption: Interruption)
@@ -39,7 +39,7 @@ private struct NoPerson: Authenticator {
     { .unavailable }
 }
 
-/// Runs code with a person in front of the keychain; nil: none.
+/// Runs code with a user for the keychain to ask, or with none for `nil`.
 @discardableResult
 func asking<Result>(_ person: ScriptedPerson?, _ body: () throws -> Result) rethrows -> Result {
     let environment = AuthenticationEnvironment(
@@ -66,7 +66,7 @@ func context(password: String? = nil) -> LAContext {
 }
 
 extension Client {
-    /// Adds GP("a", "s") with the data "x" under conditions.
+    /// Adds GP("a", "s") with the data "x" and an access control.
     func addProtected(
         _ flags: SecAccessControlCreateFlags, _ more: Entries = [:]
     ) throws {
@@ -79,8 +79,8 @@ extension Client {
 
 private var read: Entries { GP("a", "s", ["R.data": true]) }
 
-/// The cases about SecAccessControlCreateWithFlags alone, which SecAccessControlTests runs: its
-/// tests begin with their numbers.
+/// The cases about SecAccessControlCreateWithFlags only. SecAccessControlTests runs them; the names
+/// of its tests begin with their numbers.
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [
@@ -120,8 +120,8 @@ let sectionN: [Row] = [
         k.update(GP("a", "s", ["u_AuthCtx": context]), ["accc": try control([])]).gives(0)
         try asking(nil) { _ = try k.copy(read).givesData(bytes("x")) }
     },
-    // Apple's control with an unknown policy can't be made by public functions; the nearest to it,
-    // an unknown flag, is refused when the control is made.
+    // A control with an unknown policy, as Apple's case has it, can't be made by public functions.
+    // The nearest is an unknown flag, which is refused when the control is made.
     Row(332, "unknown conditions") { k in
         var error: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and the error is released below.
@@ -163,7 +163,7 @@ let sectionN: [Row] = [
         #expect(found["pdmn"] as? String == "aku")
         #expect((found["accc"] as? SecAccessControl)?.flags == flags)
     },
-    // Of sections H and E.
+    // Cases of sections H and E.
     Row(193, "a change needs what opening does") { k in
         try k.addProtected(.userPresence)
         asking(nil) { _ = k.update(GP("a", "s"), ["labl": "y"]).gives(-25308) }
@@ -176,7 +176,7 @@ let sectionN: [Row] = [
     },
 ]
 
-/// The keychains that keep constraints.
+/// The keychains that support constraints.
 let constrainingBackends: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
 @Suite("N. Access control and authentication") struct SectionN {

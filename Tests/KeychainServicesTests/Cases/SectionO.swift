@@ -1,5 +1,5 @@
-// SectionO: damage, as far as it shows in the answers of the four functions. The model keeps
-// nothing that could be damaged, so the rows run over the engine alone.
+// SectionO: damage, as far as the results of the four functions show it. The model has no storage
+// that could be damaged, so the rows run only with the engine.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ import KeychainServices
 import KeychainSQLite
 import Testing
 
-/// A row of section O: it needs the engine's files.
+/// A row of section O, which needs the engine's files.
 struct DamageRow: Sendable, CustomTestStringConvertible {
     let number: Int
     let title: String
@@ -40,7 +40,7 @@ let sectionO: [DamageRow] = [
         try engine.unlock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    // Differences.md: Apple puts an empty database in its place.
+    // Differences.md: Apple replaces it with an empty database.
     DamageRow(341, "a database of garbage is not available and not replaced") { k, engine in
         withItem(k)
         engine.close()
@@ -53,7 +53,7 @@ let sectionO: [DamageRow] = [
         }
         #expect(FileManager.default.contents(atPath: engine.path(.database)) == garbage)
     },
-    // Differences.md: Apple answers -25300 and deletes the row.
+    // Differences.md: Apple returns -25300 and deletes the row.
     DamageRow(343, "a damaged item is reported and stays") { k, engine in
         withItem(k)
         try engine.damageItem()
@@ -77,7 +77,7 @@ let sectionO: [DamageRow] = [
         #expect(before != nil)
         #expect(FileManager.default.contents(atPath: engine.path(.keybag)) == before)
     },
-    // Differences.md: Apple answers -25300.
+    // Differences.md: Apple returns -25300.
     DamageRow(350, "halves of two items can't be mixed") { k, engine in
         withItem(k)
         k.add(GP("b", "s", ["data": bytes("y")])).gives(0)
@@ -90,7 +90,7 @@ let sectionO: [DamageRow] = [
         k.copy(GP("a", "s", ["R.data": true])).gives(-26275)
         k.copy(GP("b", "s", ["R.data": true])).gives(-26275)
     },
-    // Differences.md: Apple answers -25300 and deletes the row. A row of section H.
+    // Differences.md: Apple returns -25300 and deletes the row. A row of section H.
     DamageRow(190, "a damaged item can't be updated, and an add takes its place") { k, engine in
         withItem(k)
         try engine.damageItem()
@@ -111,7 +111,7 @@ private func setMode(_ mode: Int, of path: String) throws {
         try row.body(Client(engine, groups: ["G1", "G2"]), engine)
     }
 
-    @Test func `a damaged item doesn't hide a whole one`() throws {
+    @Test func `a search returns undamaged items even if another one is damaged`() throws {
         let engine = try EngineUnderTest()
         let k = Client(engine, groups: ["G1"])
         withItem(k)

@@ -13,7 +13,7 @@ private func withSix(_ k: Client) throws -> CertificateFixtures {
     return fixtures
 }
 
-/// Root and intermediate as certificates, both leaves as identities.
+/// The root and intermediate as certificates, and both leaves as identities.
 private func withChain(_ k: Client) throws -> CertificateFixtures {
     let fixtures = try CertificateFixtures.shared()
     k.add(["ref": fixtures.root.certificate]).gives(0)
@@ -29,7 +29,7 @@ private func mailPolicy(_ address: String? = nil) throws -> SecPolicy {
         SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, properties as NSDictionary))
 }
 
-/// The subject of a certificate as `kSecMatchIssuers` takes it.
+/// The subject of a certificate in the form that `kSecMatchIssuers` takes.
 private func name(_ certificate: SecCertificate) throws -> Data {
     try #require(SecCertificateCopyNormalizedSubjectSequence(certificate)) as Data
 }
@@ -169,7 +169,7 @@ let sectionQ: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an address is found whatever its case`(on backend: Backend) throws {
+    func `a mail address matches regardless of case`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let fixtures = try withSix(k)
         let found = k.copy(cert(["email": "TWO@example.ORG", "R.ref": true])).gives(0).result
@@ -177,7 +177,7 @@ let sectionQ: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a limit counts what the filter lets through`(on backend: Backend) throws {
+    func `a limit counts only the items that pass the filter`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let fixtures = try withSix(k)
         let wanted: Entries = [
@@ -188,10 +188,10 @@ let sectionQ: [Row] = [
         #expect(found as? SecCertificate == fixtures.servers[1].certificate)
     }
 
-    // SecItem.m, SecItemAttributesPrepare: an issuer is data, and that of a whole name stands for
-    // the name's content, in queries and in changes.
+    // SecItem.m, SecItemAttributesPrepare: an issuer is data. A whole name is replaced by its
+    // content, in queries and in changes.
     @Test(arguments: Backend.allCases)
-    func `an issuer is the content of a name, or the name`(on backend: Backend) throws {
+    func `an issuer is given as a whole name or as its content`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let leaf = try withChain(k).leaves[0]
         let name = try #require(SecCertificateCopyNormalizedIssuerSequence(leaf.certificate))
@@ -216,7 +216,7 @@ let sectionQ: [Row] = [
         k.copy(cert(["issr": content])).gives(-25300)
     }
 
-    @Test func `what is no policy or list of names is refused`() throws {
+    @Test func `a value that isn't a policy or a list of names is refused`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.copy(cert(["policy": "SSL"])).gives(-50)
         k.copy(cert(["issuers": "CN=Root"])).gives(-50)

@@ -66,7 +66,7 @@ let sectionR: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an identity has the attributes of both halves, with the certificate's first`(
+    func `an identity has the attributes of certificate and key, and the certificate's win`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -85,7 +85,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a certificate that is there already is taken for the identity's`(
+    func `adding an identity uses a certificate that exists already`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -95,7 +95,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a key that is there already is taken for the identity's`(on backend: Backend) throws {
+    func `adding an identity uses a key that exists already`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(["ref": try fixture().key, "labl": "K"]).gives(0)
         let identity = try k.add(["ref": try fixture().identity, "R.pref": true]).givesData()
@@ -108,18 +108,20 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `of an identity that can't be added whole nothing is`(on backend: Backend) throws {
+    func `if an identity can't be added completely, neither part is added`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(["ref": try fixture().identity, "agrp": "G2"]).gives(-34018)
         try k.keychain.lock()
-        // The certificate could be added.
+        // The certificate alone could be added.
         k.add(["ref": try fixture().identity]).gives(-25308)
         try k.keychain.unlock()
         k.copy(cert()).gives(-25300)
         k.copy(keys()).gives(-25300)
     }
 
-    @Test func `an identity is no thing of its own`() throws {
+    @Test func `an identity isn't stored as an item`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.add(idnt(["data": bytes("x")])).gives(-50)
         k.copy(idnt(["svce": "s"])).gives(-25303)
@@ -129,7 +131,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an identity is made of a certificate and the key that the keychain has`(
+    func `an identity is created from a certificate and its key in the keychain`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -150,7 +152,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a key is found by what it can do and by its tag`(on backend: Backend) throws {
+    func `a key is found by its usage attributes and by its tag`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let key = try fixture().key
         k.add(["ref": key, "atag": bytes("tag"), "labl": "mine"]).gives(0)

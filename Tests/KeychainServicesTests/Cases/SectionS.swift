@@ -1,4 +1,4 @@
-// SectionS: keys and what is done with them.
+// SectionS: keys and operations with them.
 
 #if !canImport(Darwin)
 
@@ -15,18 +15,18 @@ private var ellipticCurve: Entries { ["type": "73", "bsiz": 256] }
 private func elliptic(_ more: Entries) -> Entries { ellipticCurve.merging(more) { $1 } }
 
 extension Client {
-    /// Makes a key in the keychain of the caller.
+    /// Creates a key in the caller's keychain.
     fileprivate func create(_ entries: Entries) throws -> SecKey {
         try withKeychain { try newKey(entries) }
     }
 
-    /// The code with which a new key is refused.
+    /// The error code with which creating a key fails.
     fileprivate func refusal(of entries: Entries) -> Int? {
         code { try create(entries) }
     }
 }
 
-/// The code of a call that is refused.
+/// The error code of a call that fails.
 private func code(
     _ source: SourceLocation = #_sourceLocation, of call: () throws -> Any
 ) -> Int? {
@@ -62,7 +62,7 @@ let sectionS: [Row] = [
             k.copy(labelled("L")).gives(-25300)
             k.copy(keys()).gives(-25300)
         }
-        // The public key could be stored: it goes with the private one.
+        // The public key could be stored, and isn't, because the private one can't be.
         let split: Entries = [
             "perm": true, "public": ["perm": true], "private": ["agrp": "nonexistent"],
         ]
@@ -274,7 +274,7 @@ let sectionS: [Row] = [
     },
 ]
 
-/// Keys with an algorithm of theirs.
+/// Keys, each with an algorithm that it supports.
 private let signing: [(KnownKey, String)] = [
     (.p256, "sign:ECDSA:message-X962:SHA256"),
     (.rsa2048, "sign:RSA:message-PKCS1v15:SHA256"),

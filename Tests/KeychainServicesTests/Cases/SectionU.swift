@@ -1,4 +1,4 @@
-// SectionU: what tests of other libraries rely on, and Apple's own do not show.
+// SectionU: behavior that tests of other libraries rely on, and that Apple's own tests don't show.
 
 import Foundation
 import KeychainServices
@@ -37,7 +37,7 @@ let sectionU: [Row] = [
             }
             let others = ["cdat", "mdat", "agrp", "pdmn", "sync", "tomb", "musr", "accc"]
             #expect(Set(found.keys) == Set(empty.keys).union(others))
-            // A dictionary with the defaults is a query as good as any, and names the same item.
+            // A dictionary with the default values is also a valid query for the same item.
             let query = found.merging(["class": name]) { $1 }
             k.copy(query).gives(0)
             k.update(query, found.merging(["labl": "L"]) { $1 }).gives(0)
@@ -62,7 +62,7 @@ let sectionU: [Row] = [
     Row(461, "attributes of an identity come without the certificate's data") { k in
         let fixture = try fixture()
         k.add(["ref": try fixture.identity]).gives(0)
-        // A filter looks into the certificate, so it is read.
+        // A filter reads the certificate itself.
         for filter: Entries in [[:], ["validOn": CertificateFixtures.today]] {
             let query = idnt(filter).merging(["R.attrs": true]) { $1 }
             let found = try k.copy(query).givesDictionary()
@@ -114,7 +114,7 @@ private func expectSynchronizable(
     #expect(found["v_Data"] as? Data == bytes("x"))
 }
 
-/// The attributes of each class's primary key, as they are where they weren't given.
+/// The attributes of each class's primary key, with their values if they weren't given.
 private var emptyKeys: [String: [String: NSObject]] {
     let text: NSObject = NSString()
     let data: NSObject = NSData()
@@ -134,7 +134,7 @@ private var emptyKeys: [String: [String: NSObject]] {
     ]
 }
 
-/// A name in DER with one short text, a printable string.
+/// A distinguished name in DER with one short printable string.
 private func name(_ text: String) -> Data {
     func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         [tag, UInt8(content.count)] + content
@@ -144,7 +144,7 @@ private func name(_ text: String) -> Data {
     return Data(element(0x30, element(0x31, attribute)))
 }
 
-/// What a call can ask for, but nothing and the persistent reference alone.
+/// All combinations of return keys except none and the persistent reference alone.
 private var manyReturns: [Entries] {
     let names = ["R.data", "R.attrs", "R.ref", "R.pref"]
     return (1..<16).map { bits in

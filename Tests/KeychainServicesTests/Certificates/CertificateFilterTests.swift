@@ -1,5 +1,5 @@
-// CertificateFilterTests: the conditions of searches. Numbers are rows of section Q of the behaviour
-// cases.
+// CertificateFilterTests: the conditions of searches for certificates. The numbers in names are
+// rows of section Q of the behaviour cases.
 
 #if !canImport(Darwin)
 
@@ -16,7 +16,7 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// The certificates of a keychain, and the look-up by subject that the engine does.
+    /// The certificates that a filter accepts, where the search by subject is the engine's.
     private func accepted(
         _ filter: CertificateFilter, among certificates: [SecCertificate]? = nil,
         systemRoots: SystemRoots = SystemRoots(paths: [])
@@ -32,12 +32,12 @@ import Testing
         }
     }
 
-    @Test func `no condition accepts everything`() {
+    @Test func `a filter without conditions accepts everything`() {
         #expect(CertificateFilter().acceptsEverything)
         #expect(accepted(CertificateFilter()).count == 5)
     }
 
-    @Test func `Q367, Q368, Q370: a policy chooses by purpose and address`() throws {
+    @Test func `Q367, Q368, Q370: a policy selects by purpose and address`() throws {
         let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
         #expect(accepted(CertificateFilter(policy: mail)).contains(made.mail))
         #expect(!accepted(CertificateFilter(policy: mail)).contains(made.server))
@@ -53,7 +53,7 @@ import Testing
         #expect(accepted(CertificateFilter(policy: SecPolicyCreateBasicX509())).count == 5)
     }
 
-    @Test func `Q371, Q373: outside its validity nothing matches`() {
+    @Test func `Q371, Q373: outside its validity period a certificate doesn't match`() {
         let day: TimeInterval = 86_400
         let before = made.root.structure.notBefore - day
         let after = made.mail.structure.notAfter + day
@@ -67,14 +67,16 @@ import Testing
         #expect(accepted(CertificateFilter(validOn: Date())).count == 5)
     }
 
-    @Test func `Q376, Q377: trusted are those with a chain to the system's authorities`() throws {
+    @Test func `Q376, Q377: only certificates with a chain to a system authority are trusted`()
+        throws
+    {
         #expect(accepted(CertificateFilter(trustedOnly: true)).isEmpty)
         #expect(accepted(CertificateFilter(trustedOnly: false)).count == 5)
         let roots = SystemRoots(paths: [
             made.maker.openSSL.folder.appending(path: "root.pem").path
         ])
         #expect(accepted(CertificateFilter(trustedOnly: true), systemRoots: roots).count == 5)
-        // The root need not be in the keychain, the intermediate must.
+        // The root doesn't have to be in the keychain, but the intermediate does.
         #expect(
             accepted(
                 CertificateFilter(trustedOnly: true), among: [made.server, made.intermediate],
@@ -87,14 +89,14 @@ import Testing
             ) == [made.root])
     }
 
-    @Test func `Q379, Q380: an issuer further up counts`() throws {
+    @Test func `Q379, Q380: an issuer further up the chain matches`() throws {
         let root = try #require(SecCertificateCopyNormalizedSubjectSequence(made.root) as Data?)
         let middle = try #require(
             SecCertificateCopyNormalizedSubjectSequence(made.intermediate) as Data?)
         let leaves = [made.server, made.client, made.mail]
         #expect(accepted(CertificateFilter(issuers: [root])).count == 5)
         #expect(accepted(CertificateFilter(issuers: [middle])) == leaves)
-        // Without the intermediate the way up is broken.
+        // Without the intermediate the chain is broken.
         #expect(accepted(CertificateFilter(issuers: [root]), among: leaves).isEmpty)
         let other = try #require(
             SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
@@ -102,22 +104,22 @@ import Testing
         #expect(accepted(CertificateFilter(issuers: [other, middle])) == leaves)
     }
 
-    @Test func `issuers that are no names match nothing`() {
+    @Test func `issuers that aren't valid names match nothing`() {
         #expect(accepted(CertificateFilter(issuers: [])).isEmpty)
         #expect(accepted(CertificateFilter(issuers: [Data("CN=Root".utf8)])).isEmpty)
     }
 
-    @Test func `issuers are compared in their normal form`() throws {
+    @Test func `issuers are compared in their normalized form`() throws {
         let maker = try CertificateMaker()
         let root = try maker.make("root", subject: "/CN=Some Root", printable: true)
-        // The sequence as OpenSSL would write it, in small letters.
+        // The sequence as OpenSSL would encode it, in lower case.
         let name =
             Data([0x30, 20, 0x31, 18, 0x30, 16, 6, 3, 0x55, 4, 3, 0x13, 9])
             + Data("some root".utf8)
         #expect(accepted(CertificateFilter(issuers: [name]), among: [root]) == [root])
     }
 
-    @Test func `the way up ends after ten issuers, and in circles`() throws {
+    @Test func `the search for issuers ends after ten issuers, and in a cycle`() throws {
         let maker = try CertificateMaker()
         var chain = [try maker.make("0", subject: "/CN=0")]
         for level in 1...12 {
@@ -128,7 +130,7 @@ import Testing
         }
         let top = try #require(SecCertificateCopyNormalizedSubjectSequence(chain[0]) as Data?)
         let matches = accepted(CertificateFilter(issuers: [top]), among: chain)
-        // Number 11 has ten issuers below the top between itself and the top's name.
+        // Certificate 11 has ten issuers between itself and the name at the top.
         #expect(matches == Array(chain[0...11]))
         // Two authorities that certified each other.
         let one = try #require(SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
@@ -140,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["alice@example.com", "ALICE@EXAMPLE.COM"])
-    func `an address counts whatever its case`(address: String) {
+    func `an address is compared regardless of case`(address: String) {
         #expect(accepted(CertificateFilter(emailAddress: address)) == [made.mail])
     }
 
@@ -149,7 +151,7 @@ import Testing
         #expect(accepted(CertificateFilter(emailAddress: "")).isEmpty)
     }
 
-    @Test func `all conditions must hold`() {
+    @Test func `all conditions of a filter must hold`() {
         let address = "alice@example.com"
         #expect(
             accepted(

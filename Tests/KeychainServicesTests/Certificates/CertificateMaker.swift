@@ -6,9 +6,9 @@ import Foundation
 
 @testable import KeychainServices
 
-/// Makes keys and certificates in a folder of its own: NAME.key and NAME.pem.
+/// Makes keys and certificates in a temporary folder, as NAME.key and NAME.pem.
 struct CertificateMaker {
-    /// How a key is made, as arguments of `openssl genpkey`.
+    /// The kind of a key, as arguments of `openssl genpkey`.
     struct KeyKind: Hashable, Sendable {
         let arguments: [String]
 
@@ -23,7 +23,7 @@ struct CertificateMaker {
         static let ed25519 = KeyKind(arguments: ["-algorithm", "ED25519"])
     }
 
-    /// The extensions of an authority.
+    /// The extensions of a certificate authority.
     static let authority = [
         "basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign",
         "subjectKeyIdentifier=hash",
@@ -45,18 +45,18 @@ struct CertificateMaker {
     }
 
     /// Makes a key and its certificate.
-    ///
     /// - Parameters:
-    ///   - name: What the files are called.
+    ///   - name: The base name of the files.
     ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
-    ///   - issuer: The name of the certificate that signs. nil: the new one itself.
-    ///   - extensions: One line each. Without any, the certificate is of version 1.
-    ///   - key: How the key is made.
-    ///   - days: How long the certificate is valid, from now on.
-    ///   - printable: Whether texts are printable strings where they can be, instead of UTF-8.
-    ///   - arguments: More arguments for `openssl x509 -req`.
+    ///   - issuer: The name of the signing certificate, or `nil` for a self-signed one.
+    ///   - extensions: One extension per line. Without any, the certificate is of version 1.
+    ///   - key: The kind of the key.
+    ///   - days: The validity period from now, in days.
+    ///   - printable: Whether to encode texts as printable strings where possible, instead of
+    ///   UTF-8.
+    ///   - arguments: Further arguments for `openssl x509 -req`.
     /// - Returns: The certificate.
-    /// - Throws: What OpenSSL complains about.
+    /// - Throws: The error output of OpenSSL.
     @discardableResult
     func make(
         _ name: String, subject: String, issuer: String? = nil, extensions: [String] = [],
@@ -69,7 +69,7 @@ struct CertificateMaker {
             printable: printable, arguments: arguments)
     }
 
-    /// Makes a certificate for a key that is there.
+    /// Makes a certificate for an existing key.
     @discardableResult
     func certify(
         _ name: String, subject: String, issuer: String? = nil, extensions: [String] = [],

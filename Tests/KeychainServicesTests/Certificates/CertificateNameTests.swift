@@ -1,4 +1,4 @@
-// CertificateNameTests: the form in which names are compared.
+// CertificateNameTests: the normalized form in which distinguished names are compared.
 
 #if !canImport(Darwin)
 
@@ -20,7 +20,7 @@ import Testing
         return try #require(SecCertificateCopyNormalizedSubjectSequence(certificate) as Data?)
     }
 
-    /// Pairs of subjects, and whether they are one name where texts are printable strings.
+    /// Pairs of subjects, and whether they are equal if their texts are printable strings.
     @Test(arguments: [
         ("/CN=Marianne Swanson", "/CN=MARIANNE SWANSON", true),
         ("/CN=  Marianne   Swanson ", "/CN=Marianne Swanson", true),
@@ -29,7 +29,7 @@ import Testing
         ("/CN=a", "/O=a", false),
         ("/CN=a+O=b", "/CN=A+O=B", true),
     ])
-    func `case and white space don't count in printable strings`(
+    func `case and extra spaces are ignored in printable strings`(
         one: String, other: String, isOne: Bool
     ) throws {
         let names = (
@@ -38,16 +38,16 @@ import Testing
         #expect((names.0 == names.1) == isOne)
     }
 
-    @Test func `they count in other strings`() throws {
+    @Test func `case and extra spaces count in other strings`() throws {
         #expect(
             try name("/CN=Marianne", printable: false) != name("/CN=MARIANNE", printable: false))
     }
 
-    /// Written down by hand, from RFC 5280's structure and Apple's rule.
-    @Test func `the form is DER with capitals`() throws {
+    /// Written by hand from RFC 5280's structure and Apple's rule.
+    @Test func `the normalized form is DER with capital letters`() throws {
         let expected = "300d310b300906035504030c02613a"
         #expect(try name("/CN=a:", printable: false).hexadecimal == expected)
-        // A printable string of two words, the spaces between them folded.
+        // A printable string of two words, with the spaces between them reduced to one.
         #expect(
             try name("/CN= ab   c ", printable: true).hexadecimal
                 == "300f310d300b06035504031304" + "41422043")
@@ -63,14 +63,14 @@ import Testing
                 == SecCertificateCopyNormalizedSubjectSequence(certificate) as Data?)
     }
 
-    /// The lengths around the name need two bytes before folding and one after it.
-    @Test func `a name that becomes much shorter is still DER`() throws {
+    /// The lengths around the name need two bytes before normalization and one byte after it.
+    @Test func `a name that becomes much shorter is still valid DER`() throws {
         let long = try name("/CN=a" + String(repeating: " ", count: 55) + "b/O=c", printable: true)
         #expect(long == (try name("/CN=a b/O=c", printable: true)))
         #expect(CertificateName(der: long)?.normalizedSequence == long)
     }
 
-    @Test func `an empty name is a name`() throws {
+    @Test func `an empty name is valid`() throws {
         #expect(CertificateName(der: Data([0x30, 0]))?.normalizedContent == Data())
         #expect(CertificateName(der: Data()) == nil)
         #expect(CertificateName(der: Data([0x31, 0])) == nil)

@@ -1,4 +1,4 @@
-// SecCertificateKeyTests: the public keys of certificates, and their keys' application labels.
+// SecCertificateKeyTests: the public keys of certificates, and the application labels of the keys.
 
 #if !canImport(Darwin)
 
@@ -15,19 +15,19 @@ import Testing
         maker = try CertificateMaker()
     }
 
-    /// Kinds of keys, and the size of the external representation's first bytes and of all.
+    /// Kinds of keys, and the size of their external representation.
     @Test(
         arguments: [
             (.curve("P-256"), 65), (.curve("P-384"), 97), (.curve("P-521"), 133), (.rsa(2048), 270),
             (.ed25519, 32),
         ] as [(CertificateMaker.KeyKind, Int)])
-    func `the key of a certificate is the one it was made for`(
+    func `a certificate's key is the one it was made for`(
         kind: CertificateMaker.KeyKind, byteCount: Int
     ) throws {
         let certificate = try maker.make("a", subject: "/CN=A", key: kind)
         let key = try #require(SecCertificateCopyKey(certificate))
         #expect(!key.isPrivate)
-        // What OpenSSL writes of the key ends in what Apple calls the external representation.
+        // OpenSSL's encoding of the key ends with what Apple calls the external representation.
         let info = try maker.openSSL.run(["pkey", "-in", "a.key", "-pubout", "-outform", "DER"])
         let external = try #require(key.externalData)
         #expect(external.count == byteCount)
@@ -40,13 +40,13 @@ import Testing
     }
 
     @Test(arguments: ["secp256k1", "brainpoolP256r1"])
-    func `a key of an unknown curve is none`(curve: String) throws {
+    func `a key on an unknown curve isn't returned`(curve: String) throws {
         let certificate = try maker.make("a", subject: "/CN=A", key: .curve(curve))
         #expect(SecCertificateCopyKey(certificate) == nil)
     }
 
-    /// A signature by the private key in OpenSSL's hands, verified with the certificate's key.
-    @Test func `the key verifies what its private half signed`() throws {
+    /// OpenSSL signs with the private key, and the certificate's key verifies the signature.
+    @Test func `a certificate's key verifies signatures of its private key`() throws {
         let certificate = try maker.make("a", subject: "/CN=A")
         let message = Data("message".utf8)
         let signature = try maker.openSSL.run(

@@ -1,4 +1,4 @@
-// SecCertificateTests: certificates made by OpenSSL, and what is read from them.
+// SecCertificateTests: certificates made by OpenSSL, and the values read from them.
 
 #if !canImport(Darwin)
 
@@ -15,7 +15,7 @@ import Testing
         maker = try CertificateMaker()
     }
 
-    @Test func `a certificate gives back the bytes it was made from`() throws {
+    @Test func `a certificate returns the bytes it was made from`() throws {
         try maker.make("a", subject: "/CN=A")
         let der = try maker.der("a")
         let one = try #require(SecCertificateCreateWithData(nil, der as CFData))
@@ -28,7 +28,8 @@ import Testing
         #expect(CFGetTypeID(one) != SecPolicyGetTypeID())
     }
 
-    /// OpenSSL's notation of a subject, alternative names, and the summary by Apple's rule.
+    /// A subject in OpenSSL's notation, alternative names, and the summary according to Apple's
+    /// rule.
     static let summaries: [(subject: String, names: String?, summary: String?)] = [
         ("/CN=Alice", nil, "Alice"),
         ("/C=CH/O=Org/CN=Alice", nil, "Alice"),
@@ -49,7 +50,7 @@ import Testing
     ]
 
     @Test(arguments: summaries)
-    func `the summary is the most telling name`(
+    func `the summary is the most descriptive name`(
         subject: String, names: String?, summary: String?
     ) throws {
         let certificate = try maker.make(
@@ -58,7 +59,7 @@ import Testing
         #expect(certificate.subjectSummary == summary)
     }
 
-    @Test func `the common name is the last one`() throws {
+    @Test func `the common name is the last one of several`() throws {
         let certificate = try maker.make("a", subject: "/CN=Outer/O=Org/CN=Inner")
         var name: CFString?
         #expect(unsafe SecCertificateCopyCommonName(certificate, &name) == errSecSuccess)
@@ -72,7 +73,9 @@ import Testing
         #expect(name as String? == "untouched")
     }
 
-    @Test func `mail addresses are those among the names, then those of the subject`() throws {
+    @Test func `mail addresses are those of the alternative names, then those of the subject`()
+        throws
+    {
         let certificate = try maker.make(
             "a", subject: "/CN=A/emailAddress=c@example.com",
             extensions: ["subjectAltName=email:a@example.com,DNS:x.example.com,email:b@example.com"]
@@ -97,7 +100,7 @@ import Testing
             "00ffffffffffffffffffffffffffffffffffffffff"
         ),
     ])
-    func `the serial number is the integer's bytes`(number: String, bytes: String) throws {
+    func `the serial number is the bytes of the integer`(number: String, bytes: String) throws {
         let certificate = try maker.make(
             "a", subject: "/CN=A", arguments: ["-set_serial", number])
         let serial = SecCertificateCopySerialNumberData(certificate, nil)
@@ -123,7 +126,7 @@ import Testing
         #expect(SecCertificateCopyNotValidAfterDate(certificate) as Date? == dates.last)
     }
 
-    @Test func `an item's attributes are numbers and the parts of the certificate`() throws {
+    @Test func `the attributes of an item are taken from the certificate`() throws {
         let certificate = try maker.make(
             "a", subject: "/CN=A", extensions: CertificateMaker.authority)
         let attributes = certificate.itemAttributes
@@ -136,13 +139,13 @@ import Testing
         #expect(old.itemAttributes[.subjectKeyID] == nil)
     }
 
-    /// OpenSSL makes the subject key identifier out of SHA-1 of the key's bits.
+    /// OpenSSL computes the subject key identifier as the SHA-1 of the key's bits.
     @Test(
         arguments: [
             .curve("P-256"), .curve("P-384"), .curve("P-521"), .curve("secp256k1"),
             .curve("brainpoolP256r1"), .rsa(2048), .ed25519,
         ] as [CertificateMaker.KeyKind])
-    func `the hash of the public key is that of its bits`(
+    func `the hash of the public key is the SHA-1 of its bits`(
         key: CertificateMaker.KeyKind
     ) throws {
         let certificate = try maker.make(
@@ -152,16 +155,16 @@ import Testing
         #expect(certificate.publicKeyHash.count == 20)
     }
 
-    @Test func `a signature that can't be verified here is no obstacle`() throws {
+    @Test func `a certificate with an unsupported signature algorithm can be read`() throws {
         let certificate = try maker.make(
             "a", subject: "/CN=PSS", key: .rsa(2048),
             arguments: ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:32"])
         #expect(certificate.subjectSummary == "PSS")
     }
 
-    // MARK: - What is no certificate
+    // MARK: - Invalid certificates
 
-    @Test func `nothing but one whole certificate is taken`() throws {
+    @Test func `only the bytes of exactly one certificate are accepted`() throws {
         try maker.make("a", subject: "/CN=A", extensions: CertificateMaker.authority)
         let der = try maker.der("a")
         for count in 0..<der.count {
@@ -178,7 +181,7 @@ import Testing
         #expect(SecCertificateCreateWithData(nil, request as CFData) == nil)
     }
 
-    @Test func `no change of the bytes traps`() throws {
+    @Test func `changed bytes never cause a trap`() throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
         try maker.make(
@@ -202,11 +205,11 @@ import Testing
             readCount += 1
             Self.readAll(certificate)
         }
-        // Most changes hit the key or the signature, which are not read here.
+        // Most changes are in the key or the signature, which aren't parsed here.
         #expect(readCount > 300, "seed \(seed)")
     }
 
-    /// Everything that can be asked of a certificate.
+    /// Calls every function that reads from a certificate.
     private static func readAll(_ certificate: SecCertificate) {
         _ = certificate.itemAttributes
         _ = certificate.subjectSummary

@@ -1,5 +1,5 @@
-// ExternalKey: keys and certificates that OpenSSL makes for the tests of import and export, and
-// calls of the two functions without their pointers.
+// ExternalKey: keys and certificates made by OpenSSL for the tests of import and export, and the
+// two functions without pointers.
 
 #if !canImport(Darwin)
 
@@ -7,13 +7,13 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A kind of key that OpenSSL makes.
+/// A kind of key that OpenSSL can make.
 enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
     case rsa2048, rsa3072, p256, p384, p521, ed25519, x25519
 
     var testDescription: String { rawValue }
 
-    /// What follows `openssl genpkey`.
+    /// The arguments of `openssl genpkey`.
     var arguments: [String] {
         switch self {
         case .rsa2048: ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
@@ -26,33 +26,33 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// What begins the key in PEM in the form that OpenSSL calls traditional.
+    /// The PEM header of the key in the form that OpenSSL calls traditional.
     var traditionalLabel: String {
         switch self {
         case .rsa2048, .rsa3072: "RSA PRIVATE KEY"
         case .p256, .p384, .p521: "EC PRIVATE KEY"
-        // These have no such form, and OpenSSL writes PKCS #8.
+        // These have no traditional form. OpenSSL writes PKCS #8 instead.
         case .ed25519, .x25519: "PRIVATE KEY"
         }
     }
 
-    /// Whether the key has a form that OpenSSL calls traditional, and is read under older ciphers.
+    /// Whether the key has a traditional form, and can be read under older ciphers.
     var hasTraditionalForm: Bool { traditionalLabel != "PRIVATE KEY" }
 
-    /// Whether the key signs, and so has a certificate that it signs itself.
+    /// Whether the key can sign, and therefore has a self-signed certificate.
     var signs: Bool { self != .x25519 }
 
     static let signing = allCases.filter(\.signs)
 }
 
 extension OpenSSL {
-    /// Makes a private key, PKCS #8 in PEM, in the file NAME.key.
+    /// Makes a private key in the file NAME.key, as PKCS #8 in PEM.
     func makeKey(_ kind: ExternalKeyKind, _ name: String = "own") throws {
         try makeKey(kind.arguments, to: name + ".key")
     }
 
-    /// Makes a certificate of the key of that name, in the file NAME.pem, signed by another or
-    /// itself.
+    /// Makes a certificate for the key of the given name in the file NAME.pem, signed by another
+    /// one or self-signed.
     func makeCertificate(
         _ name: String = "own", signedBy issuer: String? = nil, isAuthority: Bool = false
     ) throws {
@@ -79,8 +79,8 @@ extension OpenSSL {
         }
     }
 
-    /// The public half of a private key in any form, SubjectPublicKeyInfo: what shows that two keys
-    /// are the same.
+    /// The public key of a private key in any form, as SubjectPublicKeyInfo. It shows whether two
+    /// keys are the same.
     func publicKey(of file: String, _ arguments: [String] = []) throws -> Data {
         try run(["pkey", "-in", file, "-pubout", "-outform", "DER"] + arguments)
     }
@@ -91,7 +91,7 @@ extension OpenSSL {
     }
 }
 
-/// What `SecItemImport` gave.
+/// The result of `SecItemImport`.
 struct Imported {
     var status: OSStatus
     var items: [AnyObject]
@@ -150,7 +150,7 @@ struct ExportFailure: Error, Equatable {
 }
 
 extension SecKey {
-    /// The public half, SubjectPublicKeyInfo, as `SecItemExport` gives it.
+    /// The public key as `SecItemExport` returns it, as SubjectPublicKeyInfo.
     var exportedPublicKey: Data {
         get throws {
             let publicKey = try #require(SecKeyCopyPublicKey(self))

@@ -1,5 +1,5 @@
-// HostileContainerTests: PKCS #12 containers that no program writes, with an authentication code that
-// is right, so that their contents are looked at; and what keeps them from costing too much.
+// HostileContainerTests: PKCS #12 containers that no program writes, with a correct authentication
+// code, so that their contents are read; and the limits to the effort they can cause.
 
 #if !canImport(Darwin)
 
@@ -20,7 +20,7 @@ import Testing
     private static let x509: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
     private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 1, 3]
 
-    /// A container with the parts and the passphrase "secret".
+    /// A container with these parts and the passphrase "secret".
     private func container(_ parts: [DERValue]) throws -> Data {
         let safe = DERValue.sequence(parts).bytes
         let code = try #require(
@@ -47,7 +47,7 @@ import Testing
         content(Self.data, .octets(DERValue.sequence(bags).bytes))
     }
 
-    /// Bytes under triple DES: the cipher is OpenSSL's, so is the key derivation.
+    /// Encrypts bytes with triple DES. OpenSSL provides the cipher and the key derivation.
     private func older(_ bytes: [UInt8], in openSSL: OpenSSL) throws -> DERValue {
         let password = ("secret".bigEndianUTF16 + [0, 0]).map(Self.hexadecimal).joined()
         func derived(_ purpose: Int, _ count: Int) throws -> String {
@@ -85,7 +85,7 @@ import Testing
         .sequence([.identifier(type), .tagged(0, value)])
     }
 
-    /// An OpenSSL with a key and certificate, and bags of both.
+    /// An OpenSSL with a key and a certificate.
     private func fixture() throws -> (openSSL: OpenSSL, key: DERValue, certificate: DERValue) {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
@@ -105,7 +105,7 @@ import Testing
         Imported(data, passphrase: "secret" as NSString)
     }
 
-    @Test func `containers made here are read as far as they are good`() throws {
+    @Test func `valid entries of a hand-made container are read`() throws {
         let (_, key, certificate) = try fixture()
         let good = [
             [plain([key, certificate])], [plain([key]), plain([certificate])],
@@ -121,7 +121,7 @@ import Testing
     }
 
     #if OlderPKCS12
-    @Test func `keys and other things under an older cipher are refused`() throws {
+    @Test func `under an older cipher, entries other than certificates are refused`() throws {
         let (openSSL, key, certificate) = try fixture()
         let contents: [[UInt8]] = [
             DERValue.sequence([key]).bytes, DERValue.sequence([key, certificate]).bytes,
@@ -143,7 +143,7 @@ import Testing
     }
     #endif
 
-    @Test func `entries that are none can't be decoded`() throws {
+    @Test func `invalid entries of a container can't be decoded`() throws {
         let (_, key, certificate) = try fixture()
         var deep = bag(Self.nestedBag, .sequence([key]))
         for _ in 0..<8 { deep = bag(Self.nestedBag, .sequence([deep])) }
@@ -168,22 +168,22 @@ import Testing
         #expect(imported(unknown).status == errSecUnsupportedFormat)
     }
 
-    // MARK: Cost
+    // MARK: Effort
 
-    /// A fresh key under PBES2, as it is written here.
+    /// A new key under PBES2, encrypted as this package writes it.
     private func sealedKey() throws -> DERValue {
         try EncryptedPrivateKey.seal(
             Array(P256.Signing.PrivateKey().derRepresentation), password: Array("secret".utf8))
     }
 
-    @Test func `what the keys of a container ask for together is bounded`() throws {
+    @Test func `the total effort for the keys of a container is limited`() throws {
         let keys = try [sealedKey(), sealedKey()]
         let text = keys.map {
             PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: $0.bytes).pemString
         }.joined(separator: "\n")
         let needed = 2 * (PBES2.writtenRounds + WorkBudget.roundsPerKey)
         let container = try container([plain(keys.map { bag(Self.shroudedBag, $0) })])
-        // A container has a round for its authentication code besides.
+        // A container also needs one derivation for its authentication code.
         for (data, needed) in [(container, needed + 1), (Data(text.utf8), needed)] {
             WorkBudget.$initialRounds.withValue(needed) {
                 #expect(imported(data).keys.count == 2)
@@ -197,7 +197,7 @@ import Testing
     }
 
     #if OlderPKCS12
-    @Test func `a key that asks for too much memory is refused`() {
+    @Test func `a key that requires too much memory is refused`() {
         // scrypt with N = 2^23, r = 8: 8 GiB.
         let algorithm = DERValue.sequence([
             .identifier(PBES2.identifier),
@@ -225,7 +225,7 @@ import Testing
         }
         #expect(ASN1Node(encoded: nulls(ASN1Node.elementLimit)) == nil)
         #expect(ASN1Node(encoded: nulls(1000))?.sequence?.count == 1000)
-        // BER with indefinite lengths, a long tag, and a length with a zero in front.
+        // BER with indefinite lengths, a long tag, and a length with a leading zero.
         let ber: [UInt8] = [
             0x30, 0x80, 0x24, 0x80, 0x04, 0x82, 0x00, 0x01, 0x2A, 0x00, 0x00, 0x9F, 0x81, 0x00,
             0x01,
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    /// A certificate of one name by another, as far as is looked at before an evaluation of trust.
+    /// A certificate with a subject and issuer. Only its trust can't be evaluated.
     private func certificate(_ subject: String, by issuer: String, of key: Data) -> DERValue {
         func name(_ text: String) -> DERValue {
             .sequence([.set([.sequence([.identifier([2, 5, 4, 3]), .bmpString(text)])])])
@@ -273,7 +273,7 @@ import Testing
         #expect(status == errSecSuccess)
         let results = try #require(items as? [NSDictionary])
         let counts = results.map { ($0[kSecImportItemCertChain] as? [SecCertificate])?.count }
-        // What is beyond is not lost.
+        // The other certificates aren't lost.
         #expect(counts == [100, 49])
     }
 }

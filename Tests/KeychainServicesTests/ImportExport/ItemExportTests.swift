@@ -7,7 +7,7 @@ import KeychainServices
 import Testing
 
 @Suite struct ItemExportTests {
-    /// A key that OpenSSL made, with its public half as OpenSSL gives it.
+    /// A key made by OpenSSL, with its public key as OpenSSL writes it.
     private func key(
         _ kind: ExternalKeyKind, in openSSL: OpenSSL
     ) throws -> (key: SecKey, publicKey: Data) {
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `a private key in the clear is read by OpenSSL`(_ kind: ExternalKeyKind) throws {
+    func `OpenSSL reads an unencrypted private key`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         for format in [SecExternalFormat.formatUnknown, .formatOpenSSL] {
@@ -30,13 +30,13 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self).hasPrefix(begin))
         try openSSL.write(text, to: "key.pem")
         #expect(try openSSL.publicKey(of: "key.pem") == publicKey)
-        // Byte for byte what OpenSSL writes itself.
+        // It is byte for byte what OpenSSL itself writes.
         let form = kind.hasTraditionalForm ? ["-traditional"] : []
         #expect(text == (try openSSL.run(["pkey", "-in", "own.key"] + form)))
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `a private key under a passphrase is read by OpenSSL`(_ kind: ExternalKeyKind) throws {
+    func `OpenSSL reads a private key under a passphrase`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         let passphrase = "sécret 密" as NSString
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `a public key is read by OpenSSL`(_ kind: ExternalKeyKind) throws {
+    func `OpenSSL reads a public key`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         let half = try #require(SecKeyCopyPublicKey(key))
@@ -69,7 +69,7 @@ import Testing
         #expect(text == (try openSSL.run(["pkey", "-in", "own.key", "-pubout"])))
     }
 
-    @Test func `certificates are written alone, in a text and in PKCS 7`() throws {
+    @Test func `certificates are exported singly, in PEM and in PKCS 7`() throws {
         let openSSL = try OpenSSL()
         var certificates: [SecCertificate] = []
         for name in ["one", "two"] {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `an identity in a text is a certificate and its key`() throws {
+    @Test func `an identity in PEM is exported as its certificate and key`() throws {
         let openSSL = try OpenSSL()
         let (key, _) = try key(.p256, in: openSSL)
         try openSSL.makeCertificate()
@@ -106,7 +106,7 @@ import Testing
         #expect(result.keys == [key])
     }
 
-    @Test func `what a format has no place for is refused`() throws {
+    @Test func `an item that a format can't contain is refused`() throws {
         let openSSL = try OpenSSL()
         let (key, _) = try key(.p256, in: openSSL)
         let half = try #require(SecKeyCopyPublicKey(key))

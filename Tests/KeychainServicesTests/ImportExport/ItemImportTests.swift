@@ -1,4 +1,4 @@
-// ItemImportTests: `SecItemImport` of what OpenSSL writes.
+// ItemImportTests: `SecItemImport` of data that OpenSSL writes.
 
 #if !canImport(Darwin)
 
@@ -7,8 +7,8 @@ import KeychainServices
 import Testing
 
 @Suite struct ItemImportTests {
-    /// What OpenSSL makes of a private key in PKCS #8, the formats that it is then in, and whether
-    /// it is under the passphrase "secret".
+    /// The form into which OpenSSL converts a private key in PKCS #8, the resulting format, and
+    /// whether it is under the passphrase "secret".
     struct PrivateForm: CustomTestStringConvertible {
         let arguments: [String]
         let format: SecExternalFormat
@@ -24,14 +24,14 @@ import Testing
                 PrivateForm(
                     arguments: ["pkey", "-traditional", "-outform", "DER"], format: .formatOpenSSL),
             ] + sealed
-        /// PBES2 with ciphers and digests, and scrypt.
+        /// PBES2 with several ciphers and digests, and scrypt.
         static let sealed = sealed([
             ["-v2", "aes-256-cbc"], ["-v2", "aes-192-cbc", "-v2prf", "hmacWithSHA1"],
             ["-v2", "aes-128-cbc", "-v2prf", "hmacWithSHA512", "-outform", "DER"],
             ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA384", "-iter", "1"],
             ["-scrypt"],
         ])
-        /// Schemes that a trait of the package brings.
+        /// Schemes that a package trait enables.
         static let older = sealed([
             ["-v2", "des3"], ["-v1", "PBE-SHA1-3DES"],
             ["-v1", "PBE-SHA1-RC2-40", "-provider", "legacy", "-provider", "default"],
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases, PrivateForm.all)
-    func `a private key comes out of every form`(
+    func `a private key is imported from every form`(
         _ kind: ExternalKeyKind, _ form: PrivateForm
     ) throws {
         try expectKey(kind, form)
@@ -57,7 +57,7 @@ import Testing
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         let isAsked = form.arguments.contains("-traditional")
-        // OpenSSL refuses what doesn't exist in PEM, and gives PKCS #8 in DER.
+        // OpenSSL refuses forms that don't exist in PEM, and writes PKCS #8 in DER.
         let arguments =
             form.arguments.filter { $0 != "-traditional" }
             + (isAsked && kind.hasTraditionalForm ? ["-traditional"] : [])
@@ -72,7 +72,9 @@ import Testing
     }
 
     @Test(arguments: PrivateForm.sealed)
-    func `a private key stays shut without its passphrase`(_ form: PrivateForm) throws {
+    func `an encrypted private key isn't imported without its passphrase`(_ form: PrivateForm)
+        throws
+    {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run(form.arguments + ["-in", "own.key"])
@@ -88,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["", "pässwörd", "Пароль 密码 🔑"])
-    func `a private key opens with any passphrase`(_ passphrase: String) throws {
+    func `a private key is imported with any passphrase`(_ passphrase: String) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run([
@@ -101,14 +103,14 @@ import Testing
 
     #if OlderPKCS12
     @Test(arguments: ExternalKeyKind.allCases.filter(\.hasTraditionalForm), PrivateForm.older)
-    func `a private key comes out from under an older cipher`(
+    func `a private key under an older cipher is imported`(
         _ kind: ExternalKeyKind, _ form: PrivateForm
     ) throws {
         try expectKey(kind, form)
     }
 
     @Test(arguments: [ExternalKeyKind.ed25519, .x25519], PrivateForm.older)
-    func `an older cipher on a key that it can't carry is refused`(
+    func `an older cipher on a key type that can't use it is refused`(
         _ kind: ExternalKeyKind, _ form: PrivateForm
     ) throws {
         let openSSL = try OpenSSL()
@@ -118,13 +120,13 @@ import Testing
         #expect(Imported(data, passphrase: passphrase).status == errSecUnsupportedFormat)
     }
 
-    /// PBES2 with a digest that neither reader has.
+    /// PBES2 with a digest that neither implementation supports.
     @Test(arguments: [
         ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA224"],
         ["-v2", "des3", "-v2prf", "hmacWithSHA512"],
         ["-v2", "aria-256-cbc"],
     ])
-    func `a scheme that is not read is told from a wrong passphrase`(
+    func `an unsupported scheme is told apart from a wrong passphrase`(
         _ arguments: [String]
     ) throws {
         let openSSL = try OpenSSL()
@@ -135,7 +137,7 @@ import Testing
         #expect(Imported(data, passphrase: passphrase).status == errSecUnsupportedFormat)
     }
 
-    @Test func `an older cipher with a passphrase beyond ASCII is refused`() throws {
+    @Test func `an older cipher with a non-ASCII passphrase is refused`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run([
@@ -146,7 +148,7 @@ import Testing
     #endif
 
     @Test(arguments: ExternalKeyKind.allCases, ["PEM", "DER"])
-    func `a public key comes out of both forms`(
+    func `a public key is imported from both forms`(
         _ kind: ExternalKeyKind, _ encoding: String
     ) throws {
         let openSSL = try OpenSSL()
@@ -163,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: ["PEM", "DER"])
-    func `a public key of PKCS 1 is one`(_ encoding: String) throws {
+    func `a public key in PKCS 1 is imported`(_ encoding: String) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.rsa2048)
         let data = try openSSL.run([
@@ -175,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.signing, ["PEM", "DER"])
-    func `a certificate comes out of both forms`(
+    func `a certificate is imported from both forms`(
         _ kind: ExternalKeyKind, _ encoding: String
     ) throws {
         let openSSL = try OpenSSL()
@@ -189,7 +191,7 @@ import Testing
         #expect(try SecCertificateCopyData(certificate) as Data == openSSL.certificate())
     }
 
-    @Test func `a text gives all of its blocks, in its order`() throws {
+    @Test func `all blocks of a PEM text are imported, in order`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
         try openSSL.makeCertificate("root")
@@ -212,7 +214,7 @@ import Testing
         #expect(result.items[1] is SecKey)
     }
 
-    @Test func `long lines and line ends of Windows are read`() throws {
+    @Test func `long lines and Windows line ends are accepted`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let base64 = try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"])
@@ -222,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: ["PEM", "DER"])
-    func `certificates come out of PKCS 7`(_ encoding: String) throws {
+    func `certificates are imported from PKCS 7`(_ encoding: String) throws {
         let openSSL = try OpenSSL()
         for name in ["one", "two"] {
             try openSSL.makeKey(.p256, name)
@@ -239,7 +241,7 @@ import Testing
         #expect(ders == (try ["one", "two"].map { try openSSL.certificate($0) }))
     }
 
-    @Test func `a certificate with a text in PEM in it is that certificate`() throws {
+    @Test func `a DER certificate that contains PEM text is imported as that certificate`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         try openSSL.run([
@@ -254,7 +256,7 @@ import Testing
         #expect(Imported(data, format: .formatPEMSequence).status == errSecDecode)
     }
 
-    @Test func `more than one private key can be refused`() throws {
+    @Test func `importing more than one private key can be refused`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "one")
         try openSSL.makeKey(.p256, "two")
@@ -271,7 +273,7 @@ import Testing
         SecExternalFormat.formatSSH, .formatBSAFE, .formatWrappedOpenSSL, .formatWrappedSSH,
         .formatWrappedLSH, .formatNetscapeCertSequence, .formatSSHv2,
     ])
-    func `a format that is not supported is named so`(_ format: SecExternalFormat) throws {
+    func `an unsupported format is reported as such`(_ format: SecExternalFormat) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.contents(of: "own.key")
@@ -282,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `a stated format has to be that of the data`() throws {
+    @Test func `a given format must be that of the data`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"])
@@ -300,13 +302,13 @@ import Testing
     @Test(arguments: [
         "", "hello", "\u{30}\u{3}\u{2}\u{1}\u{5}", "-----BEGIN", "BEGIN CERTIFICATE",
     ])
-    func `bytes of no format are of unknown format`(_ text: String) {
+    func `data of no known format is reported as such`(_ text: String) {
         #expect(Imported(Data(text.utf8)).status == errSecUnknownFormat)
         #expect(Imported(Data(text.utf8), name: "a.p12").status == errSecDecode)
         #expect(Imported(Data(text.utf8), name: "a.txt").status == errSecUnknownFormat)
     }
 
-    @Test func `blocks of what is not supported are named so`() throws {
+    @Test func `PEM blocks of an unsupported kind are reported as such`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.rsa2048)
         let older = try openSSL.run([
@@ -323,12 +325,12 @@ import Testing
         #expect(Imported(requestBytes).status == errSecUnknownFormat)
     }
 
-    /// Kinds of keys that the keychain has no type for.
+    /// Kinds of keys for which the keychain has no type.
     @Test(arguments: [
         ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
         ["-algorithm", "ED448"], ["-algorithm", "X448"],
     ])
-    func `a key of a kind that is not supported can't be decoded`(
+    func `a key of an unsupported kind can't be decoded`(
         _ arguments: [String]
     ) throws {
         let openSSL = try OpenSSL()
@@ -341,7 +343,7 @@ import Testing
     // MARK: - Raw keys
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `a raw key is told by its numbers`(_ kind: ExternalKeyKind) throws {
+    func `a raw key is recognized by its content`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         let key = try #require(Imported(openSSL.contents(of: "own.key")).keys.first)
@@ -355,7 +357,7 @@ import Testing
             for hint in [type, .itemTypeUnknown] {
                 let result = Imported(raw, format: .formatRawKey, type: hint)
                 if [.ed25519, .x25519].contains(kind) {
-                    // Nothing tells these from each other.
+                    // These can't be told apart.
                     #expect(result.status == errSecDecode)
                 } else {
                     #expect(result.keys == [one])
@@ -371,7 +373,7 @@ import Testing
     // MARK: - Damage
 
     @Test(arguments: [ExternalKeyKind.rsa2048, .p256, .ed25519])
-    func `cut off data give an error and never a trap`(_ kind: ExternalKeyKind) throws {
+    func `truncated data gives an error and never a trap`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         try openSSL.makeCertificate()
@@ -388,7 +390,7 @@ import Testing
         var count = 0
         var statuses: Set<OSStatus> = []
         for data in whole {
-            // An RSA key is long, and every length of the others is tried.
+            // An RSA key is long, so some of its lengths are tried. For the others every length is.
             for length in stride(from: 0, to: data.count, by: kind == .rsa2048 ? 7 : 1) {
                 let result = Imported(data.prefix(length), passphrase: "secret" as NSString)
                 statuses.insert(result.status)
@@ -398,13 +400,13 @@ import Testing
         #expect(statuses == [errSecUnknownFormat])
         #expect(count > 500)
         let text = try openSSL.contents(of: "own.pem")
-        // Without the last line end it is still whole.
+        // Without the last line end the text is still complete.
         statuses = Set((0..<(text.count - 1)).map { Imported(text.prefix($0)).status })
         #expect(statuses == [errSecUnknownFormat, errSecDecode])
     }
 
     @Test(arguments: [ExternalKeyKind.rsa2048, .p256, .ed25519])
-    func `flipped bits never trap`(_ kind: ExternalKeyKind) throws {
+    func `flipped bits never cause a trap`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         try openSSL.makeCertificate()

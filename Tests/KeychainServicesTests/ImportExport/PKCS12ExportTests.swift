@@ -7,7 +7,7 @@ import KeychainServices
 import Testing
 
 @Suite struct PKCS12ExportTests {
-    /// Identities of the kinds, the certificates signed by the one before.
+    /// Identities of the given kinds, each certificate signed by the previous one.
     private func identities(
         _ kinds: [ExternalKeyKind], in openSSL: OpenSSL
     ) throws -> [SecIdentity] {
@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.signing, ["secret", "", "pässwörd 密"])
-    func `an identity is read by OpenSSL`(_ kind: ExternalKeyKind, _ passphrase: String) throws {
+    func `OpenSSL reads an exported identity`(_ kind: ExternalKeyKind, _ passphrase: String) throws
+    {
         let openSSL = try OpenSSL()
         let identity = try #require(try identities([kind], in: openSSL).first)
         let data = try exported(identity, .formatPKCS12, passphrase: passphrase as NSString)
@@ -46,7 +47,7 @@ import Testing
         try openSSL.write(key, to: "read.key")
         #expect(
             try openSSL.publicKey(of: "read.key") == openSSL.publicKey(of: "own0.key"))
-        // OpenSSL finds the certificate of the key by the identifier of both.
+        // OpenSSL finds the key's certificate by the identifier that both have.
         let certificates = Imported(try openSSL.run(read + ["-nokeys", "-clcerts"])).certificates
         #expect(certificates == [try certificate(of: identity)])
         let wrong = ["pkcs12", "-in", "own.p12", "-noout", "-passin", "pass:wrong"]
@@ -56,7 +57,7 @@ import Testing
         #expect(back.items.count == 1)
     }
 
-    @Test func `the encryption is today's`() throws {
+    @Test func `an exported container uses current encryption`() throws {
         let openSSL = try OpenSSL()
         let identity = try #require(try identities([.p256], in: openSSL).first)
         try openSSL.write(
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `several identities with their chain come back`() throws {
+    @Test func `several identities are imported again with their chain`() throws {
         let openSSL = try OpenSSL()
         let identities = try identities([.p256, .rsa2048, .p384], in: openSSL)
         let passphrase = "secret" as NSString
@@ -90,7 +91,7 @@ import Testing
         #expect(items.certificates.count == 3)
     }
 
-    @Test func `keys and certificates may stand apart, or alone`() throws {
+    @Test func `keys and certificates can be exported separately or alone`() throws {
         let openSSL = try OpenSSL()
         let identities = try identities([.p256, .p256], in: openSSL)
         let certificates = try identities.map(certificate(of:))

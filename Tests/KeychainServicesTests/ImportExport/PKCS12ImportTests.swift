@@ -1,4 +1,4 @@
-// PKCS12ImportTests: `SecPKCS12Import` and `SecItemImport` of containers that OpenSSL makes.
+// PKCS12ImportTests: `SecPKCS12Import` and `SecItemImport` of containers made by OpenSSL.
 
 #if !canImport(Darwin)
 
@@ -8,7 +8,7 @@ import KeychainTesting
 import Testing
 
 @Suite struct PKCS12ImportTests {
-    /// How OpenSSL encrypts a container.
+    /// The encryption that OpenSSL uses for a container.
     static let schemes: [[String]] =
         [
             [], ["-keypbe", "NONE"], ["-certpbe", "NONE"],
@@ -16,8 +16,8 @@ import Testing
             ["-macalg", "sha384", "-noiter", "-nomaciter"],
         ] + olderSchemes
 
-    // Those among them that a trait of the package brings. What is answered without it is tested in
-    // Tests/SourceCompatibility, which is built so.
+    // The schemes that a package trait enables. The results without it are tested in
+    // Tests/SourceCompatibility, which is built without traits.
     #if OlderPKCS12
     static let olderSchemes: [[String]] = [
         ["-legacy"], ["-descert"],
@@ -29,12 +29,12 @@ import Testing
     static let bothAges: [[String]] = [[]]
     #endif
 
-    /// Every kind of key in today's encryption, and every encryption of one.
+    /// Every kind of key with current encryption, and every encryption with one kind of key.
     static let combinations =
         ExternalKeyKind.signing.map { ($0, [String]()) } + schemes.map { (.p256, $0) }
         + olderSchemes.map { (.rsa2048, $0) }
 
-    /// An OpenSSL with a root, an intermediate, and an own certificate with its key.
+    /// An OpenSSL with a root, an intermediate, and a certificate with its key.
     private func chain(_ kind: ExternalKeyKind = .p256) throws -> OpenSSL {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
@@ -57,7 +57,7 @@ import Testing
                 + ["pass:" + passphrase] + arguments)
     }
 
-    /// What `SecPKCS12Import` gives.
+    /// The result of `SecPKCS12Import`.
     private func imported(
         _ data: Data, _ passphrase: Any? = "secret", _ options: [CFString: Any] = [:]
     ) -> (status: OSStatus, items: [NSDictionary]) {
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `an identity comes out of every scheme`(
+    func `an identity is imported from every scheme`(
         _ kind: ExternalKeyKind, _ scheme: [String]
     ) throws {
         let openSSL = try chain(kind)
@@ -106,7 +106,7 @@ import Testing
         #expect(SecTrustSetAnchorCertificates(trust, [root] as NSArray) == errSecSuccess)
         let isTrusted = SecTrustEvaluateWithError(trust, nil)
         #expect(isTrusted)
-        // The other function gives the same.
+        // The other function gives the same result.
         let other = Imported(data, name: "own.p12", passphrase: "secret" as NSString)
         #expect(other.format == .formatPKCS12)
         #expect(other.type == .itemTypeAggregate)
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `a wrong passphrase is told from other data`(_ scheme: [String]) throws {
+    func `a wrong passphrase is told apart from invalid data`(_ scheme: [String]) throws {
         let openSSL = try chain()
         let data = try container(openSSL, scheme)
         for wrong in ["Secret", "", "secret\0", "sécret"] {
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `an empty passphrase is that of none`(_ scheme: [String]) throws {
+    func `an empty passphrase is the same as none`(_ scheme: [String]) throws {
         let data = try container(chain(), passphrase: "", scheme)
         #expect(imported(data, "").items.count == 1)
         #expect(imported(data, nil).items.count == 1)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ["pässwörd", "Пароль 密码", "🔑"])
-    func `a passphrase may be in any script`(_ passphrase: String) throws {
+    func `a passphrase can be in any script`(_ passphrase: String) throws {
         let openSSL = try chain()
         let data = try container(openSSL, passphrase: passphrase)
         #expect(imported(data, passphrase).items.count == 1)
@@ -149,14 +149,14 @@ import Testing
 
     #if OlderPKCS12
     @Test(arguments: ["pässwörd", "🔑"])
-    func `an older cipher with a passphrase beyond ASCII is refused`(
+    func `an older cipher with a non-ASCII passphrase is refused`(
         _ passphrase: String
     ) throws {
         let openSSL = try chain()
         let older = try container(openSSL, passphrase: passphrase, ["-legacy"])
         #expect(imported(older, passphrase).status == errSecUnsupportedFormat)
         #expect(imported(older, passphrase + " ").status == errSecAuthFailed)
-        // Its certificates alone are read, if the passphrase is of the first plane of Unicode.
+        // The certificates alone can be read, if the passphrase is in the first plane of Unicode.
         let certificates = try openSSL.run([
             "pkcs12", "-export", "-legacy", "-nokeys", "-in", "others.pem", "-passout",
             "pass:" + passphrase,
@@ -169,14 +169,14 @@ import Testing
         }
     }
 
-    @Test func `an older cipher on a key of Ed25519 is refused`() throws {
+    @Test func `an older cipher on an Ed25519 key is refused`() throws {
         let data = try container(chain(.ed25519), ["-legacy"])
         #expect(imported(data).status == errSecUnsupportedFormat)
     }
     #endif
 
     @Test(arguments: bothAges)
-    func `certificates without a key come as such`(_ scheme: [String]) throws {
+    func `certificates without a key are imported as certificates`(_ scheme: [String]) throws {
         let openSSL = try chain()
         let data = try openSSL.run(
             [
@@ -194,7 +194,9 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `a key without its certificate comes by SecItemImport`(_ scheme: [String]) throws {
+    func `a key without its certificate is imported only by SecItemImport`(_ scheme: [String])
+        throws
+    {
         let openSSL = try chain()
         let data = try openSSL.run(
             [
@@ -208,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `a key with another key's certificate is no identity`(_ scheme: [String]) throws {
+    func `a key with another key's certificate isn't an identity`(_ scheme: [String]) throws {
         let openSSL = try chain()
         let data = try openSSL.run(
             [
@@ -229,10 +231,10 @@ import Testing
         #expect(imported(data).status == errSecDecode)
     }
 
-    @Test func `a cost that would keep a machine busy is refused`() throws {
+    @Test func `a container with excessive derivation cost is refused`() throws {
         let openSSL = try chain()
         let data = try container(openSSL, ["-iter", "3"])
-        // INTEGER 3 with the salt before it, in the authentication code at the end.
+        // INTEGER 3 after the salt, in the authentication code at the end.
         #expect(data.suffix(3) == Data([2, 1, 3]))
         var costly = data.dropLast(3) + Data([2, 4, 0x7F, 0xFF, 0xFF, 0xFF])
         // The lengths of the two sequences around it.
@@ -240,13 +242,13 @@ import Testing
         #expect(imported(costly).status == errSecUnsupportedFormat)
     }
 
-    /// Raises the length of the outermost sequence and of the last within it.
+    /// Increases the length of the outermost sequence and of the last one inside it.
     private static func lengthened(_ data: Data, by count: Int) -> Data {
         var bytes = Array(data)
         // 30 82 hh ll: a container has more than 255 bytes.
         let outer = Int(bytes[2]) << 8 | Int(bytes[3]) + count
         (bytes[2], bytes[3]) = (UInt8(outer >> 8), UInt8(outer & 0xFF))
-        // 02 01 03, then the contents, 30 82 hh ll, then the code, 30 ll.
+        // 02 01 03, then the contents, 30 82 hh ll, then the authentication code, 30 ll.
         let contents = Int(bytes[9]) << 8 | Int(bytes[10])
         bytes[11 + contents + 1] += UInt8(count)
         return Data(bytes)
@@ -255,7 +257,7 @@ import Testing
     // MARK: - Damage
 
     @Test(arguments: bothAges)
-    func `a cut off container is none`(_ scheme: [String]) throws {
+    func `a truncated container is refused`(_ scheme: [String]) throws {
         let data = try container(chain(), ["-iter", "1"] + scheme)
         let statuses = Set((0..<data.count).map { imported(data.prefix($0)).status })
         #expect(statuses == [errSecDecode])
@@ -275,7 +277,7 @@ import Testing
             guard status == errSecSuccess else { continue }
             #expect(items.first?[kSecImportItemIdentity] as? SecIdentity == whole)
         }
-        // Nothing depends on a few bytes, such as the parameters of a digest.
+        // A few bytes have no effect, such as the parameters of a digest.
         #expect(statuses[errSecSuccess, default: 0] < 16)
         #expect(statuses[errSecAuthFailed, default: 0] > data.count / 2)
         let expected: Set<OSStatus> = [
@@ -297,7 +299,7 @@ import Testing
         return (result as? [AnyObject])?.count ?? 0
     }
 
-    @Test func `a keychain is filled only where the options ask for it`() throws {
+    @Test func `the keychain is filled only if the options request it`() throws {
         let openSSL = try chain()
         let data = try container(openSSL, ["-certfile", "others.pem", "-name", "Mine"])
         TestKeychain().withSecItem {
@@ -309,7 +311,7 @@ import Testing
             #expect(itemCount(kSecClassKey) == 0)
             #expect(itemCount(kSecClassCertificate) == 0)
             let add: [CFString: Any] = [kSecUseDataProtectionKeychain: true]
-            // A second time, what is there already is no failure.
+            // On a second import, existing items are not a failure.
             for _ in 0..<2 {
                 let (status, items) = imported(data, "secret", add)
                 #expect(status == errSecSuccess)
@@ -322,11 +324,11 @@ import Testing
         }
     }
 
-    @Test func `a failed import leaves the keychain as it was`() throws {
+    @Test func `a failed import doesn't change the keychain`() throws {
         let data = try container(chain(), ["-certfile", "others.pem"])
         let keychain = TestKeychain()
         keychain.withSecItem {
-            // Certificates have no such attribute, keys do: the key is added first.
+            // Keys have this attribute, and certificates don't. The key is added first.
             let options: [CFString: Any] = [
                 kSecUseDataProtectionKeychain: true, kSecAttrApplicationTag: Data([1]) as NSData,
             ]
@@ -337,7 +339,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6)
-    func `an import that is stopped at any statement leaves nothing`(_ step: Int) throws {
+    func `an import that is stopped at any statement has no effect`(_ step: Int) throws {
         let data = try container(chain(), ["-certfile", "others.pem"])
         let keychain = TestKeychain()
         keychain.inject(.stop(.afterStep(step)), times: 1)

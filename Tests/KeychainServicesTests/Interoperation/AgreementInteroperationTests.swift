@@ -1,4 +1,4 @@
-// AgreementInteroperationTests: secrets that both sides agree on, and messages under them.
+// AgreementInteroperationTests: key agreements with OpenSSL, and messages encrypted under them.
 
 #if !canImport(Darwin)
 
@@ -10,7 +10,7 @@ import Testing
 private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
 
 extension OpenSSLPair {
-    /// What OpenSSL agrees on with the other's public key.
+    /// OpenSSL's shared secret with the peer's public key.
     fileprivate func agreed(withFile other: String) throws -> Data {
         try openSSL.run(["pkeyutl", "-derive", "-inkey", privateFile, "-peerkey", other])
     }
@@ -36,7 +36,7 @@ extension Data {
 
 @Suite struct `Agreements and OpenSSL` {
     @Test(arguments: KeyForm.elliptic + [.x25519])
-    func `both sides agree`(_ form: KeyForm) throws {
+    func `both sides agree on the same secret`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let theirs = try OpenSSLPair(form, in: openSSL, name: "theirs")
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
@@ -61,7 +61,7 @@ extension Data {
         }
     }
 
-    /// ECIES as SecKey.h has it, with OpenSSL's agreement and key derivation.
+    /// ECIES as described in SecKey.h, with OpenSSL's key agreement and key derivation.
     private func eciesKey(
         _ hash: String, _ secret: Data, ephemeral: Data, _ form: KeyForm, derivesVector: Bool,
         _ openSSL: OpenSSL
@@ -74,7 +74,7 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message that was encrypted for OpenSSL's key opens there`(_ form: KeyForm) throws {
+    func `OpenSSL decrypts a message that was encrypted to its key`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, in: openSSL)
         let recipient = try pair.publicKey()
@@ -101,7 +101,7 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message that was encrypted with OpenSSL's key opens here`(_ form: KeyForm) throws {
+    func `a message that OpenSSL encrypted is decrypted`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         try openSSL.write(form, publicKey: mine.publicHalf(), to: "mine.pub")
@@ -130,7 +130,7 @@ extension Data {
     }
 }
 
-/// Identifiers, their hash, and whether the initialization vector is derived too.
+/// Algorithm identifiers, their hash, and whether the initialization vector is derived too.
 private let eciesVariants: [(name: String, hash: String, derivesVector: Bool)] =
     ["ECDH", "ECDHC"].flatMap { agreement in
         hashes.flatMap { hash in

@@ -1,4 +1,4 @@
-// EncryptionInteroperationTests: RSA ciphertexts that one side makes and the other opens.
+// EncryptionInteroperationTests: RSA ciphertexts made by one side and decrypted by the other.
 
 #if !canImport(Darwin)
 
@@ -25,7 +25,7 @@ extension OpenSSLPair {
         options.flatMap { ["-pkeyopt", $0] }
     }
 
-    /// Encrypts both ways, from nothing to as much as fits.
+    /// Encrypts in both directions, from an empty message to the largest one that fits.
     fileprivate func exchange(_ name: String, overhead: Int, _ options: [String]) throws {
         let half = try publicKey()
         let mine = try privateKey()
@@ -46,13 +46,13 @@ extension OpenSSLPair {
 
 @Suite struct `RSA encryption and OpenSSL` {
     @Test(arguments: KeyForm.rsa)
-    func `the padding of PKCS 1`(_ form: KeyForm) throws {
+    func `PKCS 1 padding is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         try pair.exchange("encrypt:RSA:PKCS1", overhead: 11, ["rsa_padding_mode:pkcs1"])
     }
 
     @Test(arguments: KeyForm.rsa)
-    func `OAEP`(_ form: KeyForm) throws {
+    func `OAEP is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         for (hash, size) in zip(hashes, [20, 28, 32, 48, 64]) {
             try pair.exchange(
@@ -63,7 +63,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `bytes that the caller padded`() throws {
+    @Test func `raw RSA on bytes padded by the caller is compatible with OpenSSL`() throws {
         let pair = try OpenSSLPair(.rsa2048, in: OpenSSL())
         let padded = Data([0]) + Data((1..<256).map { UInt8($0) })
         let options = ["rsa_padding_mode:none"]
@@ -72,10 +72,10 @@ extension OpenSSLPair {
         #expect(try pair.privateKey().decrypted("encrypt:RSA:raw", theirs) == padded)
     }
 
-    /// As SecKey.h has it: an AES key by OAEP, then the message by that key, with a vector of
-    /// zeros and the public key as associated data.
+    /// As described in SecKey.h: an AES key under OAEP, then the message under that key, with an
+    /// all-zero initialization vector and the public key as associated data.
     @Test(arguments: KeyForm.rsa)
-    func `OAEP with AES`(_ form: KeyForm) throws {
+    func `OAEP with AES is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         let vector = try AES.GCM.Nonce(data: Data(count: 16))
         let size = form == .rsa4096 ? 32 : 16

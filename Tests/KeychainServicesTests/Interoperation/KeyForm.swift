@@ -1,4 +1,4 @@
-// KeyForm: the keys that both sides know, and how each writes them.
+// KeyForm: the keys that both sides support, and how each of them encodes them.
 
 #if !canImport(Darwin)
 
@@ -37,10 +37,10 @@ enum KeyForm: CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Bytes of a coordinate, a modulus or a key.
+    /// The number of bytes of a coordinate, a modulus or a key.
     var byteCount: Int { (bits + 7) / 8 }
 
-    /// The words after `openssl genpkey`.
+    /// The arguments of `openssl genpkey`.
     fileprivate var generation: [String] {
         switch self {
         case .p256, .p384, .p521:
@@ -79,8 +79,8 @@ private func der(_ tag: UInt8, _ parts: Data...) -> Data {
 }
 
 extension KeyForm {
-    /// A private key in the form of its standard (RFC 5915, 8017, 8410), from the form in which
-    /// `SecKeyCopyExternalRepresentation` gives it.
+    /// Converts a private key from the form of `SecKeyCopyExternalRepresentation` to that of its
+    /// standard (RFC 5915, 8017, 8410).
     fileprivate func standard(privateKey bytes: Data) -> Data {
         switch kind {
         case .rsa: return bytes
@@ -94,7 +94,7 @@ extension KeyForm {
         }
     }
 
-    /// A public key as SubjectPublicKeyInfo (RFC 5480, 8410); an RSA key as it is.
+    /// A public key as SubjectPublicKeyInfo (RFC 5480, 8410), or an RSA key as it is.
     fileprivate func standard(publicKey bytes: Data) -> Data {
         let elliptic = Data([0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01])
         return switch kind {
@@ -108,7 +108,7 @@ extension KeyForm {
 
 // MARK: - Files
 
-/// One of OpenSSL's pairs: `NAME.pem` is the private half, `NAME.pub` the public one.
+/// A key pair of OpenSSL: `NAME.pem` is the private key, `NAME.pub` the public one.
 struct OpenSSLPair {
     let openSSL: OpenSSL
     let form: KeyForm
@@ -117,7 +117,7 @@ struct OpenSSLPair {
     var privateFile: String { "\(name).pem" }
     var publicFile: String { "\(name).pub" }
 
-    /// Has OpenSSL make a pair.
+    /// Lets OpenSSL generate a key pair.
     init(_ form: KeyForm, in openSSL: OpenSSL, name: String = "key") throws {
         self.openSSL = openSSL
         self.form = form
@@ -126,7 +126,7 @@ struct OpenSSLPair {
         try openSSL.run(["pkey", "-in", privateFile, "-pubout", "-out", publicFile])
     }
 
-    /// Has OpenSSL read a private key.
+    /// Lets OpenSSL read a private key.
     init(_ form: KeyForm, _ key: SecKey, in openSSL: OpenSSL, name: String = "key") throws {
         self.openSSL = openSSL
         self.form = form
@@ -136,17 +136,17 @@ struct OpenSSLPair {
         try openSSL.run(["pkey", "-in", privateFile, "-pubout", "-out", publicFile])
     }
 
-    /// The private half, read from OpenSSL's file.
+    /// The private key, read from OpenSSL's file.
     func privateKey() throws -> SecKey {
         try key(form.kind, .privateKey, privateBytes())
     }
 
-    /// The public half, read from OpenSSL's file.
+    /// The public key, read from OpenSSL's file.
     func publicKey() throws -> SecKey {
         try key(form.kind, .publicKey, publicBytes())
     }
 
-    /// The private half as `SecKeyCopyExternalRepresentation` gives it.
+    /// The private key in the form of `SecKeyCopyExternalRepresentation`.
     func privateBytes() throws -> Data {
         switch form.kind {
         case .rsa:
@@ -163,7 +163,7 @@ struct OpenSSLPair {
         }
     }
 
-    /// The public half as `SecKeyCopyExternalRepresentation` gives it.
+    /// The public key in the form of `SecKeyCopyExternalRepresentation`.
     func publicBytes() throws -> Data {
         if form.kind == .rsa {
             return try openSSL.run(
@@ -176,7 +176,7 @@ struct OpenSSLPair {
 }
 
 extension OpenSSL {
-    /// Has OpenSSL read a public key into a file.
+    /// Lets OpenSSL convert a public key into a file.
     func write(_ form: KeyForm, publicKey: SecKey, to file: String) throws {
         try write(form.standard(publicKey: publicKey.external()), to: "\(file).der")
         let command = form.kind == .rsa ? ["rsa", "-RSAPublicKey_in"] : ["pkey", "-pubin"]

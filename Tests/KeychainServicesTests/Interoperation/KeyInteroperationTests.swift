@@ -1,5 +1,5 @@
-// KeyInteroperationTests: keys that one side makes and the other reads, and certificates that
-// OpenSSL makes for keys from here.
+// KeyInteroperationTests: keys made by one side and read by the other, and certificates that
+// OpenSSL makes for keys generated here.
 
 #if !canImport(Darwin)
 
@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct `Keys and OpenSSL` {
     @Test(arguments: KeyForm.allCases)
-    func `a key that OpenSSL made is read, and written as it was`(_ form: KeyForm) throws {
+    func `a key made by OpenSSL is read and written unchanged`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         let mine = try pair.privateKey()
         #expect(try mine.external() == pair.privateBytes())
@@ -28,14 +28,14 @@ import Testing
     }
 
     @Test(arguments: KeyForm.allCases)
-    func `OpenSSL reads a key that was made here`(_ form: KeyForm) throws {
+    func `OpenSSL reads a key generated here`(_ form: KeyForm) throws {
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, mine, in: openSSL)
         #expect(try pair.privateBytes() == mine.external())
         #expect(try pair.publicBytes() == mine.publicHalf().external())
         if form.kind != .x25519, form.kind != .ed25519 {
-            // It has no checks for the other two.
+            // OpenSSL can't check the other two kinds.
             try openSSL.run(["pkey", "-in", pair.privateFile, "-check", "-noout"])
         }
 
@@ -47,7 +47,7 @@ import Testing
 
 @Suite struct `Certificates of keys and OpenSSL` {
     @Test(arguments: KeyForm.allCases.filter { $0 != .x25519 && $0 != .rsa4096 })
-    func `a certificate that OpenSSL made for a key holds that key`(_ form: KeyForm) throws {
+    func `a certificate that OpenSSL makes for a key contains that key`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         let pair = try OpenSSLPair(form, mine, in: openSSL)

@@ -1,4 +1,4 @@
-// SignatureInteroperationTests: signatures that one side makes and the other checks.
+// SignatureInteroperationTests: signatures made by one side and verified by the other.
 
 #if !canImport(Darwin)
 
@@ -10,7 +10,7 @@ import Testing
 private let message = Data("What one side signs, the other believes.".utf8)
 private let otherMessage = Data("what one side signs, the other believes.".utf8)
 
-/// Apple's name of a hash, and OpenSSL's.
+/// Apple's and OpenSSL's name of a hash.
 private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
 
 extension OpenSSLPair {
@@ -32,7 +32,7 @@ extension OpenSSLPair {
         ).status == 0
     }
 
-    /// Signs and checks both ways, with the message and with its digest.
+    /// Signs and verifies in both directions, with the message and with its digest.
     fileprivate func exchange(
         _ name: String, _ hash: String, _ options: [String] = [],
         encode: (Data) throws -> Data = { $0 }, decode: (Data) throws -> Data = { $0 }
@@ -56,7 +56,7 @@ extension OpenSSLPair {
 
 @Suite struct `Signatures and OpenSSL` {
     @Test(arguments: KeyForm.rsa)
-    func `RSA with the padding of PKCS 1`(_ form: KeyForm) throws {
+    func `RSA with PKCS 1 padding is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         let mine = try pair.privateKey()
         for hash in hashes {
@@ -67,7 +67,7 @@ extension OpenSSLPair {
     }
 
     @Test(arguments: KeyForm.rsa)
-    func `RSA with PSS`(_ form: KeyForm) throws {
+    func `RSA with PSS is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         let sizes = [20, 28, 32, 48, 64]
         for (hash, size) in zip(hashes, sizes) {
@@ -76,7 +76,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `PSS with another salt is refused`() throws {
+    @Test func `PSS with another salt length is refused`() throws {
         let pair = try OpenSSLPair(.rsa2048, in: OpenSSL())
         for size in [0, 31, 33, 222] {
             let theirs = try pair.signature(
@@ -87,7 +87,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `RSA over bytes that the caller padded`() throws {
+    @Test func `raw RSA signatures over padded bytes are compatible with OpenSSL`() throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(.rsa2048, in: openSSL)
         let mine = try pair.privateKey()
@@ -105,7 +105,7 @@ extension OpenSSLPair {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `ECDSA, in DER and as two numbers`(_ form: KeyForm) throws {
+    func `ECDSA in DER and as two numbers is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())
         for hash in hashes {
             try pair.exchange("sign:ECDSA:message-X962:\(hash)", hash)
@@ -116,7 +116,7 @@ extension OpenSSLPair {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `ECDSA over a digest of any hash`(_ form: KeyForm) throws {
+    func `ECDSA over a digest of any hash is compatible with OpenSSL`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, in: openSSL)
         let digest = try openSSL.run(["dgst", "-sha3-512", "-binary"], input: message)
@@ -129,7 +129,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `Ed25519`() throws {
+    @Test func `Ed25519 is compatible with OpenSSL`() throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(.ed25519, in: openSSL)
         let name = "sign:EdDSA:message-Curve25519:SHA512"
@@ -164,7 +164,7 @@ extension KeyForm {
         }
     }
 
-    /// The DER of a signature of two numbers.
+    /// Encodes the two numbers of a signature in DER.
     fileprivate func structure(_ numbers: Data) throws -> Data {
         switch self {
         case .p256: try P256.Signing.ECDSASignature(rawRepresentation: numbers).derRepresentation

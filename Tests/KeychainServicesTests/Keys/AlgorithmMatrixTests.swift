@@ -1,5 +1,5 @@
-// AlgorithmMatrixTests: every algorithm with every operation on every key: what
-// SecKeyIsAlgorithmSupported says is what the operation does.
+// AlgorithmMatrixTests: every algorithm with every operation on every key. Each operation works
+// exactly if SecKeyIsAlgorithmSupported says so.
 
 #if !canImport(Darwin)
 
@@ -9,7 +9,7 @@ import Testing
 
 private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
 
-/// Every identifier of Apple's, without its beginning; and what no one has.
+/// Every algorithm identifier of Apple's, without its prefix, and invalid ones.
 private let identifiers: [String] = {
     var names = [
         "sign:RSA:raw", "sign:RSA:digest-PKCS1v15", "sign:ECDSA:digest-X962",
@@ -50,12 +50,12 @@ private let operations: [SecKeyOperationType] = [
     .sign, .verify, .encrypt, .decrypt, .keyExchange,
 ]
 
-/// A pair, and what is needed to carry out anything with it.
+/// A key pair, and what is needed for any operation with it.
 private struct Subject {
     let known: KnownKey
     let privateKey: SecKey
     let publicKey: SecKey
-    /// The public key of another pair of the kind.
+    /// The public key of another pair of the same kind.
     let peer: SecKey
 
     init(_ known: KnownKey) throws {
@@ -65,7 +65,7 @@ private struct Subject {
         peer = try known.publicKey()
     }
 
-    /// An input of the size that the algorithm asks for.
+    /// An input of the size that the algorithm requires.
     func input(_ name: String) -> Data {
         let sizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48, "SHA512": 64]
         if name.hasSuffix(":raw") {
@@ -76,9 +76,8 @@ private struct Subject {
         return Data(repeating: 0x77, count: sizes[hash] ?? 16)
     }
 
-    /// Carries out an operation with a half of the pair.
-    ///
-    /// - Returns: Nil if it worked, or the code.
+    /// Performs an operation with one key of the pair.
+    /// - Returns: `nil` if it worked, or the error code.
     func code(_ operation: SecKeyOperationType, _ name: String, _ half: KeyHalf) -> Int? {
         let key = half == .privateKey ? privateKey : publicKey
         let input = input(name)
@@ -107,7 +106,8 @@ private struct Subject {
     }
 }
 
-/// What is said to be supported and isn't, as at Apple: see SecKeyIsAlgorithmSupported.
+/// The combinations that are reported as supported and aren't, as on Apple's platforms: see
+/// SecKeyIsAlgorithmSupported.
 private func isOnlySaid(
     _ known: KnownKey, _ half: KeyHalf, _ operation: SecKeyOperationType, _ name: String
 ) -> Bool {
@@ -123,7 +123,7 @@ private func isOnlySaid(
 
 @Suite struct `Algorithms and keys` {
     @Test(.cases(9), arguments: KnownKey.all)
-    func `what is said to be supported is what can be done`(_ known: KnownKey) throws {
+    func `an operation works exactly if it is reported as supported`(_ known: KnownKey) throws {
         let subject = try Subject(known)
         var supported = 0
         var tried: Set<String> = []
@@ -151,17 +151,18 @@ private func isOnlySaid(
         #expect(tried.subtracting(unknownNames).count == 92)
     }
 
-    /// How many of the combinations are supported. A private key on a curve: 23 signatures, 18
-    /// decryptions, 12 agreements; its public half: 23 verifications, 18 encryptions. RSA: 22
-    /// signatures and, as said, 22 verifications, and 12 decryptions; 22 verifications, 12
-    /// encryptions and, as said, 7 decryptions. In 1024 bits there is no room for two or three
-    /// digests of SHA-512.
+    /// The number of supported combinations. A private key on a curve: 23 signatures, 18
+    /// decryptions, 12 agreements; its public key: 23 verifications, 18 encryptions. A private RSA
+    /// key: 22 signatures, 12 decryptions and, only reported, 22 verifications; a public one: 22
+    /// verifications, 12 encryptions and, only reported, 7 decryptions. A key of 1024 bits has no
+    /// room for two or three of the SHA-512 algorithms.
     private static let supported: [KnownKey: Int] = [
         .p256: 94, .p384: 94, .p521: 94, .rsa1024: 97 - 3 * 2 - 2 * 2 - 1, .rsa2048: 97,
         .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,
     ]
 
-    /// The code for what isn't supported: Apple has the algorithm, or there is none of that name.
+    /// The error code for unsupported algorithms: whether Apple has the algorithm, or none has that
+    /// name.
     private func expectedCode(_ name: String) -> Int {
         notBuilt.contains(name) ? -4 : -50
     }

@@ -1,4 +1,4 @@
-// ChangedBytesTests: signatures and ciphertexts of which something was changed, cut off or added.
+// ChangedBytesTests: signatures and ciphertexts with changed, missing or additional bytes.
 
 #if !canImport(Darwin)
 
@@ -9,7 +9,7 @@ import Testing
 
 private let message = Data("a message".utf8)
 
-/// An algorithm and a key that has it.
+/// An algorithm and a key that supports it.
 private struct Algorithm: Sendable, CustomTestStringConvertible {
     let known: KnownKey
     let name: String
@@ -42,7 +42,7 @@ private let ciphertexts: [Algorithm] = [
     Algorithm(.rsa2048, "encrypt:RSA:OAEP:SHA224:AESGCM"),
 ]
 
-/// Bytes that differ from these in one bit, in their length, or in all.
+/// Bytes that differ in one bit, in length, or completely.
 private func changed(_ bytes: Data, every step: Int) -> [Data] {
     var result = stride(from: 0, to: bytes.count, by: step).map { position in
         var copy = bytes
@@ -88,9 +88,9 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         }
     }
 
-    /// Who has a signature (r, s) has (r, n - s) too: a property of ECDSA that no verifier mends
-    /// for others. What counts is that nothing beyond those two is accepted.
-    @Test func `of the numbers of an ECDSA signature only s has a twin`() throws {
+    /// If (r, s) is a valid ECDSA signature, so is (r, n - s). This is a known property of ECDSA.
+    /// The test shows that nothing but these two is accepted.
+    @Test func `of an ECDSA signature only the variant with n - s is also valid`() throws {
         let mine = try KnownKey.p256.privateKey()
         let half = try mine.publicHalf()
         let name = "sign:ECDSA:message-RFC4754:SHA256"
@@ -107,14 +107,14 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         }
     }
 
-    /// The number of an RSA signature is below the modulus: the same plus the modulus, where that
-    /// fits, isn't another signature.
+    /// The number of an RSA signature is below the modulus. Adding the modulus, where the result
+    /// fits, must not give another valid signature.
     @Test(arguments: ["message-PKCS1v15:SHA256", "message-PKCS1v15:SHA224", "digest-PKCS1v15"])
-    func `an RSA signature has no twin`(_ family: String) throws {
+    func `an RSA signature plus the modulus is refused`(_ family: String) throws {
         let mine = try KnownKey.rsa2048.privateKey()
         let half = try mine.publicHalf()
         let name = "sign:RSA:\(family)"
-        // RSAPublicKey: a head of 9 bytes, then the modulus.
+        // RSAPublicKey: a header of 9 bytes, then the modulus.
         let modulus = Array(try half.external().dropFirst(9).prefix(256))
         var tried = 0
         for count in 0..<64 {
@@ -139,7 +139,7 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         #expect(try mine.decrypted(box, half.encrypted(box, large)) == large)
     }
 
-    @Test func `a message of no bytes is signed and encrypted`() throws {
+    @Test func `an empty message is signed and encrypted`() throws {
         for algorithm in signatures {
             let mine = try algorithm.known.privateKey()
             let signature = try mine.signature(algorithm.name, Data())
@@ -181,7 +181,7 @@ private let order: [UInt8] = [
     0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
 ]
 
-/// The difference of two numbers of one size, the larger one first.
+/// The difference of two numbers of the same size, the larger one first.
 private func - (a: [UInt8], b: [UInt8]) -> [UInt8] {
     var borrow = 0
     return zip(a, b).reversed().map { a, b in
@@ -191,7 +191,7 @@ private func - (a: [UInt8], b: [UInt8]) -> [UInt8] {
     }.reversed()
 }
 
-/// The sum of two numbers of one size, and whether it needs another byte.
+/// The sum of two numbers of the same size, and the carry.
 private func sum(_ a: [UInt8], _ b: [UInt8]) -> ([UInt8], Bool) {
     var carry = 0
     let sum = zip(a, b).reversed().map { a, b in

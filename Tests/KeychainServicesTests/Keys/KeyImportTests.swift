@@ -1,5 +1,5 @@
-// KeyImportTests: what SecKeyCreateWithData does with bytes that are no key, or another one.
-//   Whatever comes in, the answer is a key that is written as it was read, or errSecParam.
+// KeyImportTests: SecKeyCreateWithData with bytes that aren't a key, or are another one.
+//   For any input the result is a key that is written as it was read, or errSecParam.
 
 #if !canImport(Darwin)
 
@@ -8,8 +8,7 @@ import KeychainServices
 import Testing
 
 @Suite struct `Keys from bytes` {
-    /// Reads bytes, and holds the answer to the rule above.
-    ///
+    /// Reads bytes, and checks the result against this rule.
     /// - Returns: Whether they were a key.
     private func reads(
         _ kind: KeyKind, _ half: KeyHalf, _ data: Data,
@@ -34,10 +33,10 @@ import Testing
     }
 
     @Test(arguments: KnownKey.all)
-    func `a key that is cut short or longer is refused`(_ known: KnownKey) throws {
+    func `a truncated or extended key is refused`(_ known: KnownKey) throws {
         for (half, data) in try halves(of: known) {
             #expect(try reads(known.kind, half, data))
-            // Reading an RSA key takes a while; its head and its end matter most.
+            // Reading an RSA key takes a while. Its beginning and its end matter most.
             let isLong = data.count > 200
             for count in 0..<data.count where !isLong || count < 40 || count % 23 == 0 {
                 #expect(try !reads(known.kind, half, data.prefix(count)), "\(half) \(count)")
@@ -50,9 +49,9 @@ import Testing
     }
 
     @Test(arguments: [KnownKey.p256, .p384, .p521, .rsa1024, .rsa2048])
-    func `no byte of a private key can be changed`(_ known: KnownKey) throws {
+    func `a private key with any byte changed is refused`(_ known: KnownKey) throws {
         let data = try known.privateKey().external()
-        // Every byte of a key on a curve has its turn, and every number of an RSA key.
+        // Every byte of a key on a curve is changed, and every number of an RSA key.
         for position in stride(from: 0, to: data.count, by: known.kind == .rsa ? 5 : 1) {
             var changed = data
             changed[changed.startIndex + position] ^= 1 << UInt8(position % 8)
@@ -61,18 +60,18 @@ import Testing
     }
 
     @Test(arguments: [KnownKey.p256, .p384, .p521])
-    func `no bit of a point can be changed`(_ known: KnownKey) throws {
+    func `a point with any bit flipped is refused`(_ known: KnownKey) throws {
         let data = try known.publicKey().external()
         for bit in 0..<(data.count * 8) {
             var changed = data
             changed[changed.startIndex + bit / 8] ^= 1 << UInt8(bit % 8)
-            // One in two abscissas has a point, but with another ordinate.
+            // Half of the x coordinates belong to a point, but with another y coordinate.
             #expect(try !reads(known.kind, .publicKey, changed), "bit \(bit)")
         }
     }
 
     @Test(arguments: KnownKey.all)
-    func `bytes that were changed anywhere are a key or refused`(_ known: KnownKey) throws {
+    func `bytes with random changes are a valid key or refused`(_ known: KnownKey) throws {
         var generator = SeededGenerator(seed: 0x5EED)
         for (half, data) in try halves(of: known) {
             var refused = 0
@@ -90,12 +89,13 @@ import Testing
                 }
                 if try !reads(known.kind, half, changed) { refused += 1 }
             }
-            // Every size but the right one is refused, so some are of every kind of key.
+            // Every size except the right one is refused, so some inputs have the size of each kind
+            // of key.
             #expect(refused > 0, "\(half)")
         }
     }
 
-    @Test func `random bytes of any size are a key or refused`() throws {
+    @Test func `random bytes of any size are a valid key or refused`() throws {
         var generator = SeededGenerator(seed: 0xB17E5)
         for kind in KeyKind.allCases {
             for half in KeyHalf.allCases {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `the numbers at the edges of a curve are refused`() throws {
+    @Test func `numbers out of range of a curve are refused`() throws {
         for known in [KnownKey.p256, .p384, .p521] {
             let point = try known.publicKey().external()
             let size = (known.bits + 7) / 8
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: KnownKey.all)
-    func `a key of one type is none of another`(_ known: KnownKey) throws {
+    func `a key of one type is refused as any other type`(_ known: KnownKey) throws {
         for (half, data) in try halves(of: known) {
             for kind in KeyKind.allCases where kind != known.kind {
                 if data.count == 32, kind == .ed25519 || kind == .x25519 { continue }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `a megabyte is refused`() throws {
+    @Test func `a megabyte of data is refused`() throws {
         for kind in KeyKind.allCases {
             for half in KeyHalf.allCases {
                 for byte in [UInt8(0), 4, 0x30] {
@@ -145,8 +145,8 @@ import Testing
         }
     }
 
-    /// RSA keys whose DER says more than there is, or nests deeply.
-    @Test func `DER that promises too much is refused`() throws {
+    /// RSA keys whose DER has lengths beyond the end, or is nested deeply.
+    @Test func `DER with lengths beyond the end or deep nesting is refused`() throws {
         let heads: [[UInt8]] = [
             [0x30, 0x80], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [0x30, 0x85, 1, 0, 0, 0, 0],
             [0x30, 0x88, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `an RSA key has one modulus of 1024 bits at least and an odd exponent`() throws {
+    @Test func `an RSA key needs a modulus of at least 1024 bits and an odd exponent`() throws {
         let odd: [UInt8] = [0] + [UInt8](repeating: 0xC5, count: 256)
         let even: [UInt8] = odd.dropLast() + [0xC4]
         let negative = Array(odd.dropFirst())
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// What stands for type and class, and the code.
+    /// Values for type and class, and the error code.
     private static let dictionaries: [(attributes: [String: any Sendable], code: Int)] = [
         ([:], -50), (["type": "73"], -50), (["kcls": "0"], -50),
         (["type": "", "kcls": "0"], -50), (["type": "ec", "kcls": "0"], -50),
@@ -194,7 +194,7 @@ import Testing
         (["type": "73", "kcls": "0", "tkid": "com.apple.setoken"], -4),
     ]
 
-    @Test func `type and class are asked for`() throws {
+    @Test func `type and class of the key are required`() throws {
         let data = try KnownKey.p256.publicKey().external()
         for (attributes, code) in Self.dictionaries {
             let refusal = #expect(throws: KeyRefusal.self) {
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `a new key has one of the sizes of its type`() {
+    @Test func `a new key must have one of the sizes of its type`() {
         for (type, bits) in [
             ("73", 0), ("73", 1), ("73", 192), ("73", 224), ("73", 255), ("73", 257), ("73", 520),
             ("73", 522), ("73", -256), ("73", Int.max), ("73", Int.min), ("42", 0), ("42", -1),
@@ -233,7 +233,7 @@ import Testing
     }
 }
 
-/// RSAPublicKey (RFC 8017, appendix A.1.1) with two numbers as they are.
+/// An RSAPublicKey (RFC 8017, appendix A.1.1) with any two numbers.
 private func rsaPublicKey(_ modulus: [UInt8], _ exponent: [UInt8]) -> Data {
     func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         var bytes = [tag]
@@ -247,7 +247,7 @@ private func rsaPublicKey(_ modulus: [UInt8], _ exponent: [UInt8]) -> Data {
     return Data(element(0x30, element(0x02, modulus) + element(0x02, exponent)))
 }
 
-/// A generator whose numbers are the same in every run (SplitMix64).
+/// A random number generator with the same numbers in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,8 +1,9 @@
-// KeyNotation: Apple's functions for keys, in the shape that tables of tests like, and private keys
-// of every kind for tests that don't care which.
-//   (1) A call gives a result, or one error of the domain of OSStatus, never both and never
-//       neither: anything else is an issue of the test that called.
-//   (2) RSA keys come from Wycheproof's files, as making one takes a while; the others are made.
+// KeyNotation: Apple's functions for keys in a form that suits tables of tests, and private keys of
+// every kind for tests that work with any.
+//   (1) A call returns a result or one error of the OSStatus domain, never both and never neither.
+//       Anything else is recorded as an issue of the calling test.
+//   (2) RSA keys are from Wycheproof's files, because generating one takes a while. The others are
+//       generated.
 
 #if !canImport(Darwin)
 
@@ -10,7 +11,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// What a key function answered instead of a result.
+/// The error of a key function.
 struct KeyRefusal: Error, Equatable, CustomStringConvertible {
     let code: Int
     let text: String
@@ -53,7 +54,7 @@ enum KeyKind: String, CaseIterable, Sendable {
     case x25519 = "106"
 }
 
-/// A half of a pair, with Apple's constant.
+/// The public or the private key of a pair, with Apple's constant.
 enum KeyHalf: String, CaseIterable, Sendable {
     case publicKey = "0"
     case privateKey = "1"
@@ -69,7 +70,7 @@ func key(
     return try answer(source) { unsafe SecKeyCreateWithData(data as CFData, all, $0.pointer) }
 }
 
-/// Makes a pair; the result is its private half.
+/// Generates a key pair. The result is its private key.
 func newKey(
     _ attributes: [String: Any], _ source: SourceLocation = #_sourceLocation
 ) throws(KeyRefusal) -> SecKey {
@@ -77,13 +78,13 @@ func newKey(
     return try answer(source) { unsafe SecKeyCreateRandomKey(all, $0.pointer) }
 }
 
-/// An algorithm by Apple's identifier without its beginning, `algid:`.
+/// An algorithm by Apple's identifier without the prefix `algid:`.
 func algorithm(_ name: String) -> SecKeyAlgorithm {
     SecKeyAlgorithm(rawValue: "algid:\(name)" as CFString)
 }
 
-/// How identifiers of PSS end: two hashes and a size. Apple's name for SHA-224 says 24 bytes of
-/// salt; it is 28, as long as the digest, as for the others.
+/// The ends of PSS identifiers: two hashes and a size. Apple's name for SHA-224 says 24 bytes of
+/// salt. It is 28 bytes, as long as the digest, as for the others.
 func saltedName(_ hash: String) -> String {
     let sizes = ["SHA1": 20, "SHA224": 24, "SHA256": 32, "SHA384": 48, "SHA512": 64]
     return "\(hash):\(hash):\(sizes[hash] ?? 0)"
@@ -98,7 +99,7 @@ extension SecKey {
         try #require(SecKeyCopyPublicKey(self), sourceLocation: source)
     }
 
-    /// What one of the functions that make bytes of bytes gives.
+    /// The result of one of the functions from bytes to bytes.
     private func output(
         of function: (
             SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -117,9 +118,8 @@ extension SecKey {
         try unsafe output(of: SecKeyCreateSignature, name, input, source)
     }
 
-    /// Checks a signature.
-    ///
-    /// - Returns: Nil if it is right, else what was answered.
+    /// Verifies a signature.
+    /// - Returns: `nil` if it is valid, or the error.
     func refusal(
         _ name: String, _ input: Data, _ signature: Data,
         _ source: SourceLocation = #_sourceLocation

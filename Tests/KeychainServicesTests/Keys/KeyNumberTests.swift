@@ -1,5 +1,5 @@
-// KeyNumberTests: what is computed here and not in the crypto library, against it and against
-// published vectors.
+// KeyNumberTests: operations that this package implements itself, compared with the crypto library
+// and published vectors.
 
 #if !canImport(Darwin)
 
@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct `Numbers and hashes of keys` {
     /// FIPS 180-4's examples for SHA-224 (NIST's "Examples with Intermediate Values"), the empty
-    /// message, and one of a million times "a".
+    /// message, and a million times "a".
     static let sha224: [(Data, String)] = [
         (Data("abc".utf8), "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
         (Data(), "d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f"),
@@ -25,20 +25,22 @@ import Testing
         ),
     ]
 
-    @Test(arguments: sha224) func `SHA-224 is FIPS 180-4's`(message: Data, digest: String) {
+    @Test(arguments: sha224) func `SHA-224 matches the examples of FIPS 180-4`(
+        message: Data, digest: String
+    ) {
         let computed = DigestAlgorithm.sha224.hash(message)
         #expect(computed.map { String(format: "%02x", $0) }.joined() == digest)
     }
 
     @Test(arguments: DigestAlgorithm.allCases)
-    func `a digest has its size`(algorithm: DigestAlgorithm) {
+    func `each digest has its size`(algorithm: DigestAlgorithm) {
         #expect(algorithm.hash(Data([1])).count == algorithm.byteCount)
     }
 
-    /// The bare public operation is ours, the bare private one the library's: each undoes the
-    /// other, for numbers at the edges of what a block can hold.
+    /// This package implements the raw public operation, and the library the raw private one. Each
+    /// inverts the other, even for numbers at the limits of a block.
     @Test(arguments: [SampleKey.rsa1024, .rsa2048])
-    func `the public operation undoes the private one`(sample: SampleKey) throws {
+    func `the raw public RSA operation inverts the private one`(sample: SampleKey) throws {
         let size = sample.publicKey.shape.blockByteCount
         var numbers = [Data(count: size - 1) + [1], Data(count: size - 1) + [2]]
         numbers.append(Data([0]) + Data(repeating: 0xFF, count: size - 1))
@@ -59,10 +61,12 @@ import Testing
         #expect(undone == 23)
     }
 
-    /// Their modulus is no whole number of bytes or of 64-bit limbs; that of 1025 bits has a byte
-    /// more than a block of PSS.
+    /// Their modulus is not a whole number of bytes or 64-bit limbs. With 1025 bits it has one byte
+    /// more than a PSS block.
     @Test(arguments: [(rsa1025, 1025, 129), (rsa1031, 1031, 129)])
-    func `keys of odd sizes are imported and work`(text: String, size: Int, block: Int) throws {
+    func `RSA keys of unusual sizes can be imported and used`(text: String, size: Int, block: Int)
+        throws
+    {
         let data = try #require(Data(base64Encoded: text))
         let key = try #require(SecKeyCalls.read(data, ["type": "42", "kcls": "1"]).value)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
@@ -79,7 +83,7 @@ import Testing
             #expect(SecKeyCalls.refusal(publicKey, algorithm, input, signature) == nil)
             count += 1
         }
-        // PSS over SHA-512 needs 1034 bits.
+        // PSS with SHA-512 needs 1034 bits.
         #expect(count == 20)
         for algorithm in SecKeyAlgorithm.all
         where SecKeyIsAlgorithmSupported(key, .decrypt, algorithm) {
@@ -89,11 +93,11 @@ import Testing
             #expect(opened?.last == 2, "\(algorithm.rawValue)")
             count += 1
         }
-        // OAEP over SHA-512 needs 130 bytes.
+        // OAEP with SHA-512 needs 130 bytes.
         #expect(count == 30)
     }
 
-    /// PKCS #1 of 1025 bits, by OpenSSL 3's `genrsa 1025`.
+    /// PKCS #1 with 1025 bits, from OpenSSL 3's `genrsa 1025`.
     static let rsa1025 = [
         "MIICXwIBAAKBgQGy5/NEAjSSJ58aE9oKkitHDOAzgsBiqAR5Q/CkTGIGhps/uft0gg/Eqv0NWDx4cAVt",
         "00tAph2mZfvoO59yXmrABsmFVDEy9pYkH4Q9iHGt/Y1UQKr8W15aFKBx9RhPzC8oout1EjuWClkb8yGa",
@@ -108,7 +112,7 @@ import Testing
         "DjX1QlzuguuqsBU=",
     ].joined()
 
-    /// PKCS #1 of 1031 bits, by OpenSSL 3's `genrsa 1031`.
+    /// PKCS #1 with 1031 bits, from OpenSSL 3's `genrsa 1031`.
     static let rsa1031 = [
         "MIICXwIBAAKBgWcWOMq6su6W8ARV6FDbkMAECribz5qm7rLGqZkyyK5IFagjmcyt4KCQHg42Y/ueD3Wu",
         "GDHcw4Zk8oY7DFyN1uGgeTMLQVYhy3+AZao9W7rKYzDYllHLbwOG2xXX+O3JbSeSHbYfZ2vILzdC17sB",

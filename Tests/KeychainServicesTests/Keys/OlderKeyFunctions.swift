@@ -1,14 +1,14 @@
-// OlderKeyFunctions: the functions that came before SecKeyAlgorithm, as tests call them.
+// OlderKeyFunctions: the functions from before SecKeyAlgorithm, as the tests call them.
 
 #if !canImport(Darwin)
 
 import Foundation
 import KeychainServices
 
-/// What existing code still calls. A protocol, so that tests name no deprecated function: only
-/// deprecated code does that without a warning.
+/// Deprecated functions that existing code still calls. Only deprecated code can call them without
+/// a warning, so the tests call them through this protocol.
 protocol OlderKeyFunctions: Sendable {
-    /// These three write into a buffer, of which they get so much room. What is left of it is 0xEE.
+    /// These three write into a buffer of `room` bytes, which is filled with 0xEE before.
     func sign(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
         status: OSStatus, output: [UInt8]
     )
@@ -19,11 +19,11 @@ protocol OlderKeyFunctions: Sendable {
         status: OSStatus, output: [UInt8]
     )
     func verify(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]) -> OSStatus
-    /// Gives a place for those halves only that are wanted.
+    /// Passes a pointer only for the wanted keys of the pair.
     func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
 }
 
-/// What was made by the older function.
+/// The result of the older function.
 struct GeneratedPair {
     var status: OSStatus
     var publicKey: SecKey?

@@ -1,4 +1,4 @@
-// SecKeyCalls: the functions on keys as tests call them, and keys to call them with.
+// SecKeyCalls: the functions on keys as the tests call them, and sample keys.
 
 #if !canImport(Darwin)
 
@@ -6,7 +6,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// What a function answers: a result, or the code of an error.
+/// The outcome of a function: a result, or the code of an error.
 enum KeyAnswer<Value> {
     case value(Value)
     case error(OSStatus)
@@ -16,7 +16,7 @@ enum KeyAnswer<Value> {
 }
 
 enum SecKeyCalls {
-    /// Calls a function that has a place for an error; see KeyNotation for what it must keep to.
+    /// Calls a function with an error pointer. KeyNotation has the rules that it must follow.
     static func answer<Value>(
         _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?,
         _ location: SourceLocation = #_sourceLocation
@@ -29,7 +29,7 @@ enum SecKeyCalls {
         }
     }
 
-    /// What one of the functions that make bytes of bytes gives.
+    /// The result of one of the functions from bytes to bytes.
     private static func output(
         of function: (
             SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -63,7 +63,7 @@ enum SecKeyCalls {
         unsafe output(of: SecKeyCreateSignature, key, algorithm, data)
     }
 
-    /// - Returns: nil for a valid signature, else the code of the error.
+    /// - Returns: `nil` for a valid signature, or the code of the error.
     static func refusal(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data, _ signature: Data
     ) -> OSStatus? {
@@ -101,7 +101,7 @@ enum SecKeyCalls {
     }
 }
 
-/// A key pair that was made once for all tests of a run.
+/// A key pair that is generated once for all tests of a run.
 struct SampleKey: CustomTestStringConvertible {
     let name: String
     let privateKey: SecKey

@@ -1,4 +1,4 @@
-// SecKeyCreationTests: which parameters make a key, and what is stored of it.
+// SecKeyCreationTests: the parameters that create a key, and what is stored of it.
 
 #if !canImport(Darwin)
 
@@ -16,7 +16,7 @@ import Testing
 @Suite struct `Creating keys` {
     // MARK: Types and sizes
 
-    @Test func `sizes are numbers or text, and have a default`() {
+    @Test func `a key size is a number or text, and has a default`() {
         for (parameters, shape) in [
             (["type": "73", "bsiz": 256], KeyShape.elliptic(.p256)),
             (["type": 73, "bsiz": "384"], .elliptic(.p384)),
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `missing and unknown types and impossible sizes are refused`() {
+    @Test func `missing or unknown types and invalid sizes are refused`() {
         for parameters in [
             [:], ["bsiz": 256], ["type": "abc"], ["type": 74], ["type": kSecAttrKeyTypeAES],
             ["type": kSecAttrKeyTypeDSA], ["type": Data([1])],
@@ -49,14 +49,14 @@ import Testing
 
     /// Ed448, X448, Kyber, ML-KEM, ML-DSA.
     @Test(arguments: ["107", "108", "109", "110", "111"])
-    func `types that are not built say so`(type: String) {
+    func `key types of Apple's that aren't implemented are reported as such`(type: String) {
         #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)
         #expect(
             SecKeyCalls.read(Data(count: 32), ["type": type, "kcls": "1"]).code
                 == errSecUnimplemented)
     }
 
-    @Test func `a key of hardware is never made in software`() {
+    @Test func `a hardware key is never created in software`() {
         let token: [String: Any] = ["tkid": kSecAttrTokenIDSecureEnclave]
         let parameters: [String: Any] = ["type": "73", "bsiz": 256]
         for all in [
@@ -71,7 +71,7 @@ import Testing
                 == errSecUnimplemented)
     }
 
-    @Test func `two keys are never the same`() {
+    @Test func `each new key is different`() {
         let first = SecKeyCalls.create(["type": "73"]).value
         let second = SecKeyCalls.create(["type": "73"]).value
         #expect(first != nil && first != second)
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: Attributes
 
-    @Test func `what is said of a key at its creation stays with it`() throws {
+    @Test func `attributes given when a key is created are kept`() throws {
         let key = try #require(
             SecKeyCalls.create([
                 "type": "73", "labl": "top", "atag": Data("tag".utf8),
@@ -90,14 +90,14 @@ import Testing
         #expect(attributes["atag"] as? Data == Data("tag".utf8))
         #expect(attributes["sign"] as? Bool == false)
         #expect(attributes["klbl"] as? Data == Data([1, 2]))
-        // Class, type and size are the key's own.
+        // Class, type and size are determined by the key itself.
         #expect(attributes["kcls"] as? String == "1")
         #expect(attributes["bsiz"] as? Int == 256)
     }
 
     // MARK: Storing
 
-    /// The items of class keys in a keychain, as attributes.
+    /// The key items in a keychain, as attributes.
     private func stored(_ keychain: TestKeychain) -> [Attributes] {
         let items = try? keychain.connection.handler.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is left behind when a key can't be stored`() {
+    @Test func `if a key can't be stored, nothing is stored`() {
         let keychain = TestKeychain()
         using(keychain) {
             let foreign = SecKeyCalls.create([
@@ -149,7 +149,7 @@ import Testing
             ])
             #expect(foreign.code == errSecMissingEntitlement)
             #expect(stored(keychain).isEmpty)
-            // The public key goes in, the private one doesn't.
+            // The public key can be stored, and the private one can't.
             let second = SecKeyCalls.create([
                 "type": "73", "public": ["perm": true],
                 "private": ["perm": true, "agrp": "nonexistent-access-group"],
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a stored key comes back equal, with its attributes`() throws {
+    @Test func `a stored key is equal when it is found, and has its attributes`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             for type in ["42", "73", "105", "106"] {
@@ -190,7 +190,7 @@ import Testing
     }
 
     /// Row 415 of the behaviour cases.
-    @Test func `both halves are added, found and deleted by reference`() throws {
+    @Test func `both keys of a pair are added, found and deleted by reference`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             for sample in [SampleKey.rsa2048, .p256, .ed25519, .x25519] {
@@ -217,7 +217,9 @@ import Testing
         }
     }
 
-    @Test func `parameters of the wrong half don't change what a stored key is`() throws {
+    @Test func `attributes that belong to the other key of the pair don't change a stored key`()
+        throws
+    {
         let keychain = TestKeychain()
         try using(keychain) {
             _ = try #require(
@@ -231,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `protection that can't be read is refused and makes no key`() throws {
+    @Test func `an invalid protection is refused, and no key is created`() throws {
         let keychain = TestKeychain()
         let control: SecAccessControl? = nil
         let unreadable: [[String: Any]] = [
@@ -253,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `a key that can't be stored says why`() throws {
+    @Test func `a key that can't be stored reports the reason`() throws {
         let keychain = TestKeychain()
         try keychain.setPasscode("1234")
         try keychain.lock()
@@ -267,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `an item that holds no key makes no key`() throws {
+    @Test func `an item whose data isn't a key gives no key object`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> ItemSnapshot {
             ItemSnapshot(
                 itemClass: .key, reference: .random(), attributes: attributes, accessGroup: "g",

@@ -1,4 +1,4 @@
-// SecKeyDataTests: the encodings of keys, their attributes and their equality.
+// SecKeyDataTests: the encodings of keys, their attributes, and equality.
 
 #if !canImport(Darwin)
 
@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct `Keys as data` {
     @Test(arguments: SampleKey.all)
-    func `a key is the same after it was written and read`(sample: SampleKey) throws {
+    func `a key is unchanged after writing and reading it`(sample: SampleKey) throws {
         for key in [sample.privateKey, sample.publicKey] {
             let data = try #require(SecKeyCalls.external(key).value)
             let attributes: [String: Any] = [
@@ -23,7 +23,7 @@ import Testing
             #expect(read == key)
             #expect(read.hash == key.hash)
             #expect(SecKeyCalls.external(read).value == data)
-            // The other class.
+            // The same data as the other class.
             let other = attributes.merging(["kcls": key.isPrivate ? "0" : "1"]) { $1 }
             switch key.shape {
             case .ed25519, .x25519: break  // Both halves are any 32 bytes.
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `bytes that are no key are refused`(sample: SampleKey) throws {
+    func `bytes that aren't a key are refused`(sample: SampleKey) throws {
         for key in [sample.privateKey, sample.publicKey] {
             let data = try #require(SecKeyCalls.external(key).value)
             let type = SecKeyCalls.attributes(key)["type"] as Any
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a private key whose point is another key's is refused`() throws {
+    @Test func `a private key with another key's public point is refused`() throws {
         let one = try #require(SecKeyCalls.external(SampleKey.p256.privateKey).value)
         let two = try #require(SecKeyCalls.create(["type": "73"]).value)
         let other = try #require(SecKeyCalls.external(two).value)
@@ -57,7 +57,7 @@ import Testing
             SecKeyCalls.read(Data(mixed), ["type": "73", "kcls": "1"]).code == errSecParam)
     }
 
-    @Test func `class and type have to be there`() throws {
+    @Test func `class and type must be given`() throws {
         let data = try #require(SecKeyCalls.external(SampleKey.p256.publicKey).value)
         for attributes in [
             [:], ["type": "73"], ["kcls": "0"], ["type": "73", "kcls": "3"],
@@ -70,7 +70,7 @@ import Testing
         #expect(SecKeyCalls.read(data, ["type": 73, "kcls": 0]).value == SampleKey.p256.publicKey)
     }
 
-    @Test func `representations have Apple's sizes`() {
+    @Test func `external representations have Apple's sizes`() {
         for (sample, privateSize, publicSize) in [
             (SampleKey.p256, 97, 65), (.p384, 145, 97), (.p521, 199, 133), (.ed25519, 32, 32),
             (.x25519, 32, 32),
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `both halves have the public key and its hash in common`(sample: SampleKey) throws {
+    func `private and public key have the same public key and hash`(sample: SampleKey) throws {
         let external = try #require(SecKeyCalls.external(sample.publicKey).value)
         let hash = Data(Fingerprint.sha1(of: Array(external)))
         #expect(sample.privateKey.publicKeyHash == hash)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `PKCS 8 and SubjectPublicKeyInfo are read back`(sample: SampleKey) throws {
+    func `keys in PKCS 8 and SubjectPublicKeyInfo are read`(sample: SampleKey) throws {
         guard case .privateKey(let key) = sample.privateKey.material else {
             Issue.record("not a private key")
             return
@@ -109,13 +109,13 @@ import Testing
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info + [0]) == nil)
         #expect(AsymmetricPrivateKey(pkcs8: info) == nil)
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: pkcs8) == nil)
-        // Apple's representation of an RSA key is no SubjectPublicKeyInfo.
+        // Apple's representation of an RSA key is not a SubjectPublicKeyInfo.
         let external = key.publicKey.externalRepresentation
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: external) == nil)
     }
 
-    /// RFC 5480: the algorithm says what a key is for, and its parameters on which curve it is.
-    @Test func `a point is a key under its own algorithm and curve only`() {
+    /// RFC 5480: the algorithm says what a key is for, and its parameters which curve it is on.
+    @Test func `a point is accepted only under its own algorithm and curve`() {
         let point = Array(SampleKey.p256.publicKey.publicKey.externalRepresentation)
         func info(_ identifiers: [ASN1ObjectIdentifier]) -> Data {
             let algorithm = DERValue.sequence(identifiers.map { .identifier($0) })
@@ -124,7 +124,7 @@ import Testing
         let curve: ASN1ObjectIdentifier = [1, 2, 840, 10045, 3, 1, 7]
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info([.ellipticCurve, curve])) != nil)
         let others: [[ASN1ObjectIdentifier]] = [
-            // P-384, secp256k1, no curve, X25519, ECDH alone (SEC 1), SM2.
+            // P-384, secp256k1, no curve, X25519, ECDH only (SEC 1), SM2.
             [.ellipticCurve, [1, 3, 132, 0, 34]], [.ellipticCurve, [1, 3, 132, 0, 10]],
             [.ellipticCurve], [.x25519], [[1, 3, 132, 1, 12], curve],
             [.ellipticCurve, [1, 2, 156, 10197, 1, 301]],
@@ -136,9 +136,9 @@ import Testing
 
     // MARK: Attributes
 
-    /// Apple's regression tests si-40 and si-41, and SecKey.m.
+    /// From Apple's regression tests si-40 and si-41, and SecKey.m.
     @Test(arguments: SampleKey.all)
-    func `a key says what it is and what it may do`(sample: SampleKey) {
+    func `the attributes of a key state its kind and permitted uses`(sample: SampleKey) {
         for key in [sample.privateKey, sample.publicKey] {
             let attributes = SecKeyCalls.attributes(key)
             let isRSA = key.shape.kind == .rsa
@@ -163,8 +163,8 @@ import Testing
         }
     }
 
-    /// As Apple's keys in software: what is said of them holds no caller back.
-    @Test func `what a key is for is kept and not enforced`() throws {
+    /// As for Apple's software keys, these attributes don't restrict the caller.
+    @Test func `the permitted uses of a key are stored and not enforced`() throws {
         let said = ["extr": false, "sens": true, "sign": false]
         var parameters: [String: Any] = said
         parameters["type"] = "73"
@@ -177,7 +177,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, algorithm, Data([1])).value != nil)
     }
 
-    @Test func `blocks have the size of the modulus or of a coordinate`() {
+    @Test func `the block size is that of the modulus or of a coordinate`() {
         for (sample, size) in [
             (SampleKey.rsa1024, 128), (.rsa2048, 256), (.p256, 32), (.p384, 48), (.p521, 66),
             (.ed25519, 32), (.x25519, 32),
@@ -187,13 +187,13 @@ import Testing
         }
     }
 
-    @Test func `keys have a type of their own`() {
+    @Test func `keys have a distinct type identifier`() {
         #expect(CFGetTypeID(SampleKey.p256.privateKey) == SecKeyGetTypeID())
         #expect(CFGetTypeID("text" as CFString) != SecKeyGetTypeID())
     }
 
     @Test(arguments: SampleKey.all)
-    func `no description holds the secret`(sample: SampleKey) throws {
+    func `a key's description doesn't contain the secret`(sample: SampleKey) throws {
         guard case .privateKey(let key) = sample.privateKey.material else { return }
         let secret = key.externalRepresentation.suffix(16)
         let hex = secret.map { String(format: "%02x", $0) }.joined()

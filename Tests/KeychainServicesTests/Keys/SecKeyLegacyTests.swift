@@ -1,4 +1,4 @@
-// SecKeyLegacyTests: the functions that came before SecKeyAlgorithm.
+// SecKeyLegacyTests: the functions from before SecKeyAlgorithm.
 
 #if !canImport(Darwin)
 
@@ -15,7 +15,7 @@ import Testing
 @Suite struct `Older functions on keys` {
     private let old = olderKeyFunctions
 
-    /// Each padding with the algorithm of today that it stands for; SecKeyAdaptors.m.
+    /// Each padding and the corresponding algorithm, from SecKeyAdaptors.m.
     static let signatures: [(SampleKey, SecPadding, Int, SecKeyAlgorithm)] = [
         (.rsa2048, .PKCS1, 30, .rsaSignatureDigestPKCS1v15Raw),
         (.rsa2048, .PKCS1SHA1, 20, .rsaSignatureDigestPKCS1v15SHA1),
@@ -29,7 +29,7 @@ import Testing
         (.p521, .sigRaw, 64, .ecdsaSignatureDigestRFC4754),
     ]
 
-    @Test func `a padding stands for an algorithm`() {
+    @Test func `each padding corresponds to an algorithm`() {
         for (sample, padding, size, algorithm) in Self.signatures {
             let digest = [UInt8](repeating: 5, count: size)
             let (status, signature) = old.sign(sample.privateKey, padding, digest, room: 512)
@@ -57,7 +57,7 @@ import Testing
         #expect(old.encrypt(SampleKey.p256.publicKey, .PKCS1, [1], room: 512).0 == errSecParam)
     }
 
-    @Test func `a result that doesn't fit is not written`() {
+    @Test func `a result that doesn't fit into the buffer isn't written`() {
         let sample = SampleKey.rsa2048
         let digest = [UInt8](repeating: 5, count: 32)
         let (status, buffer) = old.sign(sample.privateKey, .PKCS1SHA256, digest, room: 255)
@@ -69,7 +69,7 @@ import Testing
         #expect(message == [0xEE, 0xEE])
     }
 
-    @Test func `blocks are encrypted and decrypted`() {
+    @Test func `single blocks are encrypted and decrypted`() {
         let sample = SampleKey.rsa2048
         for (padding, room) in [(SecPadding.PKCS1, 245), (.OAEP, 214), ([], 255)] {
             let message = [UInt8](repeating: 9, count: room)
@@ -83,7 +83,7 @@ import Testing
         #expect(old.encrypt(sample.publicKey, .PKCS1, tooLong, room: 256).0 == errSecParam)
     }
 
-    @Test func `a pair is stored whole where the top level says permanent`() throws {
+    @Test func `a pair is stored completely if the top level says permanent`() throws {
         let keychain = TestKeychain()
         try KeychainContext.$connection.withValue(keychain.connection) {
             let parameters: [String: Any] = [
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a pair is given in part where a pointer is nil`() {
+    @Test func `only the requested keys of a pair are returned`() {
         let pair = old.generate(["type": "73"] as CFDictionary, wanted: [.privateKey])
         #expect(pair.status == errSecSuccess)
         #expect(pair.publicKey == nil)

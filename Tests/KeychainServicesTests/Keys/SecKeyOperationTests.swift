@@ -1,5 +1,5 @@
-// SecKeyOperationTests: every algorithm with every key, there and back.
-// The rows are all names of algorithms; which key has which is what Apple's SecKey.h says.
+// SecKeyOperationTests: every algorithm with every key, in both directions.
+// The rows are all names of algorithms. Apple's SecKey.h says which key supports which.
 
 #if !canImport(Darwin)
 
@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Operations of keys` {
     static let message = Data("There and back again.".utf8)
 
-    /// What a signature is made of: the message, or its digest where the algorithm wants that.
+    /// The input for a signature: the message, or its digest if the algorithm requires that.
     static func input(_ signature: SignatureAlgorithm, _ key: SampleKey) -> Data {
         switch signature {
         case .rsaPKCS1v15(let hash?, .digest), .rsaPSS(let hash, .digest),
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `every public name stands for something, and the table has no other`() {
+    @Test func `every public algorithm name is implemented, and the table has no other names`() {
         let names: [SecKeyAlgorithm] = PublicAlgorithms.all
         #expect(Set(names).count == names.count)
         for name in names { #expect(name.meaning != nil, "\(name.rawValue)") }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `a key signs what it is said to sign, and nothing else`(sample: SampleKey) {
+    func `a signature verifies only for the signed input`(sample: SampleKey) {
         var counts = (done: 0, refused: 0)
         for algorithm in SecKeyAlgorithm.all {
             guard case .signature(let signature) = algorithm.meaning else { continue }
@@ -79,7 +79,9 @@ import Testing
     }
 
     @Test(arguments: [SampleKey.rsa2048, .p256, .p384, .p521])
-    func `signatures of a message and of its digest verify as each other`(sample: SampleKey) {
+    func `a signature of a message also verifies as one of its digest, and the reverse`(
+        sample: SampleKey
+    ) {
         var count = 0
         for algorithm in SecKeyAlgorithm.all {
             let hash: DigestAlgorithm
@@ -110,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `a key decrypts what was encrypted to it, and nothing else`(sample: SampleKey) {
+    func `a key decrypts only what was encrypted to it`(sample: SampleKey) {
         var count = 0
         for algorithm in SecKeyAlgorithm.all {
             guard case .encryption(let encryption) = algorithm.meaning else { continue }
@@ -138,7 +140,7 @@ import Testing
             broken[broken.endIndex - 1] ^= 1
             let fromBroken = SecKeyCalls.decrypt(sample.privateKey, algorithm, broken)
             #expect(fromBroken.value != message, "\(algorithm.rawValue)")
-            // One in some 60000 random blocks has the padding of PKCS #1 v1.5.
+            // One in about 60000 random blocks has a valid PKCS #1 v1.5 padding.
             if encryption != .rsaPKCS1 { #expect(fromBroken.code == errSecParam) }
             #expect(
                 SecKeyCalls.decrypt(sample.privateKey, algorithm, ciphertext.dropLast()).code
@@ -146,7 +148,7 @@ import Testing
         }
         let expected =
             switch sample.privateKey.shape {
-            // OAEP over SHA-512 needs more than 1024 bits.
+            // OAEP with SHA-512 needs more than 1024 bits.
             case .rsa(1024): 10
             case .rsa: 12
             case .elliptic: 18
@@ -155,7 +157,7 @@ import Testing
         #expect(count == expected)
     }
 
-    @Test func `messages of every size are encrypted by the hybrid algorithms`() {
+    @Test func `the hybrid algorithms encrypt messages of every size`() {
         for (sample, algorithm) in [
             (SampleKey.p384, SecKeyAlgorithm.eciesEncryptionStandardX963SHA256AESGCM),
             (.p521, .eciesEncryptionCofactorVariableIVX963SHA224AESGCM),
@@ -172,7 +174,7 @@ import Testing
     }
 
     /// Sizes from the descriptions of the algorithms in Apple's SecKey.h.
-    @Test func `what doesn't fit in an RSA block is refused`() {
+    @Test func `a message that doesn't fit into an RSA block is refused`() {
         let key = SampleKey.rsa2048.publicKey
         for (algorithm, room) in [
             (SecKeyAlgorithm.rsaEncryptionPKCS1, 245), (.rsaEncryptionOAEPSHA1, 214),
@@ -189,7 +191,7 @@ import Testing
                 == errSecParam)
     }
 
-    @Test func `a public RSA key undoes the bare private operation`() {
+    @Test func `a public RSA key inverts the raw private operation`() {
         let number = Data(repeating: 0x5A, count: 256)
         let sample = SampleKey.rsa2048
         let signed = SecKeyCalls.sign(sample.privateKey, .rsaSignatureRaw, number).value ?? Data()
@@ -198,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [SampleKey.p256, .p384, .p521, .x25519])
-    func `both sides agree on the same secret`(sample: SampleKey) throws {
+    func `both parties agree on the same secret`(sample: SampleKey) throws {
         let parameters = ["type": SecKeyCalls.attributes(sample.privateKey)["type"] as Any]
         let size = SecKeyCalls.attributes(sample.privateKey)["bsiz"] as Any
         let peer = try #require(
@@ -220,11 +222,11 @@ import Testing
             count += 1
         }
         #expect(count == 12)
-        // With and without cofactor is the same; each hash function is another secret.
+        // The cofactor makes no difference. Each hash function gives a different secret.
         #expect(secrets.count == 6)
     }
 
-    @Test func `agreement needs a size, a public key and the same curve`() {
+    @Test func `an agreement requires a size, a public key and the same curve`() {
         let own = SampleKey.p256.privateKey
         let peer = SampleKey.p256.publicKey
         let derive = SecKeyAlgorithm.ecdhKeyExchangeStandardX963SHA256
@@ -243,7 +245,7 @@ import Testing
         #expect(SecKeyCalls.exchange(rsa.privateKey, plain, rsa.publicKey).code == errSecParam)
     }
 
-    @Test func `a dictionary keyed by the parameters themselves is read`() {
+    @Test func `a dictionary with the parameters themselves as keys is accepted`() {
         let parameters: NSDictionary = [
             SecKeyKeyExchangeParameter.requestedSize.rawValue: 16,
             SecKeyKeyExchangeParameter.sharedInfo.rawValue: NSData(data: Data([1])),
@@ -282,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `the wrong half of a pair is refused`() {
+    @Test func `an operation with the wrong key of a pair is refused`() {
         for sample in [SampleKey.rsa2048, .p256, .ed25519] {
             let algorithm: SecKeyAlgorithm =
                 switch sample.privateKey.shape.kind {
@@ -301,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func `algorithms that are not built say so, and unknown ones are refused`() {
+    @Test func `unimplemented algorithms are reported as such, and unknown ones are refused`() {
         for name in [
             "algid:sign:EdDSA:message-Curve448:SHAKE256", "algid:kem:ML-KEM",
             "algid:sign:ML-DSA:message",

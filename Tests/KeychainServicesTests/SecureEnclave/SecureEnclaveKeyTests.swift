@@ -1,4 +1,4 @@
-// Keys of the Secure Enclave by SecKey and SecItem, beyond the cases.
+// Keys of the Secure Enclave through SecKey and SecItem, beyond the cases.
 
 #if !canImport(Darwin)
 
@@ -18,7 +18,7 @@ import Testing
 
     init() { test.hasSecureEnclave = true }
 
-    /// A key that is made with these parameters beside its token.
+    /// A key created with these parameters in addition to its token.
     private func make(_ more: [String: Any] = [:]) -> KeyAnswer<SecKey> {
         test.withSecItem { SecKeyCalls.create(token.merging(more) { $1 }) }
     }
@@ -46,7 +46,7 @@ import Testing
         return (status, result)
     }
 
-    /// Why no key is made with these parameters.
+    /// The error of creating a key with these parameters.
     private func reason(of parameters: [String: Any]) throws -> String {
         var slot: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call; an error in it is ours.
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Operations
 
-    @Test func `every form of ECDSA is verified with the public key`() throws {
+    @Test func `every form of ECDSA signature verifies with the public key`() throws {
         let key = try #require(make().value)
         let half = try #require(SecKeyCopyPublicKey(key))
         var count = 0
@@ -94,7 +94,7 @@ import Testing
         #expect(count == 28)
     }
 
-    @Test func `both sides agree on a secret`() throws {
+    @Test func `both parties agree on the same secret`() throws {
         let key = try #require(make().value)
         let half = try #require(SecKeyCopyPublicKey(key))
         let other = SampleKey.p256
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `what is encrypted to the public key is decrypted`() throws {
+    @Test func `data encrypted to the public key is decrypted`() throws {
         let key = try #require(make().value)
         let half = try #require(SecKeyCopyPublicKey(key))
         for algorithm: SecKeyAlgorithm in [
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a key of the enclave has the algorithms of its kind and no others`() throws {
+    @Test func `a hardware key supports exactly the algorithms of its kind`() throws {
         let key = try #require(make().value)
         #expect(SecKeyIsAlgorithmSupported(key, .keyExchange, .ecdhKeyExchangeStandard))
         #expect(
@@ -166,9 +166,9 @@ import Testing
         #expect(SecKeyGetBlockSize(key) == 32)
     }
 
-    // MARK: Making
+    // MARK: Creating keys
 
-    @Test func `the enclave makes keys on P-256 alone, and Ed25519 keys are software keys`() {
+    @Test func `the Secure Enclave creates only P-256 keys, and Ed25519 keys are software keys`() {
         for (type, size) in [
             ("73", 384), ("73", 521), ("42", 2048), ("105", 256), ("106", 256), ("73", 255),
         ] {
@@ -187,7 +187,7 @@ import Testing
         #expect(software.flatMap { SecKeyCalls.external($0).value }?.count == 32)
     }
 
-    @Test func `without an enclave nothing is made or stored`() throws {
+    @Test func `without a Secure Enclave nothing is created or stored`() throws {
         test.hasSecureEnclave = false
         #expect(make().code == errSecUnimplemented)
         #expect(try reason(of: token).contains("TPM"))
@@ -197,7 +197,7 @@ import Testing
         #expect(copy([:]).status == errSecItemNotFound)
     }
 
-    @Test func `a key stays where the enclave is gone, and can't be used`() throws {
+    @Test func `a key stays without its Secure Enclave, and can't be used`() throws {
         let key = try #require(make(["labl": "L"]).value)
         test.hasSecureEnclave = false
         #expect(
@@ -208,18 +208,18 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a key that can't be stored isn't handed out, and leaves nothing`() throws {
+    @Test func `a key that can't be stored isn't returned, and leaves nothing`() throws {
         #expect(
             make(["private": ["agrp": "foreign"], "public": ["perm": true]]).code
                 == errSecMissingEntitlement)
         #expect(copy([:]).status == errSecItemNotFound)
-        // As an item can't be under such names either.
+        // Items can't be stored under such names either.
         #expect(make(["private": ["zzzz": 1]]).code == errSecNoSuchAttr)
         #expect(make(["private": ["sync": true]]).code == errSecParam)
         #expect(copy(["sync": "syna"]).status == errSecItemNotFound)
     }
 
-    @Test func `the public half is stored in software, where that is asked for`() throws {
+    @Test func `the public key is stored in software on request`() throws {
         let key = try #require(
             make(["public": ["perm": true, "labl": "P"], "private": ["labl": "Q"]]).value)
         let stored = copy(["labl": "P", "r_Ref": true, "r_Attributes": true])
@@ -229,7 +229,7 @@ import Testing
         #expect(copy(["labl": "Q", "r_Ref": true]).result as? SecKey == key)
     }
 
-    @Test func `keys of the enclave can't be imported or exported`() throws {
+    @Test func `hardware keys can't be imported or exported`() throws {
         let key = try #require(make().value)
         #expect(SecKeyCalls.external(key).code == errSecUnimplemented)
         let bytes = try #require(SecKeyCalls.external(SampleKey.p256.privateKey).value)
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: Items
 
-    @Test func `the item gives the key, its attributes and no data`() throws {
+    @Test func `the item returns the key and its attributes, but no data`() throws {
         let key = try #require(
             make(["private": ["atag": Data("tag".utf8), "labl": "L", "extr": true]]).value)
         #expect(copy(["r_Data": true]).status == errSecSuccess)
@@ -270,7 +270,7 @@ import Testing
             all["accc"] as? SecAccessControl == (try control(.privateKeyUsage, "ak" as CFString)))
     }
 
-    @Test func `the access control that was stored can be read back`() throws {
+    @Test func `the stored access control can be read back`() throws {
         let wanted = try control(
             .privateKeyUsage, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
         let key = try #require(make(["private": ["accc": wanted]]).value)
@@ -282,7 +282,7 @@ import Testing
         #expect(copy(["pdmn": "aku"]).status == errSecItemNotFound)
     }
 
-    @Test func `a key that wasn't stored can be added once, as what it was made as`() throws {
+    @Test func `a key that wasn't stored can be added once, with its original attributes`() throws {
         let wanted = try control(.privateKeyUsage)
         let key = try #require(make(["private": ["perm": false, "accc": wanted]]).value)
         #expect(copy([:]).status == errSecItemNotFound)
@@ -297,7 +297,7 @@ import Testing
         #expect(copy([:]).status == errSecItemNotFound)
     }
 
-    @Test func `names of a key change, and what it is doesn't`() throws {
+    @Test func `the names of a key can be changed, and its kind can't`() throws {
         let key = try #require(make(["labl": "L"]).value)
         func update(_ changes: [String: Any]) -> OSStatus {
             test.withSecItem {
@@ -315,9 +315,9 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a key that was found is used where it was found`() throws {
+    @Test func `a key that was found is used in the keychain where it was found`() throws {
         let key = try #require(make().value)
-        // Not within the test keychain any more, and in spite of another one.
+        // Outside the scope of that test keychain, and even inside another one's.
         let other = TestKeychain()
         other.withSecItem {
             let signature = SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message)
@@ -327,7 +327,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a blob in another keychain is no key there`() throws {
+    @Test func `a blob in another keychain isn't a usable key`() throws {
         let key = try #require(make().value)
         let other = TestKeychain()
         other.hasSecureEnclave = true
@@ -344,9 +344,9 @@ import Testing
                 == errSecDecode)
     }
 
-    // MARK: Who has to be there
+    // MARK: Authentication
 
-    @Test func `a locked key says so, and works again after unlock`() throws {
+    @Test func `a locked key reports the lock, and works again after an unlock`() throws {
         let key = try #require(make(["pdmn": "aku"]).value)
         try test.lock()
         #expect(
@@ -356,7 +356,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a person is asked for the use of a key, and for nothing else of it`() throws {
+    @Test func `using a key prompts the user, and no other operation on it does`() throws {
         try test.setPasscode("1234")
         let wanted = try control([.privateKeyUsage, .userPresence])
         let key = try #require(make(["private": ["accc": wanted]]).value)
@@ -381,7 +381,7 @@ import Testing
                 == errSecAuthFailed)
     }
 
-    @Test func `a context that knows enough asks no question`() throws {
+    @Test func `a context with sufficient proofs causes no prompt`() throws {
         try test.setPasscode("1234")
         test.person = .owner
         let wanted = try control([.privateKeyUsage, .userPresence])
@@ -401,9 +401,9 @@ import Testing
                 == errSecInteractionNotAllowed)
     }
 
-    @Test func `an application password is chosen with the key and needed for its use`() throws {
+    @Test func `an application password is chosen for a new key and required for its use`() throws {
         let wanted = try control([.privateKeyUsage, .applicationPassword])
-        // As for items: none is given.
+        // As for items, no password is given.
         #expect(make(["private": ["accc": wanted]]).code == errSecAuthFailed)
         let context = LAContext()
         #expect(
@@ -423,7 +423,7 @@ import Testing
                 == errSecAuthFailed)
     }
 
-    @Test func `without privateKeyUsage a key is made and can't be used`() throws {
+    @Test func `a key without privateKeyUsage can be created and not used`() throws {
         let key = try #require(make(["private": ["accc": try control([])]]).value)
         #expect(
             SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).code
@@ -431,9 +431,9 @@ import Testing
         #expect(SecKeyCopyPublicKey(key) != nil)
     }
 
-    // MARK: The object
+    // MARK: The key object
 
-    @Test func `a key of the enclave equals itself and says nothing secret`() throws {
+    @Test func `a hardware key equals itself, and its description contains no secret`() throws {
         let key = try #require(make().value)
         let found = try #require(copy(["r_Ref": true]).result as? SecKey)
         #expect(key == found && key.hash == found.hash)
@@ -442,7 +442,7 @@ import Testing
         #expect(key.description == "<SecKey: private key, P-256, in hardware>")
     }
 
-    @Test func `a certificate makes an identity with a key of the enclave`() throws {
+    @Test func `a certificate and a hardware key form an identity`() throws {
         let key = try #require(make().value)
         let maker = try CertificateMaker()
         let info = try key.exportedPublicKey.base64EncodedString()

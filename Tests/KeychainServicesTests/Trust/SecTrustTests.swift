@@ -1,4 +1,4 @@
-// SecTrustTests: evaluations of chains that OpenSSL made.
+// SecTrustTests: evaluations of certificate chains made by OpenSSL.
 
 #if !canImport(Darwin)
 
@@ -56,7 +56,7 @@ import Testing
                 == nil)
     }
 
-    @Test func `without an anchor a chain is not trusted`() throws {
+    @Test func `a chain without an anchor isn't trusted`() throws {
         let trust = try trust([made.server, made.intermediate, made.root])
         for anchors in [[made.otherRoot], []] {
             #expect(SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess)
@@ -70,15 +70,15 @@ import Testing
         }
     }
 
-    @Test func `a missing intermediate ends the chain`() throws {
+    @Test func `a chain with a missing intermediate isn't trusted`() throws {
         let trust = try trust([made.server])
         #expect(SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) == errSecSuccess)
         #expect(!isTrusted(trust))
         #expect(chain(trust) == [made.server])
     }
 
-    /// Nothing that a test makes is in the system's bundle.
-    @Test func `the system's authorities are the default`() throws {
+    /// None of the certificates that tests make are among the system's authorities.
+    @Test func `the system's authorities are the default anchors`() throws {
         let trust = try trust([made.server, made.intermediate, made.root])
         var error: CFError?
         #expect(unsafe !SecTrustEvaluateWithError(trust, &error))
@@ -89,7 +89,7 @@ import Testing
         #expect(!isTrusted(trust))
     }
 
-    @Test func `an anchor that is no authority is trusted itself`() throws {
+    @Test func `an anchor that isn't an authority is itself trusted`() throws {
         let alone = try made.maker.make(
             "alone", subject: "/CN=Alone", extensions: CertificateMaker.server("DNS:a.example.com"))
         let policy = SecPolicyCreateSSL(true, "a.example.com" as CFString)
@@ -99,17 +99,17 @@ import Testing
         #expect(judge([alone], anchors: [alone], wrong)?.code == Int(errSecHostNameMismatch))
     }
 
-    @Test func `an anchor in the middle is enough`() {
+    @Test func `an anchor in the middle of a chain suffices`() {
         #expect(judge([made.server], anchors: [made.intermediate]) == nil)
     }
 
-    @Test func `a leaf signs nothing`() throws {
+    @Test func `a certificate that isn't an authority can't issue others`() throws {
         let child = try made.maker.make("child", subject: "/CN=Child", issuer: "server")
         let error = judge([child, made.server, made.intermediate], anchors: [made.root])
         #expect(error?.code == Int(errSecNotTrusted))
     }
 
-    @Test func `an authority may sign only if its key usage says so`() throws {
+    @Test func `an authority needs the key usage for signing certificates`() throws {
         try made.maker.make(
             "mute", subject: "/CN=Mute", issuer: "root",
             extensions: ["basicConstraints=critical,CA:TRUE", "keyUsage=digitalSignature"])
@@ -118,7 +118,7 @@ import Testing
         #expect(error?.code == Int(errSecKeyUsageIncorrect))
     }
 
-    @Test func `version 1 is for anchors and leaves`() throws {
+    @Test func `only anchors and leaves can be of version 1`() throws {
         let old = try made.maker.make("old", subject: "/CN=Old", issuer: "root")
         #expect(old.itemAttributes[.certificateType] == .number(1))
         #expect(judge([old], anchors: [made.root]) == nil)
@@ -127,7 +127,7 @@ import Testing
         #expect(judge([child], anchors: [old]) == nil)
     }
 
-    @Test func `a path that is too long is refused`() throws {
+    @Test func `a chain longer than its path length constraint is refused`() throws {
         try made.maker.make(
             "short", subject: "/CN=Short",
             extensions: ["basicConstraints=critical,CA:TRUE,pathlen:0"])
@@ -140,7 +140,7 @@ import Testing
         #expect(judge([leaf, middle], anchors: anchors)?.code == Int(errSecNotTrusted))
     }
 
-    @Test func `names outside the authority's are refused`() throws {
+    @Test func `names outside the authority's name constraints are refused`() throws {
         try made.maker.make(
             "narrow", subject: "/CN=Narrow",
             extensions: CertificateMaker.authority + [
@@ -166,12 +166,12 @@ import Testing
         #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
     }
 
-    /// Extensions that evaluations look at, with null for a value.
+    /// Extensions that an evaluation reads, with a null value.
     @Test(arguments: [
         "keyUsage", "extendedKeyUsage", "basicConstraints", "nameConstraints", "subjectAltName",
         "certificatePolicies",
     ])
-    func `a critical extension that can't be read is refused`(name: String) throws {
+    func `an invalid critical extension is refused`(name: String) throws {
         let maker = try CertificateMaker()
         let root = try maker.make("r", subject: "/CN=R", extensions: CertificateMaker.authority)
         let broken = ["\(name)=critical,DER:0500"]
@@ -185,7 +185,8 @@ import Testing
         #expect(judge([middle], anchors: [middle])?.code == status)
     }
 
-    @Test func `constraints on mail addresses are not held against names, so nothing is trusted`()
+    @Test
+    func `an authority with constraints on mail addresses isn't trusted, as they aren't checked`()
         throws
     {
         try made.maker.make(
@@ -200,7 +201,7 @@ import Testing
         #expect(judge([leaf], anchors: anchors)?.code == Int(errSecNotTrusted))
     }
 
-    @Test func `a signature that was changed is no signature`() throws {
+    @Test func `a changed signature is refused`() throws {
         var der = made.server.der
         der[der.count - 1] ^= 1
         let changed = try #require(SecCertificate(der: der))
@@ -208,16 +209,15 @@ import Testing
         #expect(error?.code == Int(errSecNotTrusted))
     }
 
-    /// Eight authorities that all certified each other have more than a hundred thousand chains
-    /// among them, and none leads to an anchor. A search that tried all would not end in a test's
-    /// life.
-    @Test func `a search gives up among authorities that certified each other`() throws {
+    /// Eight authorities that all certified each other form more than a hundred thousand chains,
+    /// none of which ends at an anchor. Trying them all would take too long for any test.
+    @Test func `the search is limited among authorities that certified each other`() throws {
         let maker = try CertificateMaker()
         let names = (0..<8).map { "a\($0)" }
         for name in names {
             try maker.make(name, subject: "/CN=\(name)", extensions: CertificateMaker.authority)
         }
-        // Each pair in a file of its own: the issuer's certificate is the self-signed one.
+        // Each certificate is in a separate file. The issuer's certificate is the self-signed one.
         var crossed: [SecCertificate] = []
         for name in names {
             let own = try maker.openSSL.contents(of: "\(name).pem")
@@ -232,9 +232,9 @@ import Testing
         #expect(crossed.count == 56)
         let leaf = try maker.make("leaf", subject: "/CN=Leaf", issuer: "a0")
         #expect(judge([leaf] + crossed, anchors: [made.root])?.code == Int(errSecNotTrusted))
-        // Where an anchor signed one of them the search finds the way.
+        // If an anchor signed one of them, the search finds the chain.
         #expect(judge([leaf] + crossed, anchors: [try maker.certificate("a0")]) == nil)
-        // Without an anchor, the way that is shown has the same bound.
+        // Without an anchor, building the chain to show has the same limit.
         for (count, length) in [(1000, 2), (1001, 1)] {
             let outcome = TrustEvaluation(
                 leaf: made.server, others: Array(repeating: made.intermediate, count: count),
@@ -252,7 +252,7 @@ import Testing
 
     // MARK: - Time
 
-    @Test func `a chain is valid for its time`() throws {
+    @Test func `a chain is valid during its validity period`() throws {
         let day: TimeInterval = 86_400
         let certificates = [made.server, made.intermediate]
         let anchors = [made.root]
@@ -271,13 +271,13 @@ import Testing
                 == Int(errSecCertificateExpired))
     }
 
-    /// Every comparison with a moment that is no number is false.
+    /// Every comparison with a date that is not a number is false.
     @Test(
         arguments: [
             (.nan, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
             (.infinity, errSecCertificateExpired), (1e300, errSecCertificateExpired),
         ] as [(TimeInterval, OSStatus)])
-    func `at a moment that is none nothing is valid`(
+    func `at a date that is not a number nothing is valid`(
         seconds: TimeInterval, status: OSStatus
     ) {
         let date = Date(timeIntervalSinceReferenceDate: seconds)
@@ -288,7 +288,7 @@ import Testing
         #expect(!filter.accepts(made.server) { _ in [] })
     }
 
-    @Test func `the moment can be read and set`() throws {
+    @Test func `the evaluation date can be read and set`() throws {
         let trust = try trust([made.server])
         let now = Date().timeIntervalSinceReferenceDate
         #expect(abs(SecTrustGetVerifyTime(trust) - now) < 3600)
@@ -299,7 +299,7 @@ import Testing
 
     // MARK: - Settings
 
-    @Test func `a change of the settings forgets the verdict`() throws {
+    @Test func `changing a setting discards the previous result`() throws {
         let trust = try trust([made.server, made.intermediate])
         let changes: [() -> OSStatus] = [
             { SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) },
@@ -333,7 +333,7 @@ import Testing
         #expect(anchors as? [SecCertificate] == [made.root])
     }
 
-    @Test func `what is no certificate or policy is refused`() throws {
+    @Test func `a value that isn't a certificate or policy is refused`() throws {
         var none: SecTrust?
         let text = "text" as CFString
         #expect(unsafe SecTrustCreateWithCertificates(text, nil, &none) == errSecParam)

@@ -1,4 +1,4 @@
-// SystemRootsTests: the file of trusted authorities.
+// SystemRootsTests: the file of the system's trusted authorities.
 
 #if !canImport(Darwin)
 
@@ -23,7 +23,7 @@ import Testing
         ])
     }
 
-    @Test func `the first file that exists is read`() throws {
+    @Test func `the first existing file is read`() throws {
         let one = try made.maker.openSSL.contents(of: "root.pem")
         let other = try made.maker.openSSL.contents(of: "other.pem")
         try folder.write(Data("# comment\n".utf8) + one + Data("\n".utf8) + other, to: "bundle.pem")
@@ -39,19 +39,19 @@ import Testing
         #expect(outcome.failure?.status == errSecNotTrusted)
     }
 
-    @Test func `a file that was changed is read again`() throws {
+    @Test func `a changed file is read again`() throws {
         let roots = roots()
         try folder.write(try made.maker.openSSL.contents(of: "root.pem"), to: "bundle.pem")
         #expect(roots.certificates == [made.root])
         try folder.write(try made.maker.openSSL.contents(of: "other.pem"), to: "bundle.pem")
-        // The clock of some file systems is coarse: a change within its step would pass unseen.
+        // Some file systems have coarse timestamps, which would hide a change made right away.
         try FileManager.default.setAttributes(
             [.modificationDate: Date() + 10],
             ofItemAtPath: folder.folder.appending(path: "bundle.pem").path)
         #expect(roots.certificates == [made.otherRoot])
     }
 
-    @Test func `what is no certificate is left out`() throws {
+    @Test func `content that isn't a certificate is skipped`() throws {
         let key = try made.maker.openSSL.contents(of: "root.key")
         let root = try made.maker.openSSL.contents(of: "root.pem")
         let broken = Data(

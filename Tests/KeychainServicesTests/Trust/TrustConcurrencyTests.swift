@@ -1,4 +1,5 @@
-// TrustConcurrencyTests: evaluations by many callers at once, and by those that must not block.
+// TrustConcurrencyTests: evaluations by many concurrent callers, and by callers that must not
+// block.
 
 #if !canImport(Darwin)
 
@@ -15,9 +16,9 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// More callers than Swift's pool has threads, each of which blocks one: with an evaluation
-    /// that waited for the pool, all would wait for ever.
-    @Test func `tasks that take every thread of the pool get their answers`() async {
+    /// More callers than threads in Swift's concurrency pool, each of which blocks one. If an
+    /// evaluation waited for the pool, all would wait forever.
+    @Test func `evaluations complete even if tasks block every thread of the pool`() async {
         let chain = [made.server, made.intermediate]
         let anchors = [made.root]
         let count = ProcessInfo.processInfo.activeProcessorCount * 8 + 8
@@ -32,7 +33,7 @@ import Testing
 
     @TaskLocal private static var mark = 0
 
-    @Test @MainActor func `the caller's task goes on as it was`() async {
+    @Test @MainActor func `the caller's task-local values and actor are unchanged`() async {
         await Self.$mark.withValue(7) {
             #expect(judge([made.server, made.intermediate], anchors: [made.root]) == nil)
             #expect(Self.mark == 7)
@@ -53,11 +54,11 @@ import Testing
         }
     }
 
-    @Test func `an actor stays itself`() async {
+    @Test func `an evaluation inside an actor keeps the actor's isolation`() async {
         #expect(await Judge().judges([made.server, made.intermediate], [made.root]))
     }
 
-    @Test func `asynchronous code runs to its end on the thread that waits`() {
+    @Test func `asynchronous code runs to its end on the waiting thread`() {
         let thread = ObjectIdentifier(Thread.current)
         let answer = runOnCallingThread { () async -> Bool in
             for _ in 0..<10 {
@@ -75,7 +76,7 @@ import Testing
         ObjectIdentifier(Thread.current) == thread
     }
 
-    @Test func `the queue that was named is told once`() async throws {
+    @Test func `the result is delivered once, on the given queue`() async throws {
         var slot: SecTrust?
         #expect(
             unsafe SecTrustCreateWithCertificates(
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `one evaluation serves many threads`() async throws {
+    @Test func `one trust object can be evaluated by many threads`() async throws {
         var slot: SecTrust?
         #expect(
             unsafe SecTrustCreateWithCertificates(

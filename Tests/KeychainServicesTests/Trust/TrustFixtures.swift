@@ -1,4 +1,4 @@
-// TrustFixtures: chains that several tests judge, made once.
+// TrustFixtures: certificate chains that several tests evaluate, made once.
 
 #if !canImport(Darwin)
 
@@ -6,9 +6,9 @@ import Foundation
 
 @testable import KeychainServices
 
-/// Root, intermediate, and leaves of several kinds.
+/// A root, an intermediate, and leaves of several kinds.
 struct TrustFixtures {
-    /// Made when a test first asks for it.
+    /// Made when a test first uses it.
     static let shared = Result { try TrustFixtures() }
 
     let maker: CertificateMaker
@@ -45,7 +45,8 @@ struct TrustFixtures {
     }
 }
 
-/// Judges a certificate and gives the reason, nil if it is trusted.
+/// Evaluates a certificate.
+/// - Returns: The error, or `nil` if it is trusted.
 func judge(
     _ certificates: [SecCertificate], anchors: [SecCertificate],
     _ policy: SecPolicy = SecPolicyCreateBasicX509(), at date: Date? = nil
@@ -66,7 +67,7 @@ func judge(
     return isTrusted == (error == nil) ? error : CFError(status: errSecInternal)
 }
 
-/// The verdict alone.
+/// Whether the certificate is trusted.
 func isTrusted(_ trust: SecTrust) -> Bool {
     SecTrustEvaluateWithError(trust, nil)
 }

@@ -1,7 +1,7 @@
-// TrustPolicyTests: policies and their properties, and what they demand of a certificate, the names
-// of its host among it.
-//   (1) The rows on host names are made after RFC 6125, section 6.4, and after the names that other
-//       implementations got wrong.
+// TrustPolicyTests: policies, their properties, and what they require of a certificate, including
+// host names.
+//   (1) The rows on host names follow RFC 6125, section 6.4, and names that other implementations
+//       got wrong.
 
 #if !canImport(Darwin)
 
@@ -29,14 +29,14 @@ import Testing
             ("a.wild.example.com", nil), ("10.0.0.1", nil),
             ("example.com", errSecHostNameMismatch), ("wild.example.com", errSecHostNameMismatch),
             ("a.b.wild.example.com", errSecHostNameMismatch), ("10.0.0.2", errSecHostNameMismatch),
-            // The common name doesn't count.
+            // The common name is ignored.
             ("common.example.com", errSecHostNameMismatch), ("", errSecHostNameMismatch),
         ] as [(String?, OSStatus?)])
-    func `a server has the name that was asked for`(host: String?, status: OSStatus?) {
+    func `a server's certificate must have the requested name`(host: String?, status: OSStatus?) {
         #expect(judgeServer(host) == status.map { Int($0) })
     }
 
-    @Test func `each purpose has its extended key usage`() throws {
+    @Test func `each purpose requires its extended key usage`() throws {
         let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
         let policies: [(SecPolicy, SecCertificate)] = [
             (SecPolicyCreateSSL(true, nil), made.server),
@@ -56,7 +56,8 @@ import Testing
                 == Int(errSecSMIMEBadExtendedKeyUsage))
     }
 
-    @Test func `a certificate without the extension is for clients and mail, not for servers`()
+    @Test
+    func `a certificate without extended key usage is valid for clients and mail, not servers`()
         throws
     {
         let plain = try made.maker.make("plain", subject: "/CN=Plain", issuer: "root")
@@ -69,15 +70,15 @@ import Testing
                 == Int(errSecSSLBadExtendedKeyUsage))
     }
 
-    /// Extended key usages of an authority between leaf and anchor, and the policies under which it
-    /// vouches for a leaf that is good for every purpose.
+    /// Extended key usages of an intermediate authority, and the policies for which it can issue a
+    /// leaf that is valid for every purpose.
     @Test(arguments: [
         ("emailProtection", ["basic", "mail"]), ("serverAuth", ["basic", "server"]),
         ("clientAuth,emailProtection", ["basic", "client", "mail"]),
         ("anyExtendedKeyUsage", ["basic", "client", "mail", "server"]),
         ("DER:0500", ["basic"]),
     ])
-    func `an authority vouches within its own extended key usage`(
+    func `an authority can issue only for its own extended key usages`(
         usage: String, policies: [String]
     ) throws {
         let maker = try CertificateMaker()
@@ -97,7 +98,7 @@ import Testing
             let error = judge([leaf, limited], anchors: [root], policy)
             let expected = policies.contains(name) ? nil : Int(errSecInvalidExtendedKeyUsage)
             #expect(error?.code == expected, "\(name)")
-            // An anchor that was named is believed.
+            // An explicitly given anchor isn't restricted.
             #expect(judge([leaf], anchors: [limited], policy) == nil, "\(name)")
         }
     }
@@ -107,7 +108,9 @@ import Testing
             ("alice@EXAMPLE.com", nil), ("Alice@example.com", nil),
             ("bob@example.com", errSecSMIMEEmailAddressesNotFound),
         ] as [(String, OSStatus?)])
-    func `mail has the address that was asked for`(address: String, status: OSStatus?) throws {
+    func `a mail certificate must have the requested address`(address: String, status: OSStatus?)
+        throws
+    {
         let policy = try #require(
             SecPolicyCreateWithProperties(
                 kSecPolicyAppleSMIME, [kSecPolicyName: address] as CFDictionary))
@@ -116,7 +119,7 @@ import Testing
                 == status.map { Int($0) })
     }
 
-    @Test func `mail needs a key that signs or encrypts`() throws {
+    @Test func `a mail certificate needs a key for signing or encryption`() throws {
         let odd = try made.maker.make(
             "crl", subject: "/CN=Lists", issuer: "root", extensions: ["keyUsage=cRLSign"])
         let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
@@ -127,7 +130,7 @@ import Testing
     @Test(
         arguments: [(825, nil), (826, errSecCertificateValidityPeriodTooLong)] as [(Int, OSStatus?)]
     )
-    func `a server is valid for 825 days at most`(days: Int, status: OSStatus?) throws {
+    func `a server certificate is valid for at most 825 days`(days: Int, status: OSStatus?) throws {
         let server = try made.maker.make(
             "long\(days)", subject: "/CN=Long", issuer: "root",
             extensions: CertificateMaker.server("DNS:a.example.com"), days: days)
@@ -136,7 +139,7 @@ import Testing
                 == status.map { Int($0) })
     }
 
-    @Test func `RSA keys have 2048 bits at least`() throws {
+    @Test func `RSA keys need at least 2048 bits`() throws {
         let weak = try made.maker.make(
             "weak", subject: "/CN=Weak", issuer: "root",
             extensions: CertificateMaker.server("DNS:a.example.com"), key: .rsa(1024))
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `SHA-1 is no signature for connections`() throws {
+    @Test func `SHA-1 signatures are refused for connections`() throws {
         try made.maker.make(
             "rsaroot", subject: "/CN=RSA", extensions: CertificateMaker.authority, key: .rsa(2048))
         let root = try made.maker.certificate("rsaroot")
@@ -158,7 +161,7 @@ import Testing
                 == Int(errSecInvalidDigestAlgorithm))
     }
 
-    /// The kinds of keys that X509 verifies with, and two that it doesn't.
+    /// The kinds of keys that X509 can verify, and two that it can't.
     @Test(
         arguments: [
             (.curve("P-256"), [], true), (.curve("P-384"), [], true), (.curve("P-521"), [], true),
@@ -178,7 +181,7 @@ import Testing
             "leaf", subject: "/CN=Leaf", issuer: "root", arguments: arguments)
         let error = judge([leaf], anchors: [root])
         #expect(error?.code == (isVerified ? nil : Int(errSecNotTrusted)))
-        // As an anchor itself it needs no signature.
+        // As an anchor it doesn't need its signature verified.
         #expect(judge([leaf], anchors: [leaf]) == nil)
     }
 }
@@ -190,7 +193,7 @@ import Testing
         SecPolicyCopyProperties(policy) as? [String: AnyHashable]
     }
 
-    @Test func `a policy tells its properties`() {
+    @Test func `a policy returns its properties`() {
         #expect(
             properties(SecPolicyCreateBasicX509()) == ["SecPolicyOid": "1.2.840.113635.100.1.2"])
         #expect(
@@ -203,7 +206,7 @@ import Testing
                 ])
     }
 
-    @Test func `a policy can be made from its properties`() throws {
+    @Test func `a policy can be created from its properties`() throws {
         let policies = [
             SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, nil),
             SecPolicyCreateSSL(false, nil), SecPolicyCreateSSL(true, "example.com" as CFString),
@@ -221,7 +224,7 @@ import Testing
         #expect(CFGetTypeID(policies[0]) == SecPolicyGetTypeID())
     }
 
-    @Test func `what can't be a policy is none`() {
+    @Test func `invalid properties create no policy`() {
         #expect(SecPolicyCreateWithProperties("1.2.3" as CFString, nil) == nil)
         #expect(SecPolicyCreateWithProperties(NSNumber(value: 1), nil) == nil)
         #expect(
@@ -233,11 +236,11 @@ import Testing
     }
 }
 
-// MARK: - Names of hosts
+// MARK: - Host names
 
 @Suite struct HostNameTests {
     @Test(arguments: [
-        // A name as the certificate has it, the host that was asked for, and whether they match.
+        // A name in the certificate, the requested host, and whether they match.
         ("example.com", "example.com", true), ("example.com", "EXAMPLE.com", true),
         ("Example.COM", "example.com", true), ("example.com", "example.com.", true),
         ("example.com.", "example.com", true), ("example.com", "www.example.com", false),
@@ -255,7 +258,7 @@ import Testing
         ("k.example.com", "\u{212A}.example.com", false),
         ("10.0.0.1", "10.0.0.1", false), ("*.0.0.1", "10.0.0.1", false),
     ])
-    func `a name stands for one host`(pattern: String, host: String, matches: Bool) {
+    func `a name matches only its own host`(pattern: String, host: String, matches: Bool) {
         let names = SecCertificate.AlternativeNames(hostNames: [pattern])
         #expect(HostName(host).isAmong(names) == matches)
     }
@@ -270,12 +273,14 @@ import Testing
         ("10.0.0.1\0.evil.org", [10, 0, 0, 1], false), ("[10.0.0.1]", [10, 0, 0, 1], false),
         ("[", [10, 0, 0, 1], false), ("[]", [10, 0, 0, 1], false),
     ])
-    func `an address is compared with addresses`(host: String, address: [UInt8], matches: Bool) {
+    func `an IP address is compared only with addresses`(
+        host: String, address: [UInt8], matches: Bool
+    ) {
         let names = SecCertificate.AlternativeNames(addresses: [Data(address)])
         #expect(HostName(host).isAmong(names) == matches)
     }
 
-    @Test func `one name of several is enough`() {
+    @Test func `one matching name of several suffices`() {
         let names = SecCertificate.AlternativeNames(
             emailAddresses: ["example.org"], hostNames: ["example.com", "*.example.net"])
         #expect(HostName("www.example.net").isAmong(names))

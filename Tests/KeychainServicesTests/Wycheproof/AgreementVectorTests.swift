@@ -1,4 +1,4 @@
-// AgreementVectorTests: Wycheproof's key agreements, computed by SecKeyCopyKeyExchangeResult.
+// AgreementVectorTests: Wycheproof's key agreement tests with SecKeyCopyKeyExchangeResult.
 
 #if !canImport(Darwin)
 
@@ -7,13 +7,13 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of agreements, with what is known about it.
+/// A file of key agreements, with its properties.
 private struct AgreementFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
-    /// The external form of a private key that the file gives as a number.
+    /// Converts a private key that the file gives as a number to the external representation.
     let privateKey: @Sendable (Data) throws -> Data
-    /// How many tests the file has, and in how many both sides agree.
+    /// The number of tests in the file, and of those with a shared secret.
     let tests: Int
     let agreeing: Int
 
@@ -40,13 +40,14 @@ private let files: [AgreementFile] = [
         name: "x25519", kind: .x25519, privateKey: { $0 }, tests: 518, agreeing: 487),
 ]
 
-/// A number in that many bytes. Wycheproof's begin with as many zeros as it likes.
+/// A number with the given byte count. Wycheproof's numbers can have additional leading zeros.
 private func number(_ bytes: Data, _ count: Int) -> Data {
     let digits = bytes.drop { $0 == 0 }
     return Data(repeating: 0, count: max(0, count - digits.count)) + digits
 }
 
-/// What an implementation may do either way, and what is done here. The first that fits decides.
+/// Cases that an implementation may accept or refuse, and what this one does. The first match
+/// decides.
 private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
     ("CompressedPublic", false, "the external form of a point is the uncompressed one"),
     ("ZeroSharedSecret", false, "RFC 7748 section 6.1: a secret of zeros may be refused"),
@@ -56,7 +57,7 @@ private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
 
 @Suite struct `Wycheproof's agreements` {
     @Test(.cases(4), arguments: files)
-    fileprivate func `right keys agree and wrong ones are refused`(_ file: AgreementFile) throws {
+    fileprivate func `valid keys agree and invalid keys are refused`(_ file: AgreementFile) throws {
         let tests = try WycheproofFile.read(file.name, values: 3).tests
         var agreeing = 0
         for test in tests {
@@ -78,7 +79,7 @@ private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
         }
     }
 
-    /// What both agree on; nil if the other's key or the agreement is refused.
+    /// The shared secret, or `nil` if the peer's key or the agreement is refused.
     private func agreement(of mine: SecKey, with point: Data, _ kind: KeyKind) -> Data? {
         do throws(KeyRefusal) {
             let other = try key(kind, .publicKey, point)

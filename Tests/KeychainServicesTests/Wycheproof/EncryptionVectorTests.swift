@@ -1,4 +1,4 @@
-// EncryptionVectorTests: Wycheproof's OAEP ciphertexts, opened by SecKeyCreateDecryptedData.
+// EncryptionVectorTests: Wycheproof's OAEP ciphertexts, decrypted by SecKeyCreateDecryptedData.
 
 #if !canImport(Darwin)
 
@@ -6,7 +6,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of ciphertexts: how many tests it has, and how many of them open.
+/// A file of ciphertexts: the number of tests, and of those that can be decrypted.
 private struct EncryptionFile: Sendable, CustomTestStringConvertible {
     let name: String
     let tests: Int
@@ -23,7 +23,7 @@ private let files: [EncryptionFile] = [
 
 @Suite struct `Wycheproof's ciphertexts` {
     @Test(.cases(3), arguments: files)
-    fileprivate func `right ones open and wrong ones are refused alike`(
+    fileprivate func `valid ciphertexts are decrypted, and all invalid ones are refused alike`(
         _ file: EncryptionFile
     ) throws {
         let tests = try WycheproofFile.read(file.name, values: 3).tests
@@ -47,13 +47,14 @@ private let files: [EncryptionFile] = [
         }
         #expect(tests.count == file.tests)
         #expect(opening == file.opening)
-        // Manger's attack: one who can tell what was wrong with a padding reads the message.
+        // Manger's attack: an attacker who learns what was wrong with a padding can decrypt the
+        // message.
         #expect(refusals.count <= 1)
     }
 
-    /// What an implementation may do either way is the size of the key: from 1024 bits it is read.
+    /// The optional cases concern the key size: keys of at least 1024 bits are accepted.
     private static func expected(_ test: WycheproofTest) -> Bool {
-        // No call takes a label; one that a ciphertext was made with is another than none.
+        // No function takes a label. A ciphertext with a label can't be decrypted without it.
         test.values[1].isEmpty && test.result != .invalid
     }
 }

@@ -1,4 +1,4 @@
-// SignatureVectorTests: Wycheproof's signatures, checked by SecKeyVerifySignature.
+// SignatureVectorTests: Wycheproof's signatures, verified by SecKeyVerifySignature.
 
 #if !canImport(Darwin)
 
@@ -7,13 +7,13 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of signatures, with what is known about it.
+/// A file of signatures, with its properties.
 private struct SignatureFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
-    /// The identifier of the algorithm for messages, with HASH for the hash.
+    /// The identifier of the algorithm for messages, with HASH in place of the hash.
     let algorithm: String
-    /// How many tests the file has, and how many of their signatures are right.
+    /// The number of tests in the file, and of those with a valid signature.
     let tests: Int
     let right: Int
 
@@ -68,7 +68,7 @@ private func pss(_ name: String, _ tests: Int, right: Int) -> SignatureFile {
     SignatureFile(name, .rsa, "sign:RSA:message-PSS:SALTED", tests, right: right)
 }
 
-/// What an implementation may do either way, and what is done here.
+/// Cases that an implementation may accept or refuse, and what this one does.
 private let decisions: [String: (isRight: Bool, reason: String)] = [
     "MissingNull": (false, "RFC 8017 section 9.2, note 1: the hash is named with NULL"),
     "SmallPublicKey": (true, "an exponent of 3 is weak only where the padding is not checked"),
@@ -76,12 +76,12 @@ private let decisions: [String: (isRight: Bool, reason: String)] = [
     "WeakHash": (true, "SHA-1 has identifiers at Apple; which hash is good enough is the caller's"),
 ]
 
-/// Bytes of the digest of each hash.
+/// The digest size of each hash, in bytes.
 private let digestSizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48, "SHA512": 64]
 
 @Suite struct `Wycheproof's signatures` {
     @Test(.cases(22), arguments: files)
-    fileprivate func `right ones are accepted and wrong ones refused`(
+    fileprivate func `valid signatures are accepted and invalid ones refused`(
         _ file: SignatureFile
     ) throws {
         let tests = try WycheproofFile.read(file.name, values: 2).tests
@@ -100,7 +100,7 @@ private let digestSizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48,
 
     private static func expected(_ test: WycheproofTest) -> Bool {
         if let salt = test.settings["salt"], salt != digestSizes[test.hash].map(String.init) {
-            // The identifier says that the salt is as long as the digest.
+            // According to the identifier, the salt is as long as the digest.
             return false
         }
         switch test.result {
@@ -117,7 +117,7 @@ private let digestSizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48,
             .replacing("SALTED", with: saltedName(test.hash))
         let refusal = key.refusal(name, test.values[0], test.values[1])
         if let digest = digest(of: test.values[0], test.hash) {
-            // Who hashes makes no difference.
+            // The result is the same if the caller computes the digest.
             let other = key.refusal(
                 name.replacing("message", with: "digest"), digest, test.values[1])
             #expect(other == refusal, "\(file.name) \(test.number)")

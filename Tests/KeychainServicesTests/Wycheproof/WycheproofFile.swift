@@ -1,27 +1,28 @@
-// WycheproofFile: reads a file of Vectors, whose README.md says what its lines mean.
-//   (1) `read` gives as many tests as the file names, or an error: a file that shrank can't pass.
+// WycheproofFile: reads a file in the folder Vectors, whose README.md explains the lines.
+//   (1) `read` returns as many tests as the file names, or throws an error. A file that lost tests
+//       can't pass.
 
 import Foundation
 
-/// One test of Wycheproof.
+/// A test of Wycheproof.
 struct WycheproofTest: Sendable {
     enum Result: String {
         case valid, invalid
-        /// An implementation may accept it or not.
+        /// An implementation may accept or refuse it.
         case acceptable
     }
 
-    /// Wycheproof's number.
+    /// Wycheproof's number of the test.
     let number: Int
     let result: Result
     let flags: Set<String>
     let values: [Data]
-    /// What the test has in common with its neighbours, by name.
+    /// Values that the test shares with others of its group, by name.
     let settings: [String: String]
 
-    /// The key, in the form that `SecKeyCreateWithData` takes.
+    /// The key, in the form that `SecKeyCreateWithData` accepts.
     var key: Data { Data(base64Encoded: settings["key"] ?? "") ?? Data() }
-    /// The hash's name, as algorithm identifiers have it.
+    /// The hash's name, as in algorithm identifiers.
     var hash: String { settings["hash"] ?? "" }
     /// The size of an RSA key.
     var bits: Int { settings["bits"].flatMap { Int($0) } ?? 0 }
@@ -29,7 +30,7 @@ struct WycheproofTest: Sendable {
 
 /// A file of tests.
 struct WycheproofFile: Sendable {
-    /// Why a file is not what it says.
+    /// The reason why a file is invalid.
     struct Malformed: Error {
         let line: String
     }
