@@ -23,6 +23,7 @@ final class Waker: Sendable {
     func wake() {
         var byte: UInt8 = 1
         // If the pipe is full, the thread wakes as well.
+        // SAFETY: one byte is read within the call.
         _ = unsafe write(writing.number, &byte, 1)
     }
 
