@@ -1,4 +1,4 @@
-// AuditCommand: what the service's audit says, and whether it is as it was written.
+// AuditCommand: shows and verifies the service's audit.
 
 import ArgumentParser
 import KeychainCore
@@ -75,8 +75,8 @@ struct AuditCommand: ParsableCommand {
             json ? JSON.array(records.map(AuditText.json)).text : AuditText.table(records))
     }
 
-    /// That of one user's keychain is in its folder, that of the machine's service beside all
-    /// folders.
+    /// The audit's folder. The audit of a user's keychain is in the keychain's folder; that of the
+    /// machine's service is in the parent of all its keychain folders.
     private func located() throws -> AuditFolder {
         if let folder { return AuditFolder(path: folder) }
         let keychain = try KeychainPlace.folder().directory

@@ -1,5 +1,5 @@
-// CheckCommand: reads everything once, of the keychain or of a backup, and says what is not as it was
-// written.
+// CheckCommand: reads everything in a keychain or a backup once, and reports what was altered or
+// damaged.
 
 import ArgumentParser
 import KeychainRuntime
@@ -52,8 +52,9 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// By the process that has the keychain open: a service may have it unlocked.
-    /// - Returns: What was found, and how many items are set aside in all.
+    /// Runs the check in the process that has the keychain open, because a service may have it
+    /// unlocked.
+    /// - Returns: The report, and the total number of items that are set aside.
     private func checkKeychain() throws -> (CheckReport, Int) {
         guard let session = try KeychainSession(existing: passcode.source) else {
             throw try absent()

@@ -1,4 +1,4 @@
-// ConvertCommand: makes a keychain of an earlier version one of this version, where that needs its
+// ConvertCommand: converts a keychain of an earlier format version if the conversion requires the
 // passcode.
 
 import ArgumentParser

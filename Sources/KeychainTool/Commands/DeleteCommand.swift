@@ -1,6 +1,6 @@
-// DeleteCommand: deletes one item, or all of a service, or a whole class.
-//   (1) More than one item goes only when that was said, and a whole class only when a person
-//       agreed or `--yes` stands in for one.
+// DeleteCommand: deletes one item, all matching items, or a whole class.
+//   (1) Several items are deleted only with an explicit option, and a whole class only after the
+//       user's confirmation or with `--yes`.
 
 import ArgumentParser
 import KeychainCrypto
@@ -89,9 +89,9 @@ struct DeleteCommand: ParsableCommand {
     }
 }
 
-/// A person's agreement to something that can't be taken back.
+/// Confirmation of an action that can't be undone.
 enum Confirmation {
-    /// - Throws: ``ControlFailure`` without a terminal, or for any other answer than the phrase.
+    /// - Throws: ``ControlFailure`` if there is no terminal, or the answer is not the phrase.
     static func require(
         _ consequence: String, phrase: String, noPrompt: Bool
     ) throws(ControlFailure) {

@@ -1,5 +1,5 @@
-// DeviceKeyCommand: whether the device key stands in its file, or the machine's hardware has sealed
-// it.
+// DeviceKeyCommand: seals the device key with the machine's hardware, or puts it back into its file
+// in plaintext.
 
 import ArgumentParser
 import KeychainEngine

@@ -59,7 +59,7 @@ struct DoctorCommand: ParsableCommand {
         try show(findings, setAside, verification, caller)
     }
 
-    /// What would be lost with the machine, or is out of reach on it.
+    /// Findings about items that would be lost with the machine, or can't be read on it.
     private static func machineFindings(_ status: KeychainStatus) -> [Finding] {
         let count = counted(Int(clamping: status.deviceItemCount), "item")
         switch status.machine {
@@ -82,7 +82,7 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    // MARK: Who asks
+    // MARK: The caller
 
     private struct Caller {
         let groups: AccessGroups
@@ -157,7 +157,7 @@ struct DoctorCommand: ParsableCommand {
     }
 }
 
-/// How rows that were set aside are shown.
+/// Formats rows that were set aside.
 enum SetAsideText {
     static func text(of rows: [SetAsideRow]) -> String {
         let losses = rows.filter { $0.reason == .lostByRecovery }

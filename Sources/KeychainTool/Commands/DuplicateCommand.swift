@@ -1,7 +1,7 @@
-// DuplicateCommand: a second item with the secret and the attributes of one that is there.
+// DuplicateCommand: creates a second item with the secret and the attributes of an existing one.
 //   (1) The copy has the same access group, protection class and access control: it is never easier
-//       to open than what it was made of.
-//   (2) With --replace the item that has the name is changed in one transaction.
+//       to open than the original.
+//   (2) With --replace, an item that has the new name is changed in one transaction.
 
 import ArgumentParser
 import KeychainCore

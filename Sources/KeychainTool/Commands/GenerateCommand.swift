@@ -1,6 +1,7 @@
-// GenerateCommand: makes a random secret and saves it.
-//   (1) Nothing that is there is replaced unless that was said.
-//   (2) Every character, or word, is as likely as any other, by the system's generator.
+// GenerateCommand: generates a random secret and saves it.
+//   (1) An existing secret is replaced only with --replace.
+//   (2) Every character or word has the same probability. The random numbers come from the system's
+//       generator.
 //   (3) The secret is shown only with --print.
 
 import ArgumentParser
@@ -120,7 +121,7 @@ struct GenerateCommand: ParsableCommand {
 
 enum SecretAlphabet: String, CaseIterable, ExpressibleByArgument {
     case alphanumeric, letters, digits, hex
-    /// Every character of ASCII that is seen.
+    /// All visible ASCII characters.
     case printable
 
     var characters: String {
@@ -142,9 +143,9 @@ enum SecretAlphabet: String, CaseIterable, ExpressibleByArgument {
 
 struct RandomSecret {
     let text: String
-    /// How much of what it has.
+    /// The number of characters or words, with its unit.
     let size: String
-    /// Rounded down.
+    /// The entropy in bits, rounded down.
     let bits: Int
 
     init(length: Int, of characters: [Character]) {
@@ -160,8 +161,8 @@ struct RandomSecret {
         bits = Self.bits(words, of: list.count)
     }
 
-    /// Each as likely as any other: the generator of the language is the system's, and draws again
-    /// where a remainder would favour some.
+    /// Draws elements with equal probability: `SystemRandomNumberGenerator` is the system's
+    /// generator, and `randomElement` avoids modulo bias by drawing again.
     private static func drawn<Element>(_ count: Int, of elements: [Element]) -> [Element] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).compactMap { _ in elements.randomElement(using: &generator) }

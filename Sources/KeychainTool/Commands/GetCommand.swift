@@ -57,10 +57,10 @@ struct GetCommand: ParsableCommand {
     }
 }
 
-/// What `get` is asked to do.
+/// The parameters of `get`.
 struct GetRequest: Hashable {
     var queries: [ItemQuery]
-    /// nil: the item as it is.
+    /// The number of an earlier version, or `nil` for the current item.
     var version: UInt32?
     var raw = false
     var json = false
@@ -93,17 +93,18 @@ struct GetRequest: Hashable {
         try Output.print(text)
     }
 
-    /// Whether a terminal shows the text and does nothing else. Newline and tab are all right.
+    /// Whether a terminal displays the text without interpreting any of it. Newlines and tabs are
+    /// accepted.
     static func isFitForTerminal(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { !$0.isUnsafeInLine || harmless.contains($0) }
     }
 
-    /// Newline, tab, and what stands inside of emoji and letters of some scripts.
+    /// Newline, tab, and characters that occur within emoji and in the text of some scripts.
     private static let harmless: Set<Unicode.Scalar> = [
         "\n", "\t", "\u{200C}", "\u{200D}", "\u{FE0E}", "\u{FE0F}",
     ]
 
-    /// The attributes, the secret in Base64, and as text where it is UTF-8.
+    /// The attributes, the secret in Base64, and the secret as text if it is UTF-8.
     static func json(of item: ItemSnapshot) -> JSON {
         var members = item.members
         if let data = item.data {

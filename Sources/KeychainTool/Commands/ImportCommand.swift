@@ -1,7 +1,8 @@
-// ImportCommand: takes over what another program's file holds.
-//   (1) The whole file is read and checked, and compared with the keychain, before the first write.
-//   (2) What has the same secret already is left alone: a second run changes nothing.
-//   (3) Each new item's comment says which file it came from. The file stays as it is.
+// ImportCommand: imports the secrets in another program's file or store.
+//   (1) The whole source is read, checked and compared with the keychain before the first write.
+//   (2) An item that has the same secret already is left unchanged: a second run changes nothing.
+//   (3) The comment of each new item says where it came from, unless the source has a comment for
+//       it. The source stays unchanged.
 
 import ArgumentParser
 import FoundationEssentials
@@ -112,7 +113,7 @@ struct ImportCommand: ParsableCommand {
         try Output.print(plan + summary(steps.map(\.step)))
     }
 
-    /// Where the items come from.
+    /// The path of the source.
     private var place: String { path ?? "" }
 
     private var origin: String {
@@ -145,7 +146,7 @@ struct ImportCommand: ParsableCommand {
     }
 
     private func content() throws(ControlFailure) -> [UInt8] {
-        // A pipe would keep this process waiting.
+        // Opening a FIFO in blocking mode would make this process wait for a writer.
         guard let file = Files.open(place, O_RDONLY | O_NONBLOCK),
             let status = Files.systemStatus(of: file.number), status.st_mode & S_IFMT == S_IFREG,
             let content = Files.content(of: file, atMost: 1 << 20)

@@ -1,5 +1,6 @@
-// ProgramCommand: which entitlements the user's service gives to which programs: the registry.
-//   (1) It needs no service that runs: one that does looks at the registry again.
+// ProgramCommand: manages the registry, which says which entitlements the user's service grants to
+// which programs.
+//   (1) The service needn't run. A running service reads the registry again.
 
 import ArgumentParser
 import FoundationEssentials
@@ -73,7 +74,7 @@ struct ProgramCommand: ParsableCommand {
         var program: String
 
         func run() throws {
-            // The file may be gone; then it is the path as it was given.
+            // The file may no longer exist. The argument is then used as the path.
             let subject = (try? ProgramCommand.subject(program)) ?? .executable(program)
             try RegistryEntry.remove(subject, "`keychainctl program list` shows what there is.")
         }
@@ -81,7 +82,7 @@ struct ProgramCommand: ParsableCommand {
 
     // MARK: Programs
 
-    /// What an argument means, of a file that is there.
+    /// The program that an argument names. Its file must exist.
     private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
         if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
             return .sandbox(argument)
@@ -105,7 +106,7 @@ struct ProgramCommand: ParsableCommand {
         return .executable(path)
     }
 
-    /// What a script is run by. nil: it is no script, or can't be read.
+    /// The interpreter of a script, or `nil` if the file is not a script or can't be read.
     private static func interpreter(of path: String) -> String? {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             let start = try? [UInt8](readingFrom: file.number, atMost: 256),
@@ -140,7 +141,7 @@ struct ProgramCommand: ParsableCommand {
 
 // MARK: - Entries
 
-/// What a program or a socket is given.
+/// The access groups for a program or a socket.
 struct GroupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -160,13 +161,13 @@ struct GroupOptions: ParsableArguments {
         }
     }
 
-    /// The property list that is meant. nil: nothing was said.
+    /// The property list that the options describe, or `nil` if none was given.
     func list() throws -> Data? {
         if let entitlements { return try Self.list(at: entitlements) }
         return group.isEmpty ? nil : Entitlements.propertyList(groups: group)
     }
 
-    /// A list of which is known that the service can read it.
+    /// Reads a property list, and checks that the service will be able to parse it.
     static func list(at path: String) throws -> Data {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             let list = Files.content(of: file, atMost: Entitlements.byteLimit)
@@ -179,7 +180,7 @@ struct GroupOptions: ParsableArguments {
 }
 
 extension RegistryEntry {
-    /// Prints the entries of a registry that are about something.
+    /// Prints the entries of a registry whose subject satisfies `isMeant`.
     static func show(
         in folder: RegistryFolder, json: Bool, heading: String,
         where isMeant: (Subject) -> Bool
@@ -209,10 +210,10 @@ extension RegistryEntry {
         try Output.print(table([[heading, "GROUPS"]] + rows))
     }
 
-    /// Removes the entry about somebody.
+    /// Removes the entry for a subject.
     static func remove(_ subject: Subject, _ advice: String) throws {
         let folder = try RegistryFolder.ofUser()
-        // What is wrong with the registry is said with its file.
+        // Problems with the registry are reported with the name of the file.
         _ = try entries(of: folder)
         guard try folder.remove(subject) > 0 else {
             throw ControlFailure(

@@ -1,4 +1,4 @@
-// RecoverCommand: rebuilds a damaged keychain from every item that is whole.
+// RecoverCommand: rebuilds a damaged keychain from all intact items.
 
 import ArgumentParser
 import Glibc

@@ -1,8 +1,8 @@
-// RenameCommand: gives an item another name, or another label, by a change of attributes alone.
-//   (1) The secret is not read. An item under an access control asks for the same as before its
-//       secret is opened, since who can't open it may not change it.
-//   (2) What has the name already stays, unless --replace is given; it goes only when the change is
-//       sure to be allowed.
+// RenameCommand: changes the name or the label of an item by changing attributes only.
+//   (1) The secret is not read. An item under an access control requires the same proof as opening
+//       its secret: a user who can't open it may not change it.
+//   (2) If an item has the new name already, it stays unchanged unless --replace is given. It is
+//       deleted only after the change itself was found to be permitted.
 
 import ArgumentParser
 import KeychainCore
@@ -100,7 +100,8 @@ extension AttributeValue {
 }
 
 extension KeychainSession {
-    /// Changes one item. With `replacing`, an item that has the primary key already is deleted.
+    /// Changes one item. With `replacing`, an item that already has the resulting primary key is
+    /// deleted.
     func change(
         _ item: ItemSnapshot, to changes: ItemChanges, replacing: Bool = false
     ) throws {
@@ -112,7 +113,7 @@ extension KeychainSession {
                 _ = try keychain.perform(
                     UpdateItems(query, changes, keepsVersions: true), as: caller)
             } catch {
-                // Authorization is looked at before the name is.
+                // The engine checks the authorization before the name.
                 guard error.status == .duplicateItem, replacing,
                     let occupant = try occupant(of: item, with: changes.attributes)
                 else { throw error }

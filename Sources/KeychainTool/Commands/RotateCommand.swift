@@ -1,4 +1,5 @@
-// RotateCommand: makes other keys of every kind, so that earlier copies open nothing that comes later.
+// RotateCommand: replaces all keys, so that earlier copies of the keychain can't open anything
+// stored later.
 
 import ArgumentParser
 import KeychainCore
@@ -40,7 +41,7 @@ struct RotateCommand: ParsableCommand {
             Self.text("All keys are new. An earlier copy opens nothing that comes later.", ended))
     }
 
-    /// What is said of a rotation.
+    /// The text for a completed rotation: `text`, and the slots that were removed.
     static func text(_ text: String, _ ended: [SlotSummary]) -> String {
         ([text] + ended.map { "Slot \($0.number), \($0.kind.name), has ended. Make another one." })
             .joined(separator: "\n")

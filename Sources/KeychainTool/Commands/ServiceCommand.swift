@@ -1,6 +1,6 @@
-// ServiceCommand: starts, ends and shows the service of this user.
-//   (1) What was done is shown step by step, as a person would have typed it.
-//   (2) What is so already stays so and is no failure.
+// ServiceCommand: starts, stops and shows the service of this user.
+//   (1) The completed steps are shown one by one, as the user could have typed them.
+//   (2) A state that exists already is left unchanged and is not a failure.
 
 import ArgumentParser
 import KeychainRuntime
@@ -88,7 +88,7 @@ struct ServiceCommand: ParsableCommand {
     }
 }
 
-/// What the subcommands have in common.
+/// The options of all subcommands.
 struct ServiceOptions: ParsableArguments {
     enum Manager: String, ExpressibleByArgument, CaseIterable {
         case systemd, none
@@ -106,9 +106,9 @@ struct ServiceOptions: ParsableArguments {
     var usesSystemd: Bool { manager.map { $0 == .systemd } ?? UserService.isManagedBySystemd }
 }
 
-// MARK: - What is told
+// MARK: - Report
 
-/// What was done, and how things stand.
+/// The completed steps and the resulting state.
 private struct ServiceReport {
     private let service: UserService
     private let options: ServiceOptions

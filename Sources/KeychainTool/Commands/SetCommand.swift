@@ -57,7 +57,7 @@ struct SetCommand: ParsableCommand {
 
     @OptionGroup var application: ApplicationPasswordOptions
 
-    /// Not an option of the tool: what stands here is likely a secret, so it is never repeated.
+    /// Not an option of the tool. An argument here is probably a secret, so errors never repeat it.
     @Argument(help: .hidden)
     var surplus: [String] = []
 
@@ -99,7 +99,7 @@ struct SetCommand: ParsableCommand {
 
     // MARK: The secret
 
-    /// The largest secret, in bytes.
+    /// The maximum size of a secret, in bytes.
     private static let largestSecret = 1 << 28
 
     private func readSecret() throws -> Data {
