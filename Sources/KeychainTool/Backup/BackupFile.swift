@@ -1,10 +1,9 @@
-// BackupFile: a new file that gets its name when it is whole.
-//   (1) It is written beside its place under the name with `.part` behind, for its owner alone, and
-//       is on the disk before it is renamed.
-//   (2) Nothing that has the name is replaced unless that is asked for. What has it stays whole until
-//       then.
-//   (3) A process that was killed leaves its part behind, encrypted as the backup is; the next one
-//       takes its place.
+// BackupFile: a new file that gets its name when it is complete.
+//   (1) It is written in the destination folder under the name with `.part` appended, accessible
+//       only to its owner, and is synchronized to disk before it is renamed.
+//   (2) An existing file is replaced only if requested, and stays intact until then.
+//   (3) If the process is killed, the partial file remains, encrypted like the backup; the next
+//       attempt overwrites it.
 
 import Glibc
 import KeychainCrypto
@@ -48,17 +47,18 @@ struct BackupFile: ~Copyable {
         self.file = file
     }
 
-    /// Gives the file its name.
+    /// Renames the complete file to its final name.
     func commit() throws(ControlFailure) {
         guard fsync(file.number) == 0 else { throw failed() }
         if !replaces {
-            // Two names for a moment: what came there meanwhile isn't replaced.
+            // For a moment the file has two names. Linking, unlike renaming, doesn't replace a file
+            // that was created in the meantime.
             if Files.link(part, as: path) {
                 Files.remove(part)
                 return sync()
             }
             if errno == EEXIST { throw Self.exists(path) }
-            // A file system that has no second names.
+            // The file system doesn't support hard links.
             guard Files.status(ofLink: path) == nil else { throw Self.exists(path) }
         }
         guard Files.rename(part, path) else { throw failed() }
@@ -67,7 +67,7 @@ struct BackupFile: ~Copyable {
 
     func discard() { Files.remove(part) }
 
-    /// The name is on the disk then, where the file system can do that.
+    /// Synchronizes the folder, so that the name is durable if the file system supports that.
     private func sync() {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         if let folder = Files.open(folder, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }

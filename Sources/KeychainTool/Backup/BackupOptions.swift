@@ -1,6 +1,6 @@
-// BackupOptions: whom a backup is encrypted to, and what opens one.
+// BackupOptions: the recipients or passphrase for a new backup, and the keys for reading one.
 //   (1) A passphrase comes from the terminal or a descriptor. Private keys come from files.
-//   (2) To back up takes no secret where recipients are named.
+//   (2) With recipients, creating a backup requires no secret.
 
 import ArgumentParser
 import Glibc
@@ -8,7 +8,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainEngine
 
-/// Whom a new backup is for.
+/// The recipients of a new backup.
 struct BackupRecipientOptions: ParsableArguments {
     @Option(
         name: [.customShort("r"), .long],
@@ -83,7 +83,7 @@ struct BackupRecipientOptions: ParsableArguments {
     }
 }
 
-/// A backup to read, and what opens it.
+/// The backup to read, and the keys that open it.
 struct BackupIdentityOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Reads this backup, made by `keychainctl backup`.", valueName: "file"))
@@ -110,7 +110,7 @@ struct BackupIdentityOptions: ParsableArguments {
         }
     }
 
-    /// Opens a backup for `body`.
+    /// Opens a backup, and calls `body` with it.
     func reading<Result>(
         _ path: String, mayAsk: Bool, _ body: (BackupSource) throws -> Result
     ) throws -> Result {
@@ -178,11 +178,11 @@ struct BackupIdentityOptions: ParsableArguments {
     }
 }
 
-/// A file of keys, one a line.
+/// A file with one key per line.
 private enum KeyFile {
     private static let limit = 1 << 20
 
-    /// The bytes are the caller's to erase.
+    /// Reads a key file. The caller must erase the bytes.
     static func bytes(of path: String) throws(ControlFailure) -> [UInt8] {
         guard let file = Files.open(path, O_RDONLY),
             let content = try? SecretBytes(readingFrom: file.number, atMost: limit)
@@ -192,7 +192,7 @@ private enum KeyFile {
         return content.plainBytes
     }
 
-    /// The lines that are neither empty nor a comment.
+    /// The lines that are neither empty nor comments.
     static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line

@@ -1,4 +1,5 @@
-// BackupRestoring: a backup back into the keychain: verified, shown, agreed to, carried out.
+// BackupRestoring: restores a backup into the keychain: verifies it, shows the changes, asks for
+// confirmation and applies them.
 
 import KeychainCore
 import KeychainCrypto
@@ -15,7 +16,7 @@ struct BackupRestoring {
 
     func run(_ path: String) throws {
         try options.reading(path, mayAsk: !passcode.noPrompt) { source in
-            // The file is verified before a keychain is made for it.
+            // Verify the file before creating a keychain for it.
             let machine = EngineOptions.ofThisMachine.machine
             _ = try KeychainEngine.readBackup(source, on: machine)
             if isTrial, try !KeychainPlace.holdsKeychain(KeychainPlace.folder().directory) {

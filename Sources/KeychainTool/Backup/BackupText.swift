@@ -1,10 +1,10 @@
-// BackupText: what a backup holds, and what a restore changes, in words. No secret.
+// BackupText: describes a backup's contents and the changes of a restore, without secrets.
 
 import KeychainCore
 import KeychainEngine
 
 enum BackupText {
-    /// Of a list that can be as long as the keychain, so many are shown.
+    /// The maximum number of items shown of a list that can be as long as the keychain.
     private static let shownCount = 20
 
     static func text(of summary: BackupSummary) -> String {
@@ -18,7 +18,7 @@ enum BackupText {
         return lines.joined(separator: "\n")
     }
 
-    /// All of them are named.
+    /// The lines for all items that were left out.
     static func leftOut(_ names: [BackupName]) -> [String] {
         guard !names.isEmpty else { return [] }
         return ["Left out: \(counted(names.count, "item"))."] + rows(names)

@@ -80,7 +80,7 @@ struct BackupCommand: ParsableCommand {
 }
 
 extension FileSession {
-    /// Unlocks where something is locked: a credential may have unlocked it already.
+    /// Unlocks the keychain if it is locked. A credential may have unlocked it already.
     func unlockIfLocked() throws {
         if engine.lockState != .unlocked { _ = try session.unlock() }
     }

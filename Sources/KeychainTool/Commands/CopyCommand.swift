@@ -1,4 +1,4 @@
-// CopyCommand: a secret in the clipboard, for a time.
+// CopyCommand: puts a secret into the clipboard for a limited time.
 
 import ArgumentParser
 import FoundationEssentials

@@ -1,15 +1,15 @@
-// DirectGet: the commonest `get`, read without the argument parser.
-//   (1) A script may run `get` for every secret it needs. The parser looks at all options of all
-//       commands first, which takes longer than finding and opening the item. Decision 29 has the
-//       figures.
-//   (2) Only what the parser would read the same way is read here; for anything else the answer
-//       is nil, and the parser has its turn. A test holds the two against each other.
+// DirectGet: parses the most common forms of `get` without the argument parser.
+//   (1) A script may run `get` for every secret that it needs. The parser first examines all
+//       options of all commands, which takes longer than finding and opening the item. Decision 29
+//       has the measurements.
+//   (2) Only arguments that the parser would interpret in the same way are parsed here; for all
+//       others the result is `nil`, and the parser is used. A test compares the two.
 
 import KeychainCore
 
 enum DirectGet {
-    /// - Parameter arguments: Those of the process, without its name.
-    /// - Returns: nil for what the parser has to read.
+    /// - Parameter arguments: The arguments of the process, without its name.
+    /// - Returns: `nil` if the parser must be used.
     static func request(_ arguments: [String]) -> GetRequest? {
         guard arguments.first == "get" || arguments.first == "show" else { return nil }
         var options = Options()
@@ -31,8 +31,8 @@ enum DirectGet {
         return options.request
     }
 
-    /// False for what is the parser's to judge: a value that looks like an option, none at all,
-    /// or a second one.
+    /// Takes the value of an option. Returns `false` in cases that are left to the parser: a
+    /// missing value, one that looks like an option, or a repeated option.
     private static func take(_ rest: inout ArraySlice<String>, into value: inout String?) -> Bool {
         guard value == nil, let next = rest.popFirst(), !next.hasPrefix("-") else { return false }
         value = next
@@ -54,7 +54,7 @@ enum DirectGet {
         var noPrompt = false
         var item: ItemName?
 
-        /// The same for the item in one word.
+        /// Takes the word that names the item.
         mutating func name(_ argument: String) -> Bool {
             guard item == nil, !argument.hasPrefix("-"), let item = ItemName(argument) else {
                 return false
@@ -63,7 +63,7 @@ enum DirectGet {
             return true
         }
 
-        /// nil where the class doesn't follow from the options.
+        /// The request, or `nil` if the class doesn't follow from the options.
         var request: GetRequest? {
             if let item {
                 guard service == nil, account == nil, server == nil else { return nil }

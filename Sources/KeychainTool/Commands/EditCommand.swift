@@ -1,8 +1,9 @@
-// EditCommand: a secret in the user's editor.
-//   (1) The text is in a file in memory for as long as the editor runs; see `MemoryFolder`.
-//   (2) A failing editor, a text that is unchanged, an empty one and a change by another process in
-//       the meantime leave the item as it is.
-//   (3) Signals go to the editor, and the file is removed before any has its effect on this process.
+// EditCommand: opens a secret in the user's editor.
+//   (1) The text is in a file in memory while the editor runs; see `MemoryFolder`.
+//   (2) The item stays unchanged if the editor fails, if the text is unchanged or empty, or if
+//       another process changed the item meanwhile.
+//   (3) Signals are forwarded to the editor, and the file is removed before any of them takes
+//       effect on this process.
 
 import ArgumentParser
 import FoundationEssentials
@@ -69,10 +70,10 @@ struct EditCommand: ParsableCommand {
 }
 
 extension KeychainSession {
-    /// Replaces a secret that nobody has changed since it was read.
+    /// Replaces a secret, unless it was changed since it was read.
     fileprivate func replaceSecret(of item: ItemSnapshot, with data: Data) throws {
         var attributes: Attributes = [:]
-        // Each change has a date of its own.
+        // Each change gets a unique modification date.
         attributes[.modificationDate] = item.attributes[.modificationDate]
         do {
             _ = try authenticating { authorization throws(KeychainFailure) in
@@ -92,10 +93,10 @@ extension KeychainSession {
 
 /// The user's editor.
 struct Editor {
-    /// A command for the shell, as the user wrote it.
+    /// The shell command, as the user wrote it.
     private let command: String
 
-    /// The largest text, in bytes.
+    /// The maximum size of the text, in bytes.
     private static let largest = 1 << 28
 
     init(_ variables: [String: String] = ProcessEnvironment.variables) {
@@ -103,9 +104,9 @@ struct Editor {
             ["VISUAL", "EDITOR"].lazy.compactMap { variables[$0] }.first { !$0.isEmpty } ?? "vi"
     }
 
-    /// Has a person edit a text.
+    /// Lets the user edit a text.
     ///
-    /// - Throws: ``ControlFailure`` where the editor fails; nothing is left of the text.
+    /// - Throws: ``ControlFailure`` if the editor fails. The text's file has been removed then.
     func edit(_ text: [UInt8]) throws(ControlFailure) -> [UInt8] {
         Descriptor.closeInheritedOnExec()
         let parents = [RuntimeFolder().path, "/dev/shm"].compactMap(\.self)
@@ -122,7 +123,8 @@ struct Editor {
             "/bin/sh",
             arguments: ["sh", "-c", command + " \"$@\"", command]
                 + Self.options(of: command, ProcessEnvironment.variables["PATH"]) + [folder.path])
-        // No core of the editor: it would hold the text.
+        // The caller's limit on core dumps is not restored for the editor: a core dump would
+        // contain the text.
         let (process, code) = start.spawn()
         guard code == 0 else { throw Self.failure("can't be started: \(errorText(code))") }
         ForwardedSignals.send(to: process)
@@ -133,7 +135,7 @@ struct Editor {
         }
         var result = Array(content)
         let newline = UInt8(ascii: "\n")
-        // Editors put one at the end of a file that has none.
+        // Editors append a newline to a file that doesn't end in one.
         if text.last != newline, result.last == newline { result.removeLast() }
         return result
     }
@@ -142,11 +144,11 @@ struct Editor {
         ControlFailure(.failure, "The editor \(what). Nothing was changed.")
     }
 
-    /// What keeps an editor that is known from writing copies elsewhere.
+    /// Options that keep a known editor from writing copies elsewhere.
     static func options(of command: String, _ path: String?) -> [String] {
         let word = String(command.prefix { $0 != " " && $0 != "\t" })
         guard var program = ProgramStart.find(word, in: path) else { return [] }
-        // /usr/bin/vi may be any of many.
+        // /usr/bin/vi may be a link to any of several editors.
         for _ in 0..<8 {
             guard let target = Files.target(ofLink: program) else { break }
             let folder = program.prefix(through: program.lastIndex(of: "/") ?? program.startIndex)

@@ -1,7 +1,7 @@
-// ExportCommand: writes secrets so that other programs can read them, unencrypted.
-//   (1) It says so, before and after, and asks.
-//   (2) Everything is opened before the first byte is written: an item that can't be opened, or has no
-//       place in the format, leaves no file.
+// ExportCommand: writes secrets unencrypted, for other programs to read.
+//   (1) The command says that they are unencrypted, before and after, and asks for confirmation.
+//   (2) All items are opened before the first byte is written: if an item can't be opened, or can't
+//       be represented in the format, no file is created.
 
 import ArgumentParser
 import FoundationEssentials
@@ -115,7 +115,7 @@ struct ExportCommand: ParsableCommand {
         return lines
     }
 
-    /// As `run --manifest` and `import env` read it.
+    /// Escapes a value as `run --manifest` and `import env` parse it.
     static func escaped(_ value: String) -> String {
         value.unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

@@ -1,5 +1,5 @@
-// FindCommand: finds items by a part of a name or label, without opening a secret.
-//   (1) A line names one item, as other verbs take it and quoted for a shell.
+// FindCommand: finds items by a part of their name or label, without opening a secret.
+//   (1) Each line names one item in the form that other verbs accept, quoted for a shell.
 
 import ArgumentParser
 import FoundationEssentials
@@ -81,17 +81,17 @@ struct FindCommand: ParsableCommand {
 }
 
 extension ItemSnapshot {
-    /// A text as it is stored; empty for anything else.
+    /// The value of a text attribute as it is stored; empty for any other value.
     func plainText(of attribute: Attribute) -> String {
         if case .string(let text) = attributes[attribute] { text } else { "" }
     }
 
-    /// What it belongs to, and whose it is where that is said.
+    /// The service or server, and the account if there is one.
     var nameParts: [String] {
         [itemClass.firstKey, itemClass.secondKey].map(plainText).filter { !$0.isEmpty }
     }
 
-    /// The word that names a generic password. nil: none does.
+    /// The word that names a generic password, or `nil` if no word does.
     var word: String? {
         guard itemClass == .genericPassword else { return nil }
         return ItemName.text(service: plainText(of: .service), account: plainText(of: .account))
@@ -100,14 +100,14 @@ extension ItemSnapshot {
 
 // MARK: - Lines
 
-/// What names each item of a keychain to other verbs.
+/// Determines how other verbs can name each item of a keychain.
 struct ItemNames {
-    /// How many items a word, or options, mean.
+    /// The number of items that a word or a set of options matches.
     private var counts: [[String]: Int] = [:]
 
     init(_ items: [ItemSnapshot]) {
         for item in items {
-            // A service alone means all of its accounts.
+            // A service alone matches all of its accounts.
             counts[Self.key(item), default: 0] += 1
             if !item.plainText(of: .account).isEmpty {
                 counts[Self.key(item, withAccount: false), default: 0] += 1
@@ -143,7 +143,7 @@ struct ItemNames {
 
 // MARK: - A tree
 
-/// Names by their parts. The last line of each is an item.
+/// A tree of names, split at slashes. The last node of each branch is an item.
 struct NameTree {
     private struct Node {
         let name: String
@@ -182,8 +182,8 @@ struct NameTree {
             .flatMap { [printable($0.name)] + $0.lines("") }.map { $0 + "\n" }.joined()
     }
 
-    /// The parts between slashes. A slash at the beginning, or after another, belongs to what follows;
-    /// a scheme and its host are one part.
+    /// Splits a name at slashes. A leading slash, or one that follows another, belongs to the next
+    /// part; a scheme and its host are one part.
     static func parts(of place: String) -> [String] {
         var parts: [String] = []
         var rest = place[...]

@@ -1,4 +1,4 @@
-// HistoryCommand: lists the earlier versions of items, and sets how long they are kept.
+// HistoryCommand: lists the earlier versions of items, and sets how many are kept and for how long.
 
 import ArgumentParser
 import KeychainCore

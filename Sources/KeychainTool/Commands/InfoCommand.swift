@@ -1,4 +1,4 @@
-// InfoCommand: everything about one item but its secret.
+// InfoCommand: shows all attributes of one item, without its secret.
 
 import ArgumentParser
 import KeychainCore

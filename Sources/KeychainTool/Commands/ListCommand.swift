@@ -37,7 +37,7 @@ struct ListCommand: ParsableCommand {
         try Output.print(table([Self.heading(of: items)] + items.map(Self.row)))
     }
 
-    /// The names of the columns, as the classes that are listed have them.
+    /// The column headings for the classes that are listed.
     private static func heading(of items: [ItemSnapshot]) -> [String] {
         let classes = Set(items.map(\.itemClass))
         var first: [String] = []
@@ -77,7 +77,7 @@ struct ListCommand: ParsableCommand {
         ]
     }
 
-    /// What the item belongs to, in its class.
+    /// The item's service, server address, issuer or kind of key, depending on its class.
     private static func place(of item: ItemSnapshot) -> String {
         switch item.itemClass {
         case .genericPassword: item.text(of: .service)

@@ -24,7 +24,7 @@ struct LockCommand: ParsableCommand {
         try Output.print(Self.text(of: try keychain.perform(ReadStatus()).lockState))
     }
 
-    /// What is locked now, and what isn't.
+    /// The text that says which classes are still readable.
     private static func text(of state: LockState) -> String {
         let open = ProtectionClass.allCases.filter { isReadable($0, in: state) }
         let names = open.map(\.commandLineName).joined(separator: ", ")

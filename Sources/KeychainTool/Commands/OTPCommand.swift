@@ -1,7 +1,7 @@
-// OTPCommand: one-time codes of RFC 6238 and RFC 4226, from items that hold otpauth: URIs.
-//   (1) The counter of an item is advanced, durably, before its code is shown: no code is shown
-//       twice, by two processes at once either.
-//   (2) What is no URI, or a wrong one, changes nothing.
+// OTPCommand: one-time codes of RFC 6238 and RFC 4226, from items whose secrets are otpauth: URIs.
+//   (1) The counter of an item is incremented, durably, before its code is shown: no code is shown
+//       twice, even by two processes at once.
+//   (2) Input that is not a URI, or an invalid one, changes nothing.
 
 import ArgumentParser
 import FoundationEssentials
@@ -186,9 +186,10 @@ struct OTPCommand: ParsableCommand {
 }
 
 extension KeychainSession {
-    /// What the item's next code is made of. Of one that is counted, nobody gets the same again.
+    /// Returns the secret for the item's next code. If codes are counted, no later call uses the
+    /// same counter.
     fileprivate func nextCode(of item: ItemSnapshot) throws -> OneTimeSecret {
-        // Another process may take the number between the two steps.
+        // Another process may increment the counter between reading and updating.
         for _ in 0..<64 {
             let taken = try authenticating { authorization throws(KeychainFailure) in
                 try take(item.reference, of: item.itemClass, authorization)
@@ -233,7 +234,8 @@ extension KeychainSession {
         guard let advanced = secret.advanced else {
             return .failure(.unusable("Its counter is at its end."))
         }
-        // Each change of an item has a date of its own: this one is of what was read, or of nothing.
+        // Each change gets a unique modification date, so this updates either the version that was
+        // read, or nothing.
         query.attributes[.modificationDate] = item.attributes[.modificationDate]
         do throws(KeychainFailure) {
             _ = try keychain.perform(

@@ -23,7 +23,7 @@ struct PasscodeCommand: ParsableCommand {
         @Flag(help: "Takes a passcode of fewer than 12 characters and five words.")
         var weak = false
 
-        /// - Throws: ``KeychainFailure`` for one below the floor.
+        /// - Throws: ``KeychainFailure`` if the passcode is weaker than the policy allows.
         func read() throws -> SecretBytes {
             let passcode = try readAny()
             try (weak ? PasscodePolicy.weak : .floor).check(passcode)
@@ -111,7 +111,7 @@ struct PasscodeCommand: ParsableCommand {
             let session = try PasscodeCommand.sessionWithPasscode()
             defer { session.close() }
             guard let present = try old.read(hasPasscode: true) else { return }
-            // A wrong one is told before the new one is asked for.
+            // Verify the current way in before prompting for the new passcode.
             if new.descriptor == nil { try session.keychain.perform(UnlockWith(present)) }
             try session.keychain.perform(
                 ChangeSlots(

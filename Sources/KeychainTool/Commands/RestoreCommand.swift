@@ -1,4 +1,4 @@
-// RestoreCommand: brings back the items of a backup, an earlier version of an item, or items that were
+// RestoreCommand: restores the items of a backup, an earlier version of an item, or items that were
 // set aside.
 
 import ArgumentParser
@@ -108,7 +108,8 @@ struct RestoreCommand: ParsableCommand {
         }
     }
 
-    /// A service of 32 hexadecimal digits has a slash after it.
+    /// The queries for the item of --version. A word of 32 hexadecimal digits is a reference; a
+    /// service of that form needs a slash after it.
     private var versionQueries: [ItemQuery] {
         get throws {
             let word = item.first ?? ""
@@ -190,7 +191,7 @@ struct RestoreCommand: ParsableCommand {
         get throws { item.isEmpty ? nil : Set(try references) }
     }
 
-    /// Says what goes, asks, and gives it up.
+    /// Shows what will be deleted, asks for confirmation, and deletes it.
     private func giveUp(_ engine: KeychainEngine) throws {
         let chosen = try chosen
         let rows = try Self.named { () throws(KeychainFailure) in
@@ -201,7 +202,7 @@ struct RestoreCommand: ParsableCommand {
                 SetAsideText.text(of: rows) + "\nThis will be given up for good.",
                 phrase: "dismiss \(rows.count)", noPrompt: passcode.noPrompt)
         }
-        // What was set aside meanwhile was not agreed to.
+        // Items that were set aside after the confirmation are not affected.
         let gone = try engine.dismissSetAside(Set(rows.map(\.row.reference)))
         try Output.print(
             json
@@ -227,7 +228,7 @@ struct RestoreCommand: ParsableCommand {
 
     // MARK: Showing
 
-    /// How many go back by their references only.
+    /// The number of items that can be restored only by their references.
     private static func count(goingByName engine: KeychainEngine) throws(KeychainFailure) -> Int {
         try engine.setAsideRows().count { $0.reason != .lostByRecovery }
     }

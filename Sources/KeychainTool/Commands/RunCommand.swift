@@ -1,9 +1,10 @@
-// RunCommand: starts a program with secrets in its variables, in memory files or on descriptors.
-//   (1) All secrets are there before the program is started; where one is missing, nothing is.
-//   (2) Without --mask the program takes the place of this process: the same process number, and
-//       signals and exit status are its own.
-//   (3) The program has the descriptors that the caller left open and those that were asked for. What
-//       this process opened, or read a passcode from, it doesn't have.
+// RunCommand: starts a program with secrets in its environment variables, in files in memory or on
+// descriptors.
+//   (1) All secrets are read before the program is started; if one is missing, nothing is started.
+//   (2) Without --mask the program replaces this process: the process ID stays the same, signals
+//       reach the program directly, and the exit status is the program's.
+//   (3) The program inherits the descriptors that the caller left open and those that options name.
+//       It doesn't inherit any that this process opened, or that a passcode was read from.
 
 import ArgumentParser
 import FoundationEssentials
@@ -139,9 +140,10 @@ struct RunCommand: ParsableCommand {
         throw ControlFailure.start(ProcessProtection.withLimitOfCaller(start.replaceProcess))
     }
 
-    // MARK: What is asked for
+    // MARK: Requested values
 
-    /// The variables by their names: of two manifests the later one counts, and options before both.
+    /// The variables by their names. Of two manifests the later one takes precedence, and options
+    /// take precedence over both.
     private func variableValues() throws -> [(name: String, value: VariableValue)] {
         var values: [String: VariableValue] = [:]
         for path in manifests {
@@ -180,7 +182,7 @@ struct RunCommand: ParsableCommand {
         var concealed: [[UInt8]] = []
         for (item, secret) in secrets {
             var bytes = secret.plainBytes
-            // What is printed rarely ends as what was saved does.
+            // A program rarely prints the newlines at the end of a secret.
             while bytes.last == UInt8(ascii: "\n") || bytes.last == UInt8(ascii: "\r") {
                 bytes.removeLast()
             }
@@ -197,7 +199,7 @@ struct RunCommand: ParsableCommand {
         return Concealment(concealed)
     }
 
-    // MARK: What the program gets
+    // MARK: The program's variables and descriptors
 
     private func text(
         of value: VariableValue, _ secrets: [ItemName: SecretBytes], _ given: inout Set<Int32>
@@ -221,7 +223,7 @@ struct RunCommand: ParsableCommand {
         }
     }
 
-    /// Opens a secret for the program.
+    /// Opens a descriptor with a secret for the program.
     private func give(
         _ item: ItemName, _ secrets: [ItemName: SecretBytes], as number: Int32? = nil
     ) throws -> Int32 {
@@ -232,12 +234,14 @@ struct RunCommand: ParsableCommand {
                 .failure, "Can't make a file in memory: \(errorText(errno))."
             ).of(item)
         }
-        // By its own number it stays open until this process is another program.
+        // With a number that this process chose, the descriptor stays open until the program
+        // replaces this process.
         if number == nil { _ = file.handOn() }
         return given
     }
 
-    /// Keeps every other descriptor from the program, and those that a passcode came from.
+    /// Keeps the program from inheriting all other descriptors, and those that a passcode was read
+    /// from.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
         for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {
@@ -249,7 +253,8 @@ struct RunCommand: ParsableCommand {
 }
 
 extension ControlFailure {
-    /// - Throws: ``ControlFailure`` in a program with more rights than its caller.
+    /// - Throws: ``ControlFailure`` if this process has more rights than its caller (set-user-ID
+    ///   and such).
     static func refuseRightsOfOthers() throws(ControlFailure) {
         guard !ProcessEnvironment.hasRightsOfOthers else {
             throw ControlFailure(
@@ -259,7 +264,7 @@ extension ControlFailure {
         }
     }
 
-    /// What kept a program from its secret. Of the item it says what the caller wrote.
+    /// The error for a secret that couldn't be read. It names the item as the caller wrote it.
     fileprivate init(_ failure: KeychainFailure, of item: ItemName) {
         let own = ControlFailure(failure)
         guard failure.status == .itemNotFound else {

@@ -1,10 +1,11 @@
-// ServiceSocketCommand: sockets of their own of the user's keychain service.
+// ServiceSocketCommand: manages the dedicated sockets of the user's keychain service.
 
 import ArgumentParser
 import KeychainCore
 import KeychainRuntime
 
-/// Sockets of their own, which are identities: who has one has its groups, and nothing else.
+/// Dedicated sockets act as identities: a client that connects to one has the socket's access
+/// groups, and nothing else.
 struct ServiceSocketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "socket",

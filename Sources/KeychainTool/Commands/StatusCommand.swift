@@ -1,4 +1,4 @@
-// StatusCommand: which keychain is in use, why that one, and how it is protected.
+// StatusCommand: shows which keychain is used, why, and what protects it.
 
 import ArgumentParser
 import KeychainRuntime
@@ -36,7 +36,7 @@ struct StatusCommand: ParsableCommand {
         do {
             fields += try state(choice.mode)
         } catch {
-            // What is known already helps to understand the failure.
+            // The fields so far help to understand the failure.
             try show(fields + sealedFields(choice.mode))
             throw error
         }
@@ -74,8 +74,8 @@ struct StatusCommand: ParsableCommand {
         }
     }
 
-    /// Where the device key is sealed, the keychain can't be opened without the hardware; what is
-    /// known of it says why.
+    /// The fields that explain a failure if the device key is sealed: the keychain can't be opened
+    /// without the hardware.
     private func sealedFields(_ mode: KeychainChoice.Mode) -> [ItemField] {
         guard mode == .embedded, let directory = try? KeychainPlace.folder().directory,
             (try? KeychainEngine.deviceKeyProtection(in: directory)) == .hardware
@@ -111,7 +111,7 @@ struct StatusCommand: ParsableCommand {
         _ keychain: KeychainHandler, _ mode: KeychainChoice.Mode
     ) throws(KeychainFailure) -> String {
         let word = try keychain.perform(HasSecureEnclave()) ? "yes" : "none"
-        // Of the service's hardware only the service could tell more.
+        // Details of the service's hardware are known only to the service.
         return mode == .embedded ? "\(word). \(PlatformHardware.reason)" : word
     }
 
@@ -206,7 +206,7 @@ struct StatusCommand: ParsableCommand {
         return field("machine", "machine", word, text)
     }
 
-    /// What would be lost with the machine.
+    /// The items that would be lost with the machine.
     private func staying(_ status: KeychainStatus) -> ItemField {
         let count = Int(clamping: status.deviceItemCount)
         let text =
