@@ -1,4 +1,4 @@
-// Keychains whose database is of version 1, which are converted when they are opened first.
+// Keychains whose database has version 1, which are converted when they are first opened.
 
 import FaultSweeps
 import Foundation
@@ -11,14 +11,14 @@ import TestPrograms
 import Testing
 
 @Suite struct ConversionTests {
-    /// A keychain of version 1 in a folder of its own.
+    /// A keychain of version 1 in a temporary folder.
     private func folder(_ keychain: OldKeychain) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         try keychain.image.layOut(at: folder.path)
         return folder
     }
 
-    /// The generation of a database of version 1, in a copy of its folder.
+    /// The generation of a database of version 1, read from a copy of its folder.
     private func generation(of keychain: OldKeychain) throws -> UInt64 {
         let copy = try folder(keychain)
         let place = StoreFolder(path: copy.path)
@@ -37,7 +37,7 @@ import Testing
         keychain.state.passcode.map { SecretBytes(copying: Contents.passcode($0)) }
     }
 
-    @Test func `an old keychain with a passcode is converted where somebody gives it`() throws {
+    @Test func `an old keychain with a passcode is converted once the passcode is given`() throws {
         let folder = try folder(.passcode)
         let before = try folder.contents()
         func refusal(_ passcode: SecretBytes?) -> KeychainFailure? {
@@ -68,7 +68,7 @@ import Testing
         #expect(seen.difference(from: OldKeychain.passcode.state) == nil)
     }
 
-    @Test func `a keychain whose pages alone are of version 2 is converted as well`() throws {
+    @Test func `a keychain of which only the pages have version 2 is converted too`() throws {
         let folder = try TemporaryFolder()
         try OldKeychain.withAuthenticatedPages.layOut(at: folder.path)
         let opening = failure {
@@ -95,8 +95,8 @@ import Testing
         #expect(report.isSound && report.itemCount == 2)
     }
 
-    /// Where each class of items stands in the file, with which labels.
-    @Test func `nothing of the former labels, keybag and rows is left`() throws {
+    /// Items of each class in the file, with their labels.
+    @Test func `a conversion leaves nothing of the old labels, keybag and rows`() throws {
         let folder = try folder(.plain)
         let old = try folder.contents()
         try KeychainEngine.open(directory: folder.path, options: StepRunner.options).close()
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: OldKeychain.allCases)
-    func `an old keychain is converted once, with everything in it`(
+    func `an old keychain is converted once, with all of its content`(
         keychain: OldKeychain
     ) throws {
         let folder = try folder(keychain)
@@ -126,7 +126,7 @@ import Testing
         let aside = try engine.setAsideRows()
         #expect(aside.count == keychain.state.setAside.count)
         #expect(aside.allSatisfy { $0.reason == .foundByCheck })
-        // Version 1 vouches for their number alone.
+        // Version 1 authenticates only the number of rows that are set aside.
         #expect(aside.allSatisfy { !$0.isAuthentic && $0.moment > 0 })
         engine.close()
         let contents = try folder.contents()
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: OldKeychain.allCases)
-    func `a conversion tells from the start how far it is, and at last that all is done`(
+    func `a conversion reports its progress from the start, and finally its completion`(
         keychain: OldKeychain
     ) throws {
         let folder = try folder(keychain)
@@ -159,7 +159,7 @@ import Testing
             ])
     }
 
-    @Test func `a keychain that an older program has open is left as it is`() throws {
+    @Test func `a keychain that an older program has open is not converted`() throws {
         let folder = try folder(.plain)
         let before = try folder.contents()
         let lease = try StoreFolder(path: folder.path).lease(exclusive: false)
@@ -173,7 +173,7 @@ import Testing
         #expect(seen.difference(from: OldKeychain.plain.state) == nil)
     }
 
-    /// What is changed in an old keychain, by the offset of a byte.
+    /// What is damaged in an old keychain, by the offset of a byte.
     enum Damage: CaseIterable {
         case header, item, index, log
 
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases)
-    func `a damaged old keychain is left as it is, and a recovery converts it`(
+    func `a damaged old keychain isn't converted, and a recovery converts it`(
         damage: Damage
     ) throws {
         let keychain: OldKeychain = damage == .log ? .plain : .passcode
@@ -218,8 +218,9 @@ import Testing
         }
     }
 
-    @Test func `an old keychain whose rows were exchanged is not converted`() throws {
-        // An attacker without keys gives pages checksums that fit: here, an index is emptied.
+    @Test func `an old keychain with forged rows is not converted`() throws {
+        // An attacker without keys gives pages matching checksums. In this case an index is
+        // emptied.
         let folder = try folder(.passcode)
         let path = folder.path + "/keychain.db"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
@@ -233,7 +234,7 @@ import Testing
         #expect(try folder.contents()["keychain.db"]?[20] == 8)
     }
 
-    @Test func `an old recovery that was interrupted is finished, and converted`() throws {
+    @Test func `an interrupted recovery of an old keychain is completed, and converts it`() throws {
         let keychain = OldKeychain.passcode
         let folder = try folder(keychain)
         try FileManager.default.moveItem(
@@ -268,7 +269,7 @@ import Testing
                 == OldKeychain.plain.image.content(of: "keychain.db"))
     }
 
-    @Test func `many processes at once convert it once`() throws {
+    @Test func `many processes that open an old keychain at once convert it once`() throws {
         let folder = try folder(.plain)
         let before = try generation(of: .plain)
         let children = try (0..<6).map { _ in

@@ -1,4 +1,5 @@
-// DiskTests: keychains on disks and in folders that can't be written, made for the test alone.
+// DiskTests: keychains on full or read-only disks and in folders without write permission, created
+// for the test.
 
 import Foundation
 import KeychainEngine
@@ -7,7 +8,7 @@ import TestPrograms
 import Testing
 
 @Suite(.serialized) struct DiskTests {
-    /// One line of a probe: "open -25291 reason".
+    /// One line of a probe's output: "open -25291 reason".
     private struct Answer {
         let operation: Substring
         let status: Status
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    /// Whether the keychain was opened and read, and the change refused with what to do about it.
+    /// Whether the keychain was opened and read, and the change was refused with advice.
     private func isReadOnly(_ answers: [Answer], _ words: String) -> Bool {
         answers.map(\.operation) == ["open", "load", "save"]
             && answers.map(\.status) == [Status(rawValue: 0), Status(rawValue: 0), .readOnly]
@@ -33,11 +34,13 @@ import Testing
             && answers.allSatisfy { $0.status.rawValue == 0 }
     }
 
-    @Test func `a folder that can't be written is read, and a change says what to do`() throws {
+    @Test func `a keychain in a read-only folder can be read, and a change fails with advice`()
+        throws
+    {
         let folder = try TemporaryFolder()
         #expect(try faultWriter("make", folder.path).lines() == ["made"])
         let before = try folder.contents()
-        // Root may write anywhere, so the keychain is given to a user who may not.
+        // Root can write everywhere, so the keychain is given to another user.
         let isRoot = geteuid() == 0
         try folder.give(to: isRoot ? 65_534 : geteuid(), mode: 0o500)
         let answers = try faultWriter("probe-as-nobody", folder.path).lines().map(Answer.init)
@@ -48,7 +51,9 @@ import Testing
         #expect(isGood(try faultWriter("probe", folder.path).lines().map(Answer.init)))
     }
 
-    @Test func `a read-only file system is read, and a change says what to do`() throws {
+    @Test func `a keychain on a read-only file system can be read, and a change fails with advice`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -70,7 +75,7 @@ import Testing
         #expect(isGood(try parts[1].map(Answer.init)))
     }
 
-    @Test func `commits that stand in the log of a read-only file system are read`() throws {
+    @Test func `commits in the log on a read-only file system are read`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -90,11 +95,11 @@ import Testing
         try #require(child.endedWell, "\(lines)")
         try #require(lines.count == 3, "\(lines)")
         #expect(lines[..<2] == ["ready", "count 4"])
-        // Without its shared memory a log can't be read without writing. It isn't passed over.
+        // Without its shared memory a log can't be read without writing. It isn't skipped.
         #expect(lines[2].hasPrefix("count -25291 ") && lines[2].contains("log"), "\(lines[2])")
     }
 
-    @Test func `what is written through another mount is read anew`() throws {
+    @Test func `changes made through another mount are read`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -110,7 +115,7 @@ import Testing
         #expect(lines == ["made", "count 1", "count 2", "count 2"])
     }
 
-    @Test func `a disk without space gives an error and keeps what was acknowledged`() throws {
+    @Test func `a full disk gives an error, and acknowledged writes are kept`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -127,7 +132,8 @@ import Testing
         print("no space left: \(count) acknowledged writes, 0 lost")
     }
 
-    @Test func `a keychain on a disk without any space says that the disk is full`() throws {
+    @Test func `opening a keychain on a completely full disk reports that the disk is full`() throws
+    {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -149,7 +155,7 @@ import Testing
         #expect(isGood(try parts[1].map(Answer.init)))
     }
 
-    @Test func `a commit that finds no space fails for all who share it`() throws {
+    @Test func `a commit that runs out of space fails for all writes that share it`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -163,7 +169,7 @@ import Testing
             lines == [
                 Array(repeating: full, count: 8).joined(separator: " "),
                 Array(repeating: "0", count: 8).joined(separator: " "),
-                // The one from before, and those of the second commit.
+                // The item from before, and those of the second commit.
                 "9 sound",
             ])
     }

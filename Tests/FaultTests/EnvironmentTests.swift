@@ -18,7 +18,8 @@ import Testing
         try KeychainEngine.open(directory: folder.path, options: .testing)
     }
 
-    @Test func `no file of the keychain is a standard stream of a program that closed its own`()
+    @Test
+    func `with closed standard streams, the keychain's files don't take their descriptor numbers`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -32,7 +33,7 @@ import Testing
         #expect(try open(folder).check().itemCount == 100)
     }
 
-    /// A cause, what is done about it, and what the error has to say.
+    /// A problem, its solution, and what the error must contain.
     struct Cause: CustomTestStringConvertible, Sendable {
         let name: String
         let status: Status
@@ -42,7 +43,7 @@ import Testing
 
         var testDescription: String { name }
 
-        /// A file with other content, which goes again.
+        /// Replaces a file with other content until the end of the test.
         static func replaced(
             _ file: String, by content: Data?, _ name: String, _ status: Status, _ words: String
         ) -> Cause {
@@ -55,14 +56,14 @@ import Testing
                 take: { folder in try folder.back(file) })
         }
 
-        /// A sound SQLite database with a table of its own.
+        /// A valid SQLite database with a different table.
         private static func otherDatabase() throws -> Data {
             let folder = try TemporaryFolder()
             try execute("CREATE TABLE diary(entry TEXT)", onDatabaseAt: folder.path + "/other.db")
             return try #require(try folder.contents()["other.db"])
         }
 
-        /// The database with its keybag's magic overwritten, wherever it stands.
+        /// The database with the magic of its keybag overwritten everywhere.
         private static func withoutKeybag(_ database: Data) throws -> Data {
             var database = database
             while let place = database.firstRange(of: Data("KCKB".utf8)) {
@@ -134,7 +135,9 @@ import Testing
     }
 
     @Test(arguments: Cause.all)
-    func `a keychain in a bad place gives a clear error and stays as it is`(cause: Cause) throws {
+    func `a keychain in a bad environment gives a clear error and isn't changed`(cause: Cause)
+        throws
+    {
         let folder = try keychain()
         try cause.bring(folder)
         let before = try folder.contents()
@@ -152,9 +155,9 @@ import Testing
         engine.close()
     }
 
-    @Test func `a newer format is refused and left alone`() throws {
+    @Test func `a newer format is refused and not changed`() throws {
         let folder = try keychain()
-        // user_version stands big-endian at offset 60.
+        // user_version is at offset 60, in big-endian order.
         try PageSeal.change(folder.path + "/keychain.db") { $0[63] = 3 }
         let before = try folder.contents()
         let refusal = try #require(failure { try open(folder).close() })
@@ -163,7 +166,7 @@ import Testing
         #expect(try folder.contents() == before)
     }
 
-    @Test func `a missing keybag file comes back from the database`() throws {
+    @Test func `a missing keybag file is restored from the database`() throws {
         let folder = try keychain()
         let keybag = try #require(try folder.contents()["keybag"])
         try FileManager.default.removeItem(atPath: folder.path + "/keybag")
@@ -173,7 +176,7 @@ import Testing
         #expect(try folder.contents()["keybag"] == keybag)
     }
 
-    @Test func `the device key of another keychain opens nothing and changes nothing`() throws {
+    @Test func `another keychain's device key opens nothing and changes nothing`() throws {
         let folder = try keychain()
         let other = try keychain()
         try folder.put(try #require(try other.contents()["device.key"]), "device.key")
@@ -182,7 +185,7 @@ import Testing
         #expect(try folder.contents() == before)
     }
 
-    @Test func `a full disk gives an error and keeps what was acknowledged`() throws {
+    @Test func `a full disk gives an error, and acknowledged writes are kept`() throws {
         let folder = try TemporaryFolder()
         let child = try faultWriter("fill", folder.path, "\(600_000)")
         let all = child.lines()
@@ -197,7 +200,7 @@ import Testing
             #expect(try engine.load(account) == Data(repeating: 7, count: 3000))
         }
         #expect(try engine.check().isSound)
-        // There is room again.
+        // Now there is space again.
         try engine.save("afterwards", Data([1]))
         engine.close()
         print("disk full: \(lines.count) acknowledged writes, 0 lost, status \(status.rawValue)")
@@ -207,7 +210,7 @@ import Testing
         Data(), Data((0...255).map { UInt8($0) }), Data("a\nb\0c\r\n\n".utf8),
         Data(repeating: 0x5A, count: 20 << 20),
     ])
-    func `bytes in are bytes out`(value: Data) throws {
+    func `values of any bytes round-trip unchanged`(value: Data) throws {
         let folder = try keychain()
         let engine = try open(folder)
         try engine.save("value", value)

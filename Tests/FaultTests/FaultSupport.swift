@@ -1,4 +1,5 @@
-// What the fault tests share: the processes they start, folders, and short ways to ask an engine.
+// Shared code of the fault tests: the processes they start, folders, and shortcuts for engine
+// requests.
 
 import CKeychainSQLite
 import Foundation
@@ -7,7 +8,7 @@ import KeychainCore
 import TestPrograms
 import Testing
 
-/// A running fault-writer.
+/// A running fault-writer process.
 func faultWriter(_ arguments: String...) throws -> TestProgram {
     try faultWriter(arguments)
 }
@@ -16,9 +17,9 @@ func faultWriter(_ arguments: [String]) throws -> TestProgram {
     try TestProgram("fault-writer", arguments)
 }
 
-/// A shell script with file systems of its own. `$writer` is the fault-writer.
+/// A shell script with separate mounts. `$writer` is the fault-writer.
 func mountingScript(_ script: String, _ environment: [String: String]) throws -> TestProgram {
-    // Who isn't root is root in a user namespace of its own.
+    // A user who isn't root becomes root in a user namespace.
     let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
     let writer = try #require(TestProgram.path(of: "fault-writer"))
     return try TestProgram(
@@ -26,7 +27,7 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
         environment: environment.merging(["writer": writer]) { $1 })
 }
 
-/// Runs SQL as another program does that knows nothing of the keychain's page checksums.
+/// Runs SQL like a program that doesn't know the keychain's page checksums.
 func execute(_ sql: String, onDatabaseAt path: String) throws {
     var connection: OpaquePointer?
     // SAFETY: the handle is used here alone and closed before it goes.
@@ -35,7 +36,7 @@ func execute(_ sql: String, onDatabaseAt path: String) throws {
     try #require(unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
 }
 
-/// A folder that goes with the test.
+/// A folder that is deleted after the test.
 final class TemporaryFolder {
     let path = NSTemporaryDirectory() + "keychain-fault-" + UUID().uuidString
 
@@ -47,7 +48,7 @@ final class TemporaryFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file that only its owner may use, in the place of one of that name.
+    /// Writes a file that only its owner can access, replacing one of the same name.
     func put(_ content: Data, _ name: String) throws {
         let file = path + "/" + name
         try? FileManager.default.removeItem(atPath: file)
@@ -56,7 +57,7 @@ final class TemporaryFolder {
                 atPath: file, contents: content, attributes: [.posixPermissions: 0o600]))
     }
 
-    /// Takes a file out of the way, and puts it back in the place of whatever is there.
+    /// Moves a file away. A second function moves it back, replacing any file in its place.
     func aside(_ file: String) throws {
         try FileManager.default.moveItem(
             atPath: path + "/" + file, toPath: path + "/aside-" + file)
@@ -68,14 +69,14 @@ final class TemporaryFolder {
             atPath: path + "/aside-" + file, toPath: path + "/" + file)
     }
 
-    /// All files with their bytes, without those that locks are held on and shared memory.
+    /// All files with their content, except lock files and shared memory.
     func contents() throws -> [String: Data] {
         var all: [String: Data] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: path)
         where !["in-use", "lock", "keychain.db-shm"].contains(name) {
             all[name] = FileManager.default.contents(atPath: path + "/" + name)
         }
-        // A log without content is none: that of a damaged database stays when it is closed.
+        // An empty log doesn't count: that of a damaged database isn't deleted when it is closed.
         if all["keychain.db-wal"]?.isEmpty == true { all["keychain.db-wal"] = nil }
         return all
     }
@@ -90,7 +91,7 @@ func query(_ account: String) -> ItemQuery {
 }
 
 extension KeychainEngine {
-    /// The secret of an account; nil when there is none.
+    /// The secret of an account, or `nil` if there is none.
     func load(_ account: String) throws(KeychainFailure) -> Data? {
         do {
             return try perform(
@@ -112,7 +113,7 @@ extension KeychainEngine {
     }
 }
 
-/// The status that `body` fails with, and its text.
+/// The status and text of the error that `body` throws.
 func failure(_ body: () throws -> Void) -> KeychainFailure? {
     do {
         try body()

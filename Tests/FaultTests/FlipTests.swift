@@ -1,4 +1,4 @@
-// FlipTests: keychains with flipped bytes: what is answered, and what `check` finds.
+// FlipTests: keychains with flipped bytes: the answers to requests, and what `check` detects.
 
 import FaultSweeps
 import Foundation
@@ -8,11 +8,11 @@ import TestPrograms
 import Testing
 
 @Suite(.serialized) struct FlipTests {
-    /// Of the large files every seventh byte is flipped, which comes to every place in a word. The
-    /// long sweep `flips` flips every byte.
+    /// In the large files every seventh byte is flipped, so that each position in a word occurs.
+    /// The long sweep `flips` flips every byte.
     private func step(_ file: String) -> Int { file.hasPrefix("keychain.db") ? 7 : 1 }
 
-    /// Sweeps a file in two processes at once.
+    /// Sweeps a file with two concurrent processes.
     private func sweep(_ master: TemporaryFolder, _ file: String) throws -> Int {
         let size = try #require(try master.contents()[file]).count
         let step = step(file)
@@ -36,7 +36,7 @@ import Testing
         return flips
     }
 
-    @Test func `no flipped byte of a small keychain gives a wrong answer`() throws {
+    @Test func `no flipped byte in a small keychain causes a wrong answer`() throws {
         let master = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: master.path, options: .testing)
         for number in 0..<3 {
@@ -58,7 +58,7 @@ import Testing
         print("bytes of a small keychain: \(flips) flips, 0 wrong answers, 0 crashes")
     }
 
-    @Test func `no flipped byte of a log gives a wrong answer`() throws {
+    @Test func `no flipped byte in a log causes a wrong answer`() throws {
         let master = try TemporaryFolder()
         let child = try faultWriter("leave-log", master.path)
         #expect(child.lines() == ["ready"])
@@ -66,10 +66,10 @@ import Testing
         print("bytes of a log: \(flips) flips, 0 wrong answers, 0 crashes")
     }
 
-    /// What the random flips of all runs follow from; a failure names the seed and the flip.
+    /// The seed of all random flips. A failure names the seed and the flip.
     private static let seed: UInt64 = 20_261_121
 
-    @Test func `recovery brings back every item but the one that a flip is in`() throws {
+    @Test func `a recovery brings back every item except the one with a flipped bit`() throws {
         let itemCount = 300
         let flips = Int(ProcessInfo.processInfo.environment["FLIPS"] ?? "") ?? 60
         let seed = UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? Self.seed
@@ -91,7 +91,7 @@ import Testing
 
             if (try? probe(folder, expected.values)) == nil {
                 tally.structural += 1
-                // A damaged log stays as it is for recovery to read.
+                // A damaged log is kept for the recovery to read.
                 let isChanged = try folder.contents()["keychain.db-wal"] != content
                 #expect(file == "keychain.db" || !isChanged, "\(place): the log was changed")
             }
@@ -101,7 +101,7 @@ import Testing
             tally.doubtful += report.doubtfulItems.count
             var missing: [String] = []
             for (account, data) in expected.values {
-                // What is missing is never just not found.
+                // A missing item is never reported as "not found".
                 do throws(KeychainFailure) {
                     let loaded = try rebuilt.load(account)
                     #expect(loaded == data, "\(place): \(account), \(report)")
@@ -110,8 +110,9 @@ import Testing
                     missing.append(account)
                 }
             }
-            // One flip can make one item illegible, never two, and never without a word. Where it is in
-            // what the digest needs, those beside it on its page are set aside by name.
+            // A flip can make one item unreadable, never two, and never without a report. If it is
+            // in a part that the digest covers, the items beside it on the page are set aside by
+            // name.
             let illegibleCount = missing.count - report.doubtfulItems.count
             #expect(illegibleCount <= (report.isComplete ? 0 : 1), "\(place): \(missing)")
             #expect(missing.isEmpty || !report.isComplete, "\(place): \(missing)")
@@ -130,7 +131,7 @@ import Testing
                 + "0 other items lost, 0 deleted ones back")
     }
 
-    /// Items of many sizes and remains of deleted ones, some of it in the log only.
+    /// Items of many sizes and remains of deleted items, some of it only in the log.
     private func fill(
         _ folder: TemporaryFolder, itemCount: Int, deletedCount: Int
     ) throws -> (values: [String: Data], files: [String: Data]) {
@@ -150,7 +151,8 @@ import Testing
         return (values, try folder.contents())
     }
 
-    /// Every load gives what was written, or an error; nil where some gave an error.
+    /// Every load returns the written value or an error.
+    /// - Returns: `nil` if some loads failed.
     private func probe(_ folder: TemporaryFolder, _ expected: [String: Data]) throws -> Bool {
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
@@ -163,12 +165,12 @@ import Testing
 }
 
 @Suite(.serialized) struct CheckTests {
-    @Test func `a check compares the count of rows that are set aside`() throws {
+    @Test func `a check verifies the count of rows that are set aside`() throws {
         let folder = try TemporaryFolder()
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))
         first.close()
-        // In a page that fits its checksum: a damaged one would not be written to.
+        // The checksum matches, because a page with a wrong one would not be written to.
         try PageSeal.change(folder.path + "/keychain.db") { bytes in
             let place = try #require(Data(bytes).firstRange(of: Data("KCS2".utf8))).lowerBound
             bytes[place + 60] ^= 1

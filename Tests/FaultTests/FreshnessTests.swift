@@ -1,4 +1,4 @@
-// What is remembered of a verification while processes write at once, and when they are killed.
+// The remembered verification while several processes write, and when processes are killed.
 
 import Foundation
 import KeychainCore
@@ -18,11 +18,11 @@ import Testing
         try KeychainEngine.open(directory: folder.path + "/keychain", options: options(folder))
     }
 
-    @Test func `eight processes that write at once carry one verification over`() throws {
+    @Test func `a verification stays valid while eight processes write`() throws {
         let folder = try TemporaryFolder()
         let engine = try open(folder)
         defer { engine.close() }
-        // The log has its salts then, and stays.
+        // From now on the log has salts, which don't change.
         try engine.save("first", Data())
         let state = engine.verification
         #expect(state.standing == .verified)
@@ -38,12 +38,12 @@ import Testing
         let acknowledged = children.flatMap { $0.lines() }
         for child in children { #expect(child.endedWell) }
         #expect(acknowledged.count == 8 * 40)
-        // No process has verified it again: that would be at a later moment.
+        // No process has verified the keychain again, which would have changed the time.
         #expect(engine.verification == state)
         #expect(try engine.check().isSound)
     }
 
-    @Test func `a process that is killed costs another verification at the most`() throws {
+    @Test func `a killed process causes at most one more verification`() throws {
         let folder = try TemporaryFolder()
         let made = try open(folder)
         try made.save("first", Data())
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// A page in the log, in its own place, as a transaction left it that failed: its tag fits.
-    @Test func `a frame of a failed transaction in a log that was left is found`() throws {
+    /// A page in the log, in its own place, as left by a failed transaction. Its tag is valid.
+    @Test func `a frame that a failed transaction left in the log is detected`() throws {
         let folder = try TemporaryFolder()
         let directory = folder.path + "/keychain"
         let made = try open(folder)

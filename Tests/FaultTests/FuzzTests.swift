@@ -1,6 +1,6 @@
-// FuzzTests: every parser of bytes from outside, given inputs near valid ones.
-//   (1) The inputs follow from a fixed seed, so a failure can be repeated.
-//   (2) No input may trap; what is taken must encode again to the same bytes.
+// FuzzTests: every parser of external data, with inputs close to valid ones.
+//   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
+//   (2) No input may trap. Accepted input must be encoded to the same bytes again.
 
 import FaultSweeps
 import Foundation
@@ -12,14 +12,15 @@ import KeychainServices
 import KeychainSQLite
 import Testing
 
-/// A parser with valid inputs to start from.
+/// A parser with valid inputs as its corpus.
 struct FuzzTarget: CustomTestStringConvertible, Sendable {
     let name: String
     let rounds: Int
-    /// Whether what is taken has one encoding, so that `parse` gives each of the corpus back.
+    /// Whether accepted input has a single encoding, so that `parse` returns each input of the
+    /// corpus.
     var isEncodedAgain = false
     let corpus: @Sendable () throws -> [[UInt8]]
-    /// Gives what the input encodes to again, if it is taken and there is one encoding.
+    /// The encoding of the parsed input, if it was accepted and has a single encoding.
     let parse: @Sendable ([UInt8]) -> [UInt8]?
 
     var testDescription: String { name }
@@ -57,7 +58,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             },
             parse: { bytes in
                 guard let keybag = try? Keybag.parse(bytes) else { return nil }
-                // The tag is not part of the body; it is taken over as it is.
+                // The tag isn't part of the body, and is copied.
                 return keybag.encoded(with: authenticator).dropLast(32) + bytes.suffix(32)
             }),
         FuzzTarget(
@@ -104,8 +105,8 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                     (try? folder.put(Data(bytes), "anchor")) != nil
                 else { return nil }
                 let store = StoreFolder(path: folder.path)
-                // One record of the two is enough, so there is more than one encoding. A
-                // generation that was never noted is an encoding of nothing.
+                // One of the two records suffices, so there is more than one encoding. A generation
+                // that was never written must not be read: no input is empty, so [] fails.
                 switch Anchor.last(in: store, authenticator) {
                 case nil, 7, 8: return nil
                 default: return []
@@ -160,7 +161,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             name: "SecItem dictionaries", rounds: 20_000,
             corpus: { [Array("svceacctr_Datam_Limit".utf8)] },
             parse: { bytes in
-                // Keys and values are pieces of the input; whatever comes of it is a status.
+                // Keys and values are pieces of the input. Any status is acceptable.
                 var query: [String: Any] = ["class": bytes.count % 3 == 0 ? "inet" : "genp"]
                 for start in stride(from: 0, to: bytes.count, by: 5) {
                     let piece = bytes[start..<min(start + 4 + Int(bytes[start]) % 3, bytes.count)]
@@ -183,7 +184,8 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
     ]
 }
 
-/// A keychain that holds nothing and takes nothing: only the reading of requests is of interest.
+/// A keychain that contains nothing and stores nothing, because only the parsing of requests is
+/// tested.
 private struct NoKeychain: RequestHandler {
     func perform<R: Request>(
         _ request: R, as caller: AccessGroups
@@ -194,7 +196,7 @@ private struct NoKeychain: RequestHandler {
 
 @Suite struct FuzzTests {
     @Test(arguments: FuzzTarget.all)
-    func `no input traps, and what is taken has one encoding`(target: FuzzTarget) throws {
+    func `no input traps, and accepted input has one encoding`(target: FuzzTarget) throws {
         let corpus = try target.corpus()
         try #require(!corpus.isEmpty)
         var random = SeededGenerator(seed: 20_260_101)

@@ -5,12 +5,12 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// What a sequence of steps leads to. The writer has the same definition of a step.
+/// The state after a sequence of steps. The fault-writer defines steps in the same way.
 private struct Oracle {
     private(set) var values: [String: Data] = [:]
 
     static let accounts = (0..<16).map { "account \($0)" }
-    /// What the names of the accounts begin with.
+    /// The common prefix of the account names.
     var prefix = ""
 
     mutating func apply(_ number: Int) {
@@ -36,7 +36,8 @@ private struct Oracle {
         var carriedOut = 0
         for kill in 0..<kills {
             let child = try faultWriter("write", folder.path, "\(next)")
-            // The moment is random: so many acknowledgements, then whatever the writer is at.
+            // The kill is at a random moment: after some acknowledgements, during whatever the
+            // writer does.
             let wanted = Int.random(in: 1...25, using: &random)
             var last = next - 1
             for _ in 0..<wanted {
@@ -54,7 +55,7 @@ private struct Oracle {
                 uniqueKeysWithValues: Oracle.accounts.compactMap { account in
                     try engine.load(account).map { (account, $0) }
                 })
-            // The step after the last acknowledged one was carried out wholly or not at all.
+            // The step after the last acknowledged one was completed or had no effect.
             if found == further.values { carriedOut += 1 }
             #expect(
                 found == oracle.values || found == further.values,
@@ -67,7 +68,7 @@ private struct Oracle {
             engine.close()
             next = last + 2
             if found != further.values {
-                // The writer goes on behind the step that was not carried out.
+                // The writer continues after the step that was not carried out.
                 next = last + 1
             }
         }
@@ -100,7 +101,7 @@ private struct Oracle {
             for line in lines {
                 let numbers = line.split(separator: " ").compactMap { Int($0) }
                 try #require(numbers.count == 2, "\(line)")
-                // Each thread goes step by step.
+                // Each thread carries out its steps in order.
                 #expect(numbers[1] == next[numbers[0]])
                 oracles[numbers[0]].apply(numbers[1])
                 next[numbers[0]] = numbers[1] + 1
@@ -114,7 +115,7 @@ private struct Oracle {
                         let account = "\(thread) " + name
                         return try engine.load(account).map { (account, $0) }
                     })
-                // The step after the last acknowledged one was carried out wholly or not at all.
+                // The step after the last acknowledged one was completed or had no effect.
                 #expect(
                     found == oracles[thread].values || found == further.values,
                     "kill \(kill): a write of thread \(thread) was lost or torn")
@@ -136,7 +137,7 @@ private struct Oracle {
         #expect(acknowledged >= kills)
     }
 
-    @Test func `eight processes that write at once lose nothing`() throws {
+    @Test func `eight processes that write at the same time lose nothing`() throws {
         let folder = try TemporaryFolder()
         let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
         let acknowledged = children.flatMap { $0.lines() }

@@ -1,4 +1,4 @@
-// RecoveryKillTests: a recovery that is killed and run again ends as if it had not been killed.
+// RecoveryKillTests: a recovery that is killed and run again has the same result as one that isn't.
 
 import Foundation
 import KeychainEngine
@@ -8,13 +8,13 @@ import TestPrograms
 import Testing
 
 @Suite(.serialized) struct RecoveryKillTests {
-    /// What the keychain holds; the database without its log holds other things.
+    /// The content of the keychain. The database without its log has different content.
     private static let values: [String: Data] = [
         "item 0": Data("new".utf8), "item 2": Data(repeating: 2, count: 9000),
         "item 3": Data(repeating: 3, count: 10), "item 4": Data("value 4".utf8),
     ]
 
-    /// Files with the last commits in the log only, and the generation of the last.
+    /// Files whose last commits are only in the log, and the generation of the last one.
     private func master() throws -> (files: [String: Data], generation: UInt64) {
         let folder = try TemporaryFolder()
         let line = try #require(try faultWriter("leave-changes", folder.path).lines().first)
@@ -27,8 +27,8 @@ import Testing
         return folder
     }
 
-    /// A process that recovers and is killed behind a call.
-    /// - Returns: How many calls there were; nil where it was killed.
+    /// Runs a recovery in a process that is killed after a system call.
+    /// - Returns: The number of calls, or `nil` if it was killed.
     private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
         let child = try faultWriter("recover", folder.path, "\(call)")
         let line = child.lines().last
@@ -57,7 +57,7 @@ import Testing
         let names = try names(folder)
         #expect(!names.contains("keychain.db.recovered"), "\(place)")
         #expect(!names.contains { $0.hasPrefix("rebuilding-") }, "\(place)")
-        // The former files are together in one folder, as they were.
+        // The previous files are together in one folder, unchanged.
         let kept = names.filter { $0.hasPrefix("damaged-") }.filter { name in
             ["keychain.db", "keychain.db-wal"].allSatisfy { file in
                 FileManager.default.contents(atPath: "\(folder.path)/\(name)/\(file)")
@@ -67,7 +67,7 @@ import Testing
         #expect(kept.count == 1, "\(place): \(names)")
     }
 
-    @Test func `a recovery that is killed behind any call and run again loses nothing`() throws {
+    @Test func `a recovery that is killed after any call and run again loses nothing`() throws {
         let master = try master()
         var call = 0
         var refusals = 0
@@ -100,7 +100,7 @@ import Testing
         print("recovery: killed behind each of \(call - 1) calls and run again, 0 items lost")
     }
 
-    @Test func `a recovery that is killed twice is finished by the third`() throws {
+    @Test func `a recovery that was killed twice is completed by the third run`() throws {
         let master = try master()
         let whole = try folder(master.files)
         let calls = try #require(try recover(whole, killedAt: 0))
@@ -108,7 +108,7 @@ import Testing
         for first in 1...calls {
             let folder = try folder(master.files)
             _ = try recover(folder, killedAt: first)
-            // The second one has few calls left to make where the first came far.
+            // If the first run came far, the second has only a few calls left.
             if try recover(folder, killedAt: 1 + first % 7) == nil { killed += 1 }
             _ = try KeychainEngine.recover(directory: folder.path, options: .testing)
             try expectWhole(folder, master, "killed behind call \(first)")
@@ -116,7 +116,7 @@ import Testing
         #expect(killed > calls / 2)
     }
 
-    @Test func `after a recovery the database from before is refused`() throws {
+    @Test func `after a recovery the previous database is refused`() throws {
         let master = try master()
         let folder = try folder(master.files)
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)

@@ -1,5 +1,5 @@
-// Keychains whose keys rotate: killed at each call, while other processes write, and in the eyes of who
-// has an earlier copy.
+// Rotations of keys: killed at each system call, while other processes write, and against an
+// attacker with an earlier copy.
 
 import FaultSweeps
 import Foundation
@@ -16,13 +16,13 @@ import Testing
         SecretBytes(copying: Array(text.utf8))
     }
 
-    @Test func `eight processes write while the keys rotate, and lose nothing`() throws {
+    @Test func `eight processes write during key rotations and lose nothing`() throws {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
         try engine.save("first", Data("first".utf8))
         let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
-        // A reader goes on meanwhile, with its own connections.
+        // Meanwhile a reader continues with separate connections.
         let reader = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { reader.close() }
         let isDone = Atomic(false)
@@ -60,7 +60,7 @@ import Testing
         print("8 processes, \(rotations) rotations: \(accounts.count) acknowledged writes, 0 lost")
     }
 
-    @Test func `what an earlier copy holds opens nothing that came later`() throws {
+    @Test func `the keys in an earlier copy open nothing written later`() throws {
         let folder = try TemporaryFolder()
         let old = passcode("old passcode of twelve")
         do {
@@ -81,7 +81,7 @@ import Testing
         let databases = later.entries.filter { $0.key.hasPrefix("keychain-") }
         #expect(databases.keys.contains("keychain-2.db"))
 
-        // The new database beside the old device key, with the old keybag and the new one.
+        // The new database with the old device key, and with the old or the new keybag.
         for keybag in [copy, later] {
             var mixed = FolderImage(entries: databases)
             mixed.entries["device.key"] = copy.entries["device.key"]
@@ -92,12 +92,12 @@ import Testing
                 failure {
                     try KeychainEngine.open(directory: place.path, options: .testing).close()
                 } != nil)
-            // Nor does a recovery find anything that it could bring back.
+            // A recovery doesn't bring anything back either.
             let report = try? KeychainEngine.recover(
                 directory: place.path, passcode: old, options: .testing)
             #expect(report?.itemCount ?? 0 == 0)
         }
-        // No key of the old keybag is one of the new.
+        // The new keybag contains none of the old keys.
         let keys = try [copy, later].map { image in
             let file = SecretBytes(copying: Array(try #require(image.content(of: "device.key"))))
             return try KeyHierarchy(
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `nothing of the keychain without a passcode opens the one with it`() throws {
+    @Test func `keys from before a passcode was set don't open the keychain with it`() throws {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
@@ -161,7 +161,9 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a mark whose fsync failed may come back, and nothing is lost then`() async throws {
+    @Test func `a rotation mark whose fsync failed may reappear, and then nothing is lost`()
+        async throws
+    {
         let report = try await onThread { scratch in
             var random = SeededGenerator(seed: 1)
             var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
@@ -173,8 +175,8 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    /// What the files of a keychain with one item are like throughout a rotation, and, last, where it has
-    /// come to the mark.
+    /// The states of the files of a keychain with one item during a rotation. The last one is that
+    /// with the mark.
     private func states() throws -> [FolderImage] {
         let folder = try TemporaryFolder()
         let states = Mutex<[FolderImage]>([])
@@ -189,7 +191,8 @@ import Testing
             errno = code
         }) { try engine.rotate() }
         var images = states.withLock { $0 }
-        // The mark and its note lie between what was made and its first change of place.
+        // The mark and its note are written after the new files were created and before the first
+        // is renamed.
         var marked = try #require(
             images.first { $0.entries["keychain-1.db"] != nil && $0.entries["keychain.db"] != nil })
         marked.entries["rotation-1/keychain.db"] = marked.entries.removeValue(
@@ -198,7 +201,7 @@ import Testing
         return images
     }
 
-    @Test func `a marked database whose successor is missing is recovered from its own rows`()
+    @Test func `a marked database without a successor is recovered from its own rows`()
         throws
     {
         var marked = try #require(try states().last)
@@ -216,7 +219,7 @@ import Testing
         #expect(try engine.load("before") == Data("before".utf8))
     }
 
-    @Test func `a mark that was committed counts, though its frame in the log is damaged`() throws {
+    @Test func `a committed rotation mark counts even if its frame in the log is damaged`() throws {
         var marked = try #require(try states().last)
         var log = try #require(marked.content(of: "keychain.db-wal"))
         log[log.count - 100] ^= 1
@@ -235,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `a mark on a page that isn't authentic is none`() throws {
+    @Test func `a rotation mark on a page that isn't authentic is ignored`() throws {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         try engine.save("before", Data("before".utf8))
@@ -265,7 +268,8 @@ import Testing
             try KeychainEngine.recover(directory: place.path, options: .testing).itemCount == 1)
     }
 
-    @Test func `who finishes another's rotation notes it as that one does`() throws {
+    @Test func `a process that completes another's rotation writes the same freshness note`() throws
+    {
         let images = try states()
         let marked = try #require(images.last)
         let before = try #require(images.first)
@@ -292,7 +296,7 @@ import Testing
             "\(refusal as Any)")
     }
 
-    @Test func `in a folder that can't be written a rotation half done is read, or said to be one`()
+    @Test func `in a read-only folder an incomplete rotation can be read or is reported`()
         throws
     {
         let images = try states()
@@ -314,7 +318,7 @@ import Testing
                 #expect(line.contains("interrupted"), "\(line)")
                 isRefused += 1
             }
-            // Where it can be written, it opens.
+            // In a writable folder it opens.
             let engine = try KeychainEngine.open(directory: place.path, options: .testing)
             #expect(try engine.load("before") == Data("before".utf8))
             engine.close()
@@ -323,7 +327,7 @@ import Testing
                     !$0.hasPrefix("rotation") && !$0.contains(".new-")
                 })
         }
-        // With the mark alone, and with its note.
+        // The two are the state with only the mark, and the one with its note.
         #expect(images.count > 10 && isRead == images.count - 2 && isRefused == 2)
     }
 }

@@ -1,13 +1,13 @@
 // SweepTests: the short part of each sweep of `./dev soak`.
-//   (1) A sweep waits for other processes most of its time. It does so on a thread of its own: the
-//       threads that tests share are few, and the others would not get on.
+//   (1) A sweep mostly waits for other processes, and therefore uses a separate thread. The threads
+//       shared by tests are few, and otherwise other tests would be delayed.
 
 import FaultSweeps
 import Foundation
 import TestPrograms
 import Testing
 
-/// Runs a sweep on a thread of its own, with a folder for its cases.
+/// Runs a sweep on a separate thread, with a folder for its cases.
 func onThread(
     _ sweep: @escaping @Sendable (_ scratch: String) throws -> SweepReport
 ) async throws -> SweepReport {
@@ -25,7 +25,7 @@ func onThread(
 
 @Suite(.serialized) struct SweepTests {
     @Test(arguments: Scenario.single)
-    func `a process killed at a call that changes something loses nothing`(
+    func `a process killed at a call that changes files loses nothing`(
         scenario: Scenario
     ) async throws {
         let report = try await onThread { scratch in
@@ -37,7 +37,7 @@ func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a power failure loses nothing that was acknowledged`() async throws {
+    @Test func `a power failure loses no acknowledged write`() async throws {
         let report = try await onThread { scratch in
             var random = SeededGenerator(seed: 1)
             var sweep = try PowerCutSweep(scratch: scratch, samples: 2)
@@ -60,12 +60,12 @@ func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `an fsync that failed is not taken for one that succeeded`() async throws {
+    @Test func `a failed fsync is not treated as successful`() async throws {
         let report = try await onThread { scratch in
             var random = SeededGenerator(seed: 1)
             var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
             try sweep.sweepFailedSynchronizations(.day, failures: 3, count: 10, &random)
-            // A log that is made anew: its folder is synchronized, too.
+            // A log that is created again, so that its folder is synchronized too.
             let saving = try #require(Scenario.single.first { $0.name == "save over" })
             try sweep.sweepFailedSynchronizations(saving, failures: nil, count: 12, &random)
             return sweep.report
@@ -74,7 +74,8 @@ func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a keychain whose programs are killed at any moment loses nothing`() async throws {
+    @Test func `a keychain whose programs are killed at random moments loses nothing`() async throws
+    {
         let report = try await onThread { scratch in
             var sweep = RandomKillSweep(scratch: scratch, seed: 1)
             try sweep.sweep(150)
@@ -85,7 +86,7 @@ func onThread(
     }
 
     @Test(arguments: LockMode.allCases)
-    func `writes after a flip in an index change and lose no other item`(
+    func `with a flipped bit in an index, writes don't change or lose other items`(
         mode: LockMode
     ) async throws {
         let report = try await onThread { scratch in

@@ -1,5 +1,5 @@
-// Tampering: what an attacker does to the files of a keychain who can write them, has no key, and may have
-// copies of the folder of before.
+// Tampering: the changes that an attacker can make to a keychain's files who can write them, has no
+// keys, and may have earlier copies of the folder.
 
 import FaultSweeps
 import Foundation
@@ -9,18 +9,18 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// A change of the files of a keychain with the items of ``accounts``.
+/// A change to the files of a keychain with the items of ``accounts``.
 struct Tampering: Sendable, CustomStringConvertible {
     let description: String
-    /// Whether the last commits stand in the log.
+    /// Whether the last commits are in the log.
     var hasLog = false
-    /// Whether it is no damage: nothing is lost by it.
+    /// Whether the change does no damage, so that nothing is lost.
     var isHarmless = false
-    /// How many items' bytes are gone.
+    /// The number of items whose bytes are lost.
     var lostCount = 0
-    /// Whether nothing says so: all that could is of the same moment.
+    /// Whether the change can't be detected, because everything is from the same earlier time.
     var isUnnoticed = false
-    /// Of the keychain as it is now. It had another one before.
+    /// The keychain's current passcode, if the change is about an earlier one.
     var passcode: String?
     let change: @Sendable (TemporaryFolder) throws -> Void
 
@@ -63,14 +63,14 @@ struct Tampering: Sendable, CustomStringConvertible {
         bytes.replaceSubrange(second, with: kept)
     }
 
-    /// The cells that a page of an index counts.
+    /// The entries in a page of an index.
     private static func removeCell(of page: RootPage, in bytes: inout [UInt8]) {
         bytes[page.bytes.lowerBound + 4] -= 1
     }
 
     // MARK: Earlier states
 
-    /// A keychain whose first item has got another value since, and what stood in its files before.
+    /// A keychain whose first item was changed, and the content of its files before the change.
     private static func replay(
         _ description: String, lostCount: Int = 0, isUnnoticed: Bool = false,
         _ putBack: @escaping @Sendable (TemporaryFolder, [String: Data]) throws -> Void
@@ -91,7 +91,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         _ = try engine.perform(UpdateItems(query(accounts[0]), ItemChanges(data: data)), as: caller)
     }
 
-    /// Pages of before the last item was added.
+    /// Pages from before the last item was added.
     private static func replay(
         _ description: String, lostCount: Int = 0, ofAddition pages: [RootPage]
     ) -> Tampering {
@@ -107,7 +107,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Only what is in the runtime folder tells.
+    /// Deletes the runtime folder, as a reboot does. Only its content would reveal the change.
     private static func restartMachine(_ folder: TemporaryFolder) throws {
         try FileManager.default.removeItem(atPath: folder.path + "/run")
     }
@@ -149,7 +149,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         pages("the salt of the file") { $0[75] ^= 1 },
         pages("the tag of a page") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
         replay("an item's row as an earlier commit left it, on its page", lostCount: 6) {
-            // Nothing says which of the page's rows is the earlier one: all are set aside.
+            // Nothing shows which of the page's rows is the old one, so all are set aside.
             folder, before in
             var bytes = [UInt8](try #require(try folder.contents()["keychain.db"]))
             let content = RootPage.items.bytes.dropLast(32)
@@ -167,7 +167,7 @@ struct Tampering: Sendable, CustomStringConvertible {
                 "keychain.db-journal")
         },
         log("frames that no keychain wrote, behind the last commit", isHarmless: true) { log in
-            // Each with the salts of the log, and as if it ended a transaction.
+            // Each frame has the log's salts and a commit mark.
             for _ in 0..<3 {
                 var frame = log[LogForgery.frame(1)]
                 frame[frame.startIndex + 7] = 9
@@ -262,14 +262,15 @@ struct Tampering: Sendable, CustomStringConvertible {
 }
 
 extension TemporaryFolder {
-    /// As a program opens it, with what is remembered until the machine starts anew.
+    /// The options with which a program opens the keychain, including the folder for what is
+    /// remembered until a reboot.
     var options: EngineOptions {
         var options = EngineOptions.testing
         options.freshness = FreshnessOptions(folder: path + "/run")
         return options
     }
 
-    /// Pages of before, in the database of now.
+    /// Pages from an earlier time in the current database.
     fileprivate func putBack(_ pages: [RootPage], of before: [String: Data]) throws {
         func database(_ files: [String: Data]) throws -> (name: String, bytes: [UInt8]) {
             let name = try #require(files.keys.filter { $0.hasSuffix(".db") }.max())

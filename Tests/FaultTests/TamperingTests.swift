@@ -1,11 +1,11 @@
-// What each operation answers on a keychain that an attacker has changed who can write its files and has
-// no key, but may have copies of before.
-//   (1) No answer is wrong: an item is there with its value, or damage is told. Where nothing tells that
-//       all is of an earlier time, the answers are those of then.
-//   (2) A check tells of it.
-//   (3) A recovery makes a sound keychain of it, with every item whose bytes are there, and says where it
-//       doesn't know whether they are the latest.
-//   (4) The table of the answers is that of Documentation/ThreatModel.md.
+// The result of each operation on a keychain changed by an attacker who can write its files, has no
+// keys, and may have earlier copies.
+//   (1) No answer is wrong: an item is returned with its value, or damage is reported. If a
+//       complete rollback can't be detected, the answers are those of the earlier time.
+//   (2) A check reports the change.
+//   (3) A recovery results in a sound keychain with every item whose bytes exist, and reports where
+//       it doesn't know whether they are the latest.
+//   (4) The table of results is that of Documentation/ThreatModel.md.
 
 import FaultSweeps
 import Foundation
@@ -17,7 +17,7 @@ import TestPrograms
 import Testing
 
 @Suite struct TamperingTests {
-    @Test func `the answers to each change are those of the threat model`() async throws {
+    @Test func `the result of each change is as documented in the threat model`() async throws {
         let rows = try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (index, tampering) in Tampering.all.enumerated() {
                 group.addTask { (index, try row(tampering)) }
@@ -33,7 +33,7 @@ import Testing
         #expect(block == table, "\(table.joined(separator: "\n"))")
     }
 
-    /// What a row of the table ends in, unlike those of other tables.
+    /// The end of the table's rows, which distinguishes them from those of other tables.
     private static let mark = " restored |"
 
     private func row(_ tampering: Tampering) throws -> String {
@@ -105,7 +105,7 @@ import Testing
             do {
                 let found = try engine.load(account)
                 let isLatest = found == Tampering.data(account)
-                // Of all that is wrong a recovery has to say that it may be.
+                // A recovery must report that its result may be outdated.
                 let isTold = !report.isConfirmed || tampering.isUnnoticed
                 #expect(isLatest || isTold && isEarlier(found), "\(tampering), \(account)")
             } catch {
@@ -136,8 +136,8 @@ import Testing
         return "nothing"
     }
 
-    /// Looks every item up, each in a process of its own, as it were.
-    /// - Returns: How many were there.
+    /// Looks up every item, each with a newly opened keychain.
+    /// - Returns: The number of items found.
     @discardableResult
     private func expectNoLie(
         _ folder: TemporaryFolder, _ tampering: Tampering
@@ -164,17 +164,17 @@ import Testing
         return count
     }
 
-    /// Whether it is the value that the first item had before.
+    /// Whether the data is the first item's earlier value.
     private func isEarlier(_ data: Data?) -> Bool {
         data == Data(Tampering.data(Tampering.accounts[0]).reversed())
     }
 
-    /// Damage, or a keybag that doesn't belong to the rest.
+    /// Whether the failure reports damage, or a keybag that doesn't belong to the other files.
     private static func tellsOfDamage(_ failure: KeychainFailure) -> Bool {
         failure.cause == .damage || failure.status == .invalidKeychain
     }
 
-    /// As a program does that is started, with the passcode of now.
+    /// Opens the keychain as a newly started program does, with the current passcode.
     private func open(_ folder: TemporaryFolder, _ tampering: Tampering) throws -> KeychainEngine {
         let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
         do {
@@ -192,7 +192,7 @@ import Testing
         return folder
     }
 
-    /// A closed keychain; with a log as a process leaves it that is killed.
+    /// A closed keychain, or one with a log, as a killed process leaves it.
     static func keychain(withLog hasLog: Bool = false) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
@@ -213,13 +213,15 @@ import Testing
         return copy
     }
 
-    // MARK: With the device key
+    // MARK: An attacker with the device key
 
     @Test(arguments: [
         "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END",
         "CREATE TABLE other(id)", "DROP INDEX items_k2", "CREATE INDEX other ON items(meta)",
     ])
-    func `another schema is refused though the tags of its pages fit`(change: String) throws {
+    func `a changed schema is refused even if the tags of its pages are valid`(change: String)
+        throws
+    {
         let folder = try Self.keychain()
         let path = folder.path + "/keychain.db"
         try execute(change, onDatabaseAt: path)
@@ -232,7 +234,7 @@ import Testing
 }
 
 extension Tampering {
-    /// The passcode of now.
+    /// The current passcode.
     fileprivate var code: SecretBytes? {
         passcode.map { SecretBytes(copying: Array($0.utf8)) }
     }
