@@ -1,7 +1,7 @@
-// CallSweep: a process that is killed, or told of an error, at every system call of a step.
-//   (1) What was acknowledged is there, and what was not is there wholly or not at all.
-//   (2) The same steps done again succeed, and end as if nothing had happened.
-//   (3) After that, no file is left that may hold a key.
+// CallSweep: a process that is killed, or gets an error, at every system call of a step.
+//   (1) Acknowledged steps are done, and the unacknowledged one is done completely or not at all.
+//   (2) Repeating the same steps succeeds, with the same result as without the interruption.
+//   (3) Afterwards no file is left that could contain a key.
 
 import Foundation
 import KeychainEngine
@@ -12,28 +12,29 @@ package struct CallSweep {
     private let scratch: String
     private let calls: [String]
     private var report = SweepReport("")
-    /// How many commits there were before the steps.
+    /// The number of commits before the steps.
     private var generation: UInt64 = 0
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
-    ///   - calls: The names of the calls that are interrupted. Empty: all.
-    /// - Throws: ``SweepImpossible`` where processes can't be traced.
+    ///   - calls: The names of the system calls to interrupt. Empty for all.
+    /// - Throws: ``SweepImpossible`` if processes can't be traced.
     package init(scratch: String, calls: [String]) throws {
         self.scratch = scratch
         self.calls = calls
         strace = try Strace(scratch: scratch)
     }
 
-    /// Interrupts the steps of a scenario at every call, one at a time.
+    /// Interrupts the steps of a scenario at every system call, one at a time.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
-    ///   - interruptions: What is done at each.
-    ///   - count: At how many calls. nil: at all.
-    ///   - random: What chooses them.
-    /// - Returns: What was done, and what was wrong.
-    /// - Throws: ``SweepImpossible`` where the steps fail by themselves or nothing interrupts them.
+    ///   - interruptions: The interruptions to try at each call.
+    ///   - count: The number of calls to interrupt, or `nil` for all.
+    ///   - random: Chooses the calls.
+    /// - Returns: A report of the cases and the violations.
+    /// - Throws: ``SweepImpossible`` if the steps fail without an interruption, or no interruption
+    ///   takes effect.
     package consuming func sweep(
         _ scenario: Scenario, _ interruptions: [Interruption], count: Int? = nil,
         _ random: inout SeededGenerator
@@ -92,10 +93,10 @@ package struct CallSweep {
         return sites
     }
 
-    // MARK: Judging
+    // MARK: Verifying
 
-    /// The steps are done again twice, each time with the files as the interruption left them: by a
-    /// program that looks at the keychain first, and by one that doesn't.
+    /// The steps are repeated twice, each time with the files that the interruption left: by a
+    /// program that reads the keychain first, and by one that doesn't.
     private mutating func judge(
         _ scenario: Scenario, _ run: Strace.Run, _ root: String, _ place: String
     ) {
@@ -103,7 +104,7 @@ package struct CallSweep {
         let states = scenario.states
         let done = min(run.doneCount, scenario.steps.count)
         var possible = Array(states[done...min(done + 1, states.count - 1)])
-        // Who is told that nothing was changed relies on it.
+        // A caller that is told that nothing was changed relies on that.
         if run.doneCount < scenario.steps.count,
             run.failures.last?.contains("othing was changed") == true
         {
@@ -113,7 +114,7 @@ package struct CallSweep {
         let directory = root + "/" + Scenario.place
         let observation = Observation(of: directory, knowing: states)
         if scenario.steps.contains(.recover), done < scenario.steps.count {
-            // Until a recovery has ended, a keychain may say that it is damaged.
+            // Until a recovery has finished, a keychain may report damage.
             if let lie = observation.lie(about: possible) { report.violate("\(place): \(lie)") }
         } else {
             let differences = possible.map { observation.difference(from: $0) }
@@ -139,7 +140,7 @@ package struct CallSweep {
     ) {
         let directory = root + "/" + Scenario.place
         let failure = StepRunner.run(scenario.steps, in: directory)
-        // What is done already can't be done once more.
+        // A step that is already done can't be repeated.
         let isFulfilled = failure.map {
             [.duplicateItem, .itemNotFound, .param, .authFailed].contains($0.status)
         }
@@ -148,7 +149,7 @@ package struct CallSweep {
         if let difference = observation.difference(from: scenario.after) {
             report.violate("\(place)\(failure.map { " (\($0))" } ?? ""): \(difference)")
         }
-        // Otherwise a copy of the files from before could be put back unnoticed.
+        // Otherwise a copy of the previous files could be put back unnoticed.
         if observation.failureOfOpening == nil, observation.generation < generation {
             report.violate("\(place): generation \(observation.generation) after \(generation)")
         }

@@ -1,5 +1,6 @@
-// CrowdKillSweep: many processes that are the first at once to use a keychain, killed at any moment.
-//   (1) There is one keychain then, with what each of them acknowledged.
+// CrowdKillSweep: many processes that use a new keychain at the same time and are killed at random
+// moments.
+//   (1) Afterwards there is one keychain, with everything that any of them acknowledged.
 
 import KeychainCore
 import Foundation
@@ -11,22 +12,22 @@ package struct CrowdKillSweep {
     private var random: SeededGenerator
     package private(set) var report = SweepReport("crowds")
 
-    /// Accounts of a process.
+    /// The accounts of each process.
     private static let accountCount = 12
     private static let processCount = 8
 
     /// - Parameters:
     ///   - scratch: A folder for the keychains.
-    ///   - seed: What the moments follow from.
+    ///   - seed: The seed for the moments of the kills.
     package init(scratch: String, seed: UInt64) {
         self.scratch = scratch
         random = SeededGenerator(seed: seed)
     }
 
-    /// Lets so many crowds loose, each on a keychain that isn't there yet.
+    /// Runs a number of crowds, each on a keychain that doesn't exist yet.
     ///
-    /// - Parameter count: How many.
-    /// - Throws: What starting a process fails with.
+    /// - Parameter count: The number of crowds.
+    /// - Throws: An error if a process can't be started.
     package mutating func sweep(_ count: Int) throws {
         for _ in 0..<count {
             report.count("crowds")
@@ -46,7 +47,7 @@ package struct CrowdKillSweep {
             try TestProgram(
                 "fault-writer", ["carry-out", directory, "1"] + steps.map(\.description))
         }
-        // Some live on: what is killed must not stand in their way.
+        // Some of the processes survive. The killed ones must not block them.
         for process in (0..<Self.processCount).shuffled(using: &random).dropLast(2) {
             usleep(UInt32.random(in: 0...12_000, using: &random))
             children[process].kill()

@@ -1,10 +1,11 @@
-// DiskModel: what may be on a disk after a power failure, by the calls that changed its files.
-//   (1) Bytes of a file are on the disk once a later fsync or fdatasync of it succeeded. Of later
-//       writes any may be there and any may not, in parts of a sector.
-//   (2) A name is on the disk once a later fsync of its folder succeeded. Later changes of names
-//       reach the disk in their order, as those of a journaling file system do.
-//   (3) What a failed fsync was about may never reach the disk, whatever succeeds later: the system
-//       forgets that it has to be written.
+// DiskModel: the possible contents of a disk after a power failure, derived from the system calls
+// that changed its files.
+//   (1) Bytes of a file are on the disk after a later fsync or fdatasync of the file succeeded. Of
+//       later writes any may be on the disk and any may not, in units of a part of a sector.
+//   (2) A name is on the disk after a later fsync of its folder succeeded. Later changes of names
+//       reach the disk in their order, as with journaling file systems.
+//   (3) What a failed fsync covered may never reach the disk, whatever succeeds later: the kernel
+//       no longer considers it dirty.
 
 import Foundation
 
@@ -16,10 +17,10 @@ struct DiskModel {
 
     private struct Pending {
         let change: Change
-        /// Whether a failed fsync was about it.
+        /// Whether a failed fsync covered the write.
         var isForgotten = false
-        /// What is durable stands behind what is forgotten here, so that this, should it have
-        /// reached the disk, lies below.
+        /// Whether the write is durable. Durable writes are applied after forgotten ones, since a
+        /// forgotten one that reached the disk must not overwrite them.
         var isDurable = false
     }
 
@@ -34,16 +35,16 @@ struct DiskModel {
         case move(String, String)
     }
 
-    /// By number. nil: a folder.
+    /// The files by number. `nil` for a folder.
     private var files: [File?] = []
-    /// Paths below the root, and what they name.
+    /// The names on the disk: paths below the root, and the number of the file.
     private var durableNames: [String: Int] = [:]
     private var pendingNames: [NameChange] = []
     private var names: [String: Int] = [:]
     private var descriptors: [Int: (number: Int, position: Int)] = [:]
     private let root: String
 
-    /// A disk with these files on it. `root` is where they are for the calls.
+    /// A disk with these files. In the system calls they are below `root`.
     init(_ image: FolderImage, root: String) {
         self.root = root
         for (path, entry) in image.entries {
@@ -58,11 +59,11 @@ struct DiskModel {
         durableNames = names
     }
 
-    // MARK: Carrying calls out
+    // MARK: Applying system calls
 
-    /// Takes a call into account.
+    /// Applies a system call to the model.
     ///
-    /// - Returns: Whether it may have changed what is on the disk, or made it durable.
+    /// - Returns: Whether it may have changed the content of the disk or made changes durable.
     mutating func carryOut(_ call: TracedCall) -> Bool {
         let arguments = call.parts
         guard let result = call.result else { return false }
@@ -99,7 +100,7 @@ struct DiskModel {
         return false
     }
 
-    /// The path below the root that an argument names; nil outside of it.
+    /// The path below the root that an argument names, or `nil` outside of it.
     private func path(_ argument: Substring) -> String? {
         let text = String(decoding: argument.unescaped, as: UTF8.self)
         guard text == root || text.hasPrefix(root + "/") else { return nil }
@@ -148,7 +149,7 @@ struct DiskModel {
         return true
     }
 
-    /// A folder takes along what is in it.
+    /// Renaming a folder also moves its content.
     private static func move(_ old: String, _ new: String, in names: inout [String: Int]) {
         for (path, number) in names where path == old || path.hasPrefix(old + "/") {
             names[path] = nil
@@ -168,7 +169,7 @@ struct DiskModel {
         guard let number = descriptors[descriptor]?.number else { return false }
         guard var file = files[number] else {
             guard succeeded else { return true }
-            // With a change come those before it.
+            // A change of a name reaches the disk together with the earlier ones.
             let folder = names.first { $0.value == number }?.key ?? ""
             if let last = pendingNames.lastIndex(where: { Self.concerns(folder, $0) }) {
                 for change in pendingNames[...last] { Self.apply(change, to: &durableNames) }
@@ -205,7 +206,7 @@ struct DiskModel {
 
     private static let sectorByteCount = 512
 
-    /// `sectors` says which sectors of a write reach the disk. nil: all.
+    /// `sectors` says which sectors of a write reach the disk. `nil` for all.
     private static func apply(
         _ change: Change, to content: inout [UInt8], sectors: ((Int) -> Bool)?
     ) {
@@ -226,13 +227,13 @@ struct DiskModel {
         }
     }
 
-    // MARK: Cutting the power
+    // MARK: Power failures
 
-    /// What becomes of what isn't durable.
+    /// What happens to changes that aren't durable.
     enum Fate: String, CaseIterable {
-        /// Nothing of it reached the disk.
+        /// None of them reached the disk.
         case lost = "nothing unsynchronized"
-        /// All of it did, but what a failed fsync was about.
+        /// All of them did, except those that a failed fsync covered.
         case kept = "everything unsynchronized"
         case namesOnly = "names only"
         case dataOnly = "data only"
@@ -244,7 +245,7 @@ struct DiskModel {
         pendingNames.isEmpty && files.allSatisfy { $0?.pending.allSatisfy(\.isDurable) ?? true }
     }
 
-    /// The files that are there after the power failure.
+    /// The files that exist after the power failure.
     func image(after fate: Fate, _ random: inout SeededGenerator) -> FolderImage {
         var found = durableNames
         let nameCount =
@@ -256,7 +257,7 @@ struct DiskModel {
         for change in pendingNames.prefix(nameCount) { Self.apply(change, to: &found) }
         var image = FolderImage()
         for (path, number) in found.sorted(by: { $0.key < $1.key }) where !path.isEmpty {
-            // A folder whose own name was lost takes along what is in it.
+            // If the name of a folder was lost, so is its content.
             let parent = path.split(separator: "/").dropLast().joined(separator: "/")
             guard found[parent] != nil else { continue }
             guard let file = files[number] else {
@@ -291,9 +292,9 @@ struct DiskModel {
 }
 
 extension TracedCall {
-    /// The arguments, each as `strace` wrote it.
+    /// The arguments, each in the form that `strace` writes.
     fileprivate var parts: [Substring] {
-        // With -xx no string holds a comma or a quotation mark.
+        // With -xx no string contains a comma or a quotation mark.
         arguments.split(separator: ", ").map { $0.drop { $0 == " " } }
     }
 }

@@ -1,8 +1,9 @@
-// DisturbanceSweep: files of a keychain are changed, cut or replaced by others while a process writes.
-//   (1) Whatever becomes of that process, what it acknowledged is there afterwards, or said to be
-//       damaged. It is never "not found", and no earlier value stands in its place.
-//   (2) A recovery makes a keychain of it that is sound. Where what was written is gone, so that an
-//       earlier state is all there is, it says so.
+// DisturbanceSweep: other programs change, truncate or replace files of a keychain while a process
+// writes.
+//   (1) Whatever happens to that process, everything it acknowledged is there afterwards, or
+//       reported as damaged. It is never "not found", and never has an earlier value.
+//   (2) A recovery results in a sound keychain. If the written data is lost, so that only an
+//       earlier state is left, the recovery reports that.
 
 import Foundation
 import KeychainCrypto
@@ -10,7 +11,7 @@ import KeychainEngine
 import KeychainCore
 import TestPrograms
 
-/// What is done to the files.
+/// The kinds of disturbance of the files.
 package enum Disturbance: String, CaseIterable, Sendable {
     case removedSharedMemory = "shared memory removed"
     case zeroedSharedMemory = "shared memory zeroed"
@@ -35,16 +36,16 @@ package struct DisturbanceSweep {
 
     /// - Parameters:
     ///   - scratch: A folder for the keychains.
-    ///   - seed: What steps and moments follow from.
+    ///   - seed: The seed for steps and moments.
     package init(scratch: String, seed: UInt64) {
         self.scratch = scratch
         random = SeededGenerator(seed: seed)
     }
 
-    /// Disturbs so many processes in each way.
+    /// Disturbs a number of processes in each way.
     ///
-    /// - Parameter count: How many.
-    /// - Throws: What starting a process fails with.
+    /// - Parameter count: The number of processes for each kind.
+    /// - Throws: An error if a process can't be started.
     package mutating func sweep(_ count: Int) throws {
         for disturbance in Disturbance.allCases {
             for _ in 0..<count {
@@ -63,7 +64,7 @@ package struct DisturbanceSweep {
         if let failure = StepRunner.run(history, in: directory) { throw failure }
         let earlier = FolderImage(of: directory)
         let before = KeychainState().states(through: history)[history.count]
-        // Each account is written once, so that no value but its last is right.
+        // Each account is written once, so that only its last value is correct.
         var steps: [Step] = (0..<10).map { .put($0, 30 + $0) }
         steps += (10..<60).map { .put($0, 2 + $0 % 40) }
         steps += [.delete(3), .delete(20), .emptyLog, .put(61, 3), .put(62, 4)]
@@ -87,7 +88,7 @@ package struct DisturbanceSweep {
         report.count("acknowledged steps", doneCount)
         if lines.contains(where: { $0.hasPrefix("failed") }) { report.count("noticed by writers") }
         if !child.endedWell, !isKilled, !lines.contains(where: { $0.hasPrefix("failed") }) {
-            // A file that is cut while it is mapped ends the process by SIGBUS.
+            // If a file is truncated while it is mapped, the process ends with SIGBUS.
             report.count("crashed: \(disturbance.rawValue)")
             if disturbance != .cutSharedMemory { report.violate("\(disturbance): a crash") }
         }
@@ -112,7 +113,7 @@ package struct DisturbanceSweep {
                         + "\(end.check?.problems ?? [])")
             }
             if let lie = end.lie(about: possible) {
-                // Without the log or the database some are gone; that must be known.
+                // Without the log or the database some items are lost, and that must be reported.
                 report.count("not recovered")
                 if recovery.isComplete { report.violate("\(place): after recovery \(lie)") }
             }
@@ -120,7 +121,7 @@ package struct DisturbanceSweep {
                 guard case .value(let value) = answer else { return answer == .foreign }
                 return !possible.contains { $0.values[account] == value }
             }
-            // Where the log is gone, an earlier state is all there is, and that must be known.
+            // If the log is lost, only an earlier state is left, and that must be reported.
             if !former.isEmpty, recovery.isComplete {
                 report.violate("\(place): recovery brought back \(former)")
             }
@@ -135,7 +136,7 @@ package struct DisturbanceSweep {
         let files = FileManager.default
         func path(_ name: String) -> String { directory + "/" + name }
         func change(_ name: String, _ body: (FileHandle) throws -> Void) throws {
-            // What isn't there can't be changed.
+            // A file that doesn't exist can't be changed.
             guard let file = FileHandle(forUpdatingAtPath: path(name)) else { return }
             defer { try? file.close() }
             try body(file)

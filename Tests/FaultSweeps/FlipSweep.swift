@@ -1,9 +1,9 @@
-// FlipSweep: a keychain with changed bytes, in which programs go on writing.
-//   (1) Every item that no write was about is there with its value, or said to be damaged. It is
+// FlipSweep: a keychain with changed bytes, to which programs continue to write.
+//   (1) Every item that no write concerns is there with its value, or reported as damaged. It is
 //       never "not found", and no write changes it.
-//   (2) What was acknowledged stays done: a deleted or replaced value doesn't come back, by a
-//       recovery neither.
-//   (3) A recovery brings every item back that no changed byte lies in.
+//   (2) Acknowledged changes remain: a deleted or replaced value doesn't return, not even after a
+//       recovery.
+//   (3) A recovery brings back every item that contains no changed byte.
 
 import Foundation
 import KeychainCrypto
@@ -11,7 +11,7 @@ import KeychainEngine
 import KeychainCore
 import TestPrograms
 
-/// What the writes may use.
+/// The lock states in which the writes are made.
 package enum LockMode: String, CaseIterable, Sendable {
     case withoutPasscode = "without a passcode"
     case locked
@@ -32,16 +32,16 @@ package struct FlipSweep {
     private let mode: LockMode
     private let image: FolderImage
     private let before: KeychainState
-    /// Each about an account that no other is about.
+    /// The writes, each to an account that no other write concerns.
     private let writes: [Step]
     package private(set) var report: SweepReport
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
-    ///   - mode: What the writes may use.
-    ///   - itemCount: How many items there are, 8 at the least.
-    ///   - hasLog: Whether the last of them are in the log only.
-    /// - Throws: What making the keychain fails with.
+    ///   - mode: The lock state in which the writes are made.
+    ///   - itemCount: The number of items, at least 8.
+    ///   - hasLog: Whether the last items are only in the log.
+    /// - Throws: An error if the keychain can't be created.
     package init(
         scratch: String, _ mode: LockMode, itemCount: Int = 8, hasLog: Bool = false
     ) throws {
@@ -49,7 +49,7 @@ package struct FlipSweep {
         self.mode = mode
         var history = (0..<itemCount / 2).map { Self.addition($0) }
         if mode != .withoutPasscode { history.append(.setPasscode(1)) }
-        // What is deleted or replaced leaves remains.
+        // Deleted and replaced items leave remains.
         let later =
             (itemCount / 2..<itemCount).map { Self.addition($0) }
             + [.add(itemCount, 2), .put(0, 1), .delete(itemCount)]
@@ -66,7 +66,7 @@ package struct FlipSweep {
         report = SweepReport("flips with writes, \(mode.rawValue)\(hasLog ? ", with a log" : "")")
     }
 
-    /// Values of some bytes and of some pages.
+    /// Values of a few bytes, and of several pages.
     private static func addition(_ account: Int) -> Step {
         .add(account, account % 4 == 2 ? 40 + account : 1 + account % 9)
     }
@@ -81,7 +81,7 @@ package struct FlipSweep {
         Scenario.place + "/" + image.present(file, in: Scenario.place)
     }
 
-    /// One bit of each byte that isn't zero.
+    /// Flips one bit of each byte that isn't zero.
     package func flips(in file: String, _ range: Range<Int>? = nil) -> [Flip] {
         guard let content = content(of: file) else { return [] }
         return (range ?? content.indices).filter { content[$0] != 0 }.map {
@@ -89,20 +89,21 @@ package struct FlipSweep {
         }
     }
 
-    /// Changes bytes, writes, and looks; then recovers, and looks again.
+    /// Changes bytes, makes the writes and verifies the items. Then runs a recovery and verifies
+    /// again.
     ///
     /// - Parameters:
-    ///   - flips: The bytes, changed together.
-    ///   - first: The write that comes first. The others follow in turn.
-    ///   - isAlone: Whether they don't.
-    /// - Throws: What laying files out fails with.
+    ///   - flips: The bytes, all changed together.
+    ///   - first: The write to make first. The others follow in order.
+    ///   - isAlone: Whether to make only the first write.
+    /// - Throws: An error if the files can't be written.
     package mutating func check(_ flips: [Flip], first: Int, isAlone: Bool = false) throws {
         let writes = (0..<(isAlone ? 1 : self.writes.count)).map {
             self.writes[(first + $0) % self.writes.count]
         }
         report.count("flips", flips.count)
         let place = "\(mode.rawValue), \(flips), \(writes.map(\.description))"
-        // What a process knows of damage it knows by the path, so no path is used twice.
+        // A process remembers known damage by path, so no path is used twice.
         let root = scratch + "/flip-\(UUID().uuidString)"
         var changed = image
         for flip in flips {
@@ -134,7 +135,7 @@ package struct FlipSweep {
         recover(directory, flips, outcomes, known, place)
     }
 
-    /// - Returns: For each write that was tried whether it was acknowledged.
+    /// - Returns: For each attempted write, whether it was acknowledged.
     private func carryOut(_ writes: [Step], in directory: String) -> [Step: Bool] {
         var outcomes: [Step: Bool] = [:]
         for write in writes {
@@ -146,14 +147,14 @@ package struct FlipSweep {
         return outcomes
     }
 
-    /// What a look-up may give where it gives no error.
+    /// The values that a look-up may return if it doesn't fail.
     private func allowed(
         _ account: Int, _ outcomes: [Step: Bool], isRecovered: Bool
     ) -> [Observation.Answer] {
         let old = before.values[account].map { Observation.Answer.value($0) } ?? .absent
         for (write, isDone) in outcomes where write.account == account {
             let new = before.after(write).values[account].map { Observation.Answer.value($0) }
-            // One that failed may be carried out all the same where the commit met damage.
+            // A failed write may have taken effect if its commit met damage.
             return isDone ? [new ?? .absent] : [old, new ?? .absent]
         }
         return [old]
@@ -184,10 +185,10 @@ package struct FlipSweep {
         for (account, answer) in seen.answers.sorted(by: { $0.key < $1.key }) {
             let allowed = allowed(account, outcomes, isRecovered: true)
             if allowed.contains(answer) { continue }
-            // Where a recovery can't tell what it lost, every miss says so: also of an item that was
-            // deleted, or whose addition was refused.
+            // If a recovery doesn't know what it lost, every miss reports that, including that of
+            // an item that was deleted or whose addition was refused.
             if answer.isDamage, recovery.hasUnknownLoss, allowed.contains(.absent) { continue }
-            // What is gone must have been there, and something must tell that it is.
+            // A lost item must have existed, and its loss must be reported.
             let isTold = answer.isDamage || (answer == .absent && !recovery.isComplete)
             if isTold, allowed != [.absent] {
                 lost.append(account)
@@ -196,7 +197,7 @@ package struct FlipSweep {
                     "\(place): after recovery account \(account): \(answer), not one of \(allowed)")
             }
         }
-        // A byte lies in one item at the most, and in none on the pages of indexes.
+        // A byte belongs to one item at most, and on pages of indexes to none.
         let bearing = flips.filter { flip in
             !(RootPage.indexes + [.schema, .header, .keybag, .versions, .outbox, .state]).contains {
                 flip.file == "keychain.db" && $0.bytes.contains(flip.offset)
@@ -208,7 +209,7 @@ package struct FlipSweep {
 }
 
 extension Step {
-    /// What a write is about.
+    /// The kinds of write.
     fileprivate var account: Int? {
         switch self {
         case .add(let account, _), .update(let account, _), .put(let account, _),

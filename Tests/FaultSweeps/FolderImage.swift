@@ -1,4 +1,4 @@
-// FolderImage: all files below a folder, to be laid out again elsewhere.
+// FolderImage: all files below a folder, which can be written elsewhere.
 
 package import Foundation
 
@@ -8,7 +8,7 @@ package struct FolderImage: Sendable {
         case file(Data)
     }
 
-    /// By path below the folder.
+    /// The files by their path below the folder.
     package var entries: [String: Entry] = [:]
 
     package init(entries: [String: Entry] = [:]) {
@@ -27,20 +27,21 @@ package struct FolderImage: Sendable {
         }
     }
 
-    /// The bytes of a file; nil where there is none.
+    /// The content of a file, or `nil` if there is none.
     package func content(of path: String) -> Data? {
         guard case .file(let content) = entries[path] else { return nil }
         return content
     }
 
-    /// Makes a folder with these files, which only the owner may use. What was there goes.
+    /// Creates a folder with these files, which only the owner can access. An existing folder is
+    /// replaced.
     package func layOut(at folder: String) throws {
         let files = FileManager.default
         try? files.removeItem(atPath: folder)
         try files.createDirectory(
             atPath: folder, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
-        // A folder comes before what is in it.
+        // A folder is created before its content.
         for (path, entry) in entries.sorted(by: { $0.key < $1.key }) {
             let place = folder + "/" + path
             switch entry {
@@ -58,7 +59,7 @@ package struct FolderImage: Sendable {
         }
     }
 
-    /// The name of the database of a keychain. Each rotation of its keys makes another one.
+    /// The name of a keychain's database. Each rotation of the keys creates another one.
     package func database(in keychain: String) -> String {
         let names = entries.keys.filter {
             $0.hasPrefix(keychain + "/keychain-") && $0.hasSuffix(".db")
@@ -68,14 +69,14 @@ package struct FolderImage: Sendable {
         return last.map { String($0) } ?? "keychain.db"
     }
 
-    /// The same for a file that is named as if the keys had never rotated.
+    /// The same for a file, named as if the keys had never been rotated.
     package func present(_ file: String, in keychain: String) -> String {
         file.hasPrefix("keychain.db")
             ? database(in: keychain) + file.dropFirst("keychain.db".count) : file
     }
 
-    /// Files that have no place beside a keychain that no process is changing. What isn't known may
-    /// hold a key.
+    /// Files that don't belong to a keychain while no process changes it. Any unknown file may
+    /// contain a key.
     package func leftovers(besides keychain: String) -> [String] {
         let database = self.database(in: keychain)
         let known =

@@ -1,18 +1,18 @@
-// Observation: everything that a keychain answers after an interruption, held against the states
-// that it may be in.
+// Observation: all answers of a keychain after an interruption, compared with the states in which
+// it may be.
 
 import Foundation
 import KeychainCrypto
 import KeychainEngine
 package import KeychainCore
 
-/// What one opening of a keychain saw.
+/// The observations from one opening of a keychain.
 package struct Observation: CustomStringConvertible {
-    /// What a look-up of an account gave.
+    /// The result of looking up an account.
     package enum Answer: Hashable {
         case value(Int)
         case absent
-        /// A value that was never this account's.
+        /// A value that the account never had.
         case foreign
         case failed(KeychainFailure)
 
@@ -26,9 +26,9 @@ package struct Observation: CustomStringConvertible {
     package var answers: [Int: Answer] = [:]
     /// The earlier values of the accounts that have any, the last one last.
     package var versions: [Int: [Int]] = [:]
-    /// How many items a list of all gave; nil where it failed.
+    /// The number of items in a list of all, or `nil` if listing failed.
     package var listedCount: Int?
-    /// The passcodes that unlock it. nil: it has none.
+    /// The passcodes that unlock the keychain, or `nil` if it has none.
     package var passcodes: Set<Int>?
     package var isSealed = false
     package var generation: UInt64 = 0
@@ -36,11 +36,11 @@ package struct Observation: CustomStringConvertible {
 
     package var isSound: Bool { failureOfOpening == nil && check?.isSound == true }
 
-    /// Opens a keychain and asks for everything.
+    /// Opens a keychain and requests everything.
     ///
     /// - Parameters:
-    ///   - directory: Where it is.
-    ///   - states: All that it is or was; every account and passcode of them is asked for.
+    ///   - directory: The keychain's folder.
+    ///   - states: All current and earlier states. Every account and passcode in them is tried.
     package init(of directory: String, knowing states: [KeychainState]) {
         let accounts = Set(
             states.flatMap { Array($0.values.keys) + $0.setAside.keys + $0.versions.keys })
@@ -78,7 +78,7 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
-    /// Converts a keychain of version 1 that needs a passcode for it.
+    /// Converts a keychain of version 1 that requires a passcode.
     private static func convert(_ directory: String, _ passcodes: Set<Int>) {
         let options = StepRunner.options
         guard
@@ -127,7 +127,7 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
-    /// How this differs from a state; nil: it doesn't.
+    /// The difference from a state, or `nil` if there is none.
     package func difference(from state: KeychainState) -> String? {
         if let failureOfOpening { return "can't be opened: \(failureOfOpening)" }
         for (account, answer) in answers.sorted(by: { $0.key < $1.key }) {
@@ -141,7 +141,7 @@ package struct Observation: CustomStringConvertible {
         if versions != state.versions {
             return "earlier values \(versions) instead of \(state.versions)"
         }
-        // What stands aside is in no list, or makes it fail.
+        // Items that are set aside aren't in a list, or make it fail.
         if state.setAside.isEmpty, listedCount != state.values.count {
             return "a list of \(listedCount ?? -1) instead of \(state.values.count) items"
         }
@@ -156,14 +156,14 @@ package struct Observation: CustomStringConvertible {
         return nil
     }
 
-    /// What was answered wrongly although the keychain may say that it is damaged: another value, or
-    /// "not found" for what is there. nil: nothing.
+    /// An answer that is wrong even if the keychain reports damage: a wrong value, or "not found"
+    /// for an existing item. `nil` if there is none.
     package func lie(about states: [KeychainState]) -> String? {
         for (account, answer) in answers.sorted(by: { $0.key < $1.key }) where !answer.isDamage {
             let wanted = states.map { state in
                 state.values[account].map { Answer.value($0) } ?? .absent
             }
-            // A locked item is neither there nor not.
+            // For a locked item, neither presence nor absence is known.
             if case .failed(let failure) = answer, failure.status != .itemNotFound { continue }
             if !wanted.contains(answer) {
                 return "account \(account): \(answer) instead of \(wanted)"

@@ -1,12 +1,12 @@
-// OldKeychain: keychains whose database is of version 1, as a program of that version left them, in
+// OldKeychain: keychains with a database of version 1, as a program of that version left them, in
 // Tests/KeychainSQLiteTests/Fixtures.
 
 import Foundation
 
 package enum OldKeychain: String, CaseIterable, Sendable {
-    /// The last commits stand in the log, and an item was set aside since its secret doesn't open.
+    /// The last commits are in the log, and an item was set aside because its secret doesn't open.
     case plain
-    /// With a passcode, and no log.
+    /// A keychain with a passcode and without a log.
     case passcode
 
     private static let fixtures = URL(filePath: #filePath)
@@ -26,8 +26,8 @@ package enum OldKeychain: String, CaseIterable, Sendable {
         }
     }
 
-    /// Of version 2 but for its keybag, header and rows, with a passcode, and without a log. Two items of the
-    /// service `mail`: `a`, with `secret a`, and `b`.
+    /// A keychain of version 2, except for its keybag, header and rows, with a passcode and without
+    /// a log. It has two items of the service `mail`: `a` with `secret a`, and `b`.
     package static var withAuthenticatedPages: FolderImage {
         FolderImage(
             of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")

@@ -1,8 +1,8 @@
-// PowerCutSweep: the power fails after each change of a file, for a keychain that goes through many
+// PowerCutSweep: a power failure after each change of a file, for a keychain that goes through many
 // steps.
-//   (1) Every step that was acknowledged before is done, and the next one wholly or not at all.
-//   (2) The rest of the steps can be done, and everything is as if the power had not failed.
-//   (3) This holds, too, where an fsync failed before.
+//   (1) Every step acknowledged before is done, and the next one is done completely or not at all.
+//   (2) The remaining steps can be carried out, with the same result as without the power failure.
+//   (3) This also holds if an fsync failed before.
 
 import Foundation
 import KeychainEngine
@@ -15,8 +15,8 @@ package struct PowerCutSweep {
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
-    ///   - samples: How many subsets of what isn't synchronized are tried at each place.
-    /// - Throws: ``SweepImpossible`` where processes can't be traced.
+    ///   - samples: The number of subsets of unsynchronized changes to try at each place.
+    /// - Throws: ``SweepImpossible`` if processes can't be traced.
     package init(scratch: String, samples: Int) throws {
         self.scratch = scratch
         self.samples = samples
@@ -24,13 +24,13 @@ package struct PowerCutSweep {
         report = SweepReport("power cuts")
     }
 
-    /// Cuts the power at places of one scenario.
+    /// Cuts the power at places in a scenario.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
-    ///   - count: After how many calls. nil: after all.
-    ///   - random: What chooses places and subsets.
-    /// - Throws: ``SweepImpossible`` where the steps fail by themselves.
+    ///   - count: The number of system calls after which to cut the power, or `nil` for all.
+    ///   - random: Chooses places and subsets.
+    /// - Throws: ``SweepImpossible`` if the steps fail without a power failure.
     package mutating func sweep(
         _ scenario: Scenario, count: Int?, _ random: inout SeededGenerator
     ) throws {
@@ -43,14 +43,15 @@ package struct PowerCutSweep {
         try replay(scenario, image, run, count, "", &random)
     }
 
-    /// The same after an fsync that failed: each step is tried twice then.
+    /// The same after a failed fsync. In this case each step is tried twice.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
-    ///   - failures: How many of the calls fail, one at a time. nil: all.
-    ///   - count: After how many calls the power fails, for each. nil: after all.
-    ///   - random: What chooses.
-    /// - Throws: ``SweepImpossible`` where the steps fail by themselves.
+    ///   - failures: The number of fsync calls that fail, one at a time, or `nil` for all.
+    ///   - count: The number of system calls after which to cut the power for each, or `nil` for
+    ///     all.
+    ///   - random: Chooses calls, places and subsets.
+    /// - Throws: ``SweepImpossible`` if the steps fail without a power failure.
     package mutating func sweepFailedSynchronizations(
         _ scenario: Scenario, failures: Int?, count: Int?, _ random: inout SeededGenerator
     ) throws {
@@ -91,14 +92,14 @@ package struct PowerCutSweep {
         var failedCount = 0
         for (number, call) in run.calls.enumerated() {
             if let text = call.acknowledgement {
-                // What failed may be done later or not, as may what comes next.
+                // A failed step may take effect later or not, and so may the following one.
                 if text.hasPrefix("done") { doneCount += 1 }
                 if text.hasPrefix("failed") { failedCount += 1 }
             } else if model.carryOut(call) {
                 places.append((model, doneCount, doneCount + 1, number))
             }
         }
-        // The fewest are those of a sealing; after a failure a run may end soon.
+        // A sealing has the fewest calls. After a failure a run may end early.
         guard places.count > (`where`.isEmpty ? 10 : 0) else {
             throw SweepImpossible(description: "\(scenario.name): \(places.count) changes.")
         }
@@ -121,7 +122,7 @@ package struct PowerCutSweep {
     private mutating func judge(
         _ scenario: Scenario, _ image: FolderImage, _ doneCount: Int, _ place: String
     ) {
-        // What a process knows of damage it knows by the path, so no path is used twice.
+        // A process remembers known damage by path, so no path is used twice.
         let root = scratch + "/cut-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: root) }
         let directory = root + "/" + Scenario.place
@@ -143,7 +144,7 @@ package struct PowerCutSweep {
         finish(scenario, from: found, directory, root, place)
     }
 
-    /// Does what isn't done.
+    /// Carries out the steps that aren't done.
     private mutating func finish(
         _ scenario: Scenario, from done: Int, _ directory: String, _ root: String, _ place: String
     ) {
@@ -162,7 +163,7 @@ package struct PowerCutSweep {
 }
 
 extension TracedCall {
-    /// What it wrote to the fault-writer's standard output.
+    /// The output of the fault-writer.
     fileprivate var acknowledgement: String? {
         guard name == "write", arguments.hasPrefix("1, "), let result, result > 0 else {
             return nil

@@ -1,6 +1,6 @@
-// RandomKillSweep: a keychain with a long life, whose programs are killed at any moment.
-//   (1) Steps and values follow from the seed. The moment of the kill is that of the machine, so what
-//       fails is told with the whole of the keychain's life.
+// RandomKillSweep: a keychain with a long history, whose programs are killed at random moments.
+//   (1) Steps and values are derived from the seed. The moment of a kill depends on the machine, so
+//       a failure is reported with the whole history of the keychain.
 
 import Foundation
 import KeychainEngine
@@ -11,21 +11,21 @@ package struct RandomKillSweep {
     private var random: SeededGenerator
     package private(set) var report = SweepReport("random kills")
 
-    /// A keychain has so many kills behind it when a new one is begun.
+    /// The number of kills after which a new keychain is created.
     private static let killsOfLife = 40
 
     /// - Parameters:
     ///   - scratch: A folder for the keychains.
-    ///   - seed: What steps and moments follow from.
+    ///   - seed: The seed for steps and moments.
     package init(scratch: String, seed: UInt64) {
         self.scratch = scratch
         random = SeededGenerator(seed: seed)
     }
 
-    /// Kills so many processes.
+    /// Kills a number of processes.
     ///
-    /// - Parameter count: How many.
-    /// - Throws: What starting a process fails with.
+    /// - Parameter count: The number of processes.
+    /// - Throws: An error if a process can't be started.
     package mutating func sweep(_ count: Int) throws {
         while report["kills"] < count {
             report.count("keychains")
@@ -41,7 +41,7 @@ package struct RandomKillSweep {
         }
     }
 
-    /// - Returns: The state in which the keychain is; nil where that is none that it may be in.
+    /// - Returns: The state of the keychain, or `nil` if it is none of the allowed ones.
     private mutating func kill(
         in root: String, _ before: KeychainState, _ life: inout [String]
     ) throws -> KeychainState? {
@@ -70,7 +70,7 @@ package struct RandomKillSweep {
         let possible = doneCount...min(doneCount + 1, steps.count)
         let isRecovering = doneCount < steps.count && steps[doneCount] == .recover
         if isRecovering, observation.failureOfOpening != nil {
-            // Until it has ended, a keychain may say that it is damaged.
+            // Until the recovery has finished, a keychain may report damage.
             report.count("recoveries done again")
             let unlocking = states[doneCount].passcode.map { [Step.unlock($0)] } ?? []
             if let failure = StepRunner.run(unlocking + [.recover], in: directory) {
@@ -87,7 +87,7 @@ package struct RandomKillSweep {
         return nil
     }
 
-    /// Up to eight steps, each of which can be carried out.
+    /// Up to eight steps, each of which is possible in the state before it.
     private mutating func steps(from before: KeychainState) -> [Step] {
         var steps: [Step] = []
         var state = before
@@ -110,7 +110,7 @@ package struct RandomKillSweep {
             return state.passcode.map { .removePasscode($0) } ?? .setPasscode(passcode)
         case 1:
             return state.passcode.map { .changePasscode($0, passcode) } ?? .setPasscode(passcode)
-        // There may be no keychain yet, and then nothing to recover.
+        // If no keychain exists yet, there is nothing to recover.
         case 2: return state == KeychainState() ? .put(account, value) : .recover
         case 3: return state.isSealed ? .unseal : .seal
         case 4: return .emptyLog

@@ -1,4 +1,4 @@
-// Scenario: a keychain in some state, and the steps at which it is interrupted.
+// Scenario: a keychain in a certain state, and the steps that are interrupted.
 
 import Foundation
 import KeychainEngine
@@ -8,12 +8,13 @@ import TestPrograms
 
 package struct Scenario: Sendable, CustomStringConvertible {
     package let name: String
-    /// What is interrupted.
+    /// The steps that are interrupted.
     package let steps: [Step]
     package let before: KeychainState
-    /// Lays the keychain out in its folder. Nothing: it is not there yet.
+    /// Creates the keychain in its folder. Does nothing if the keychain shouldn't exist yet.
     let prepare: @Sendable (_ directory: String) throws -> Void
-    /// Where the keychain is below the folder of a case. The folders above it are made with it.
+    /// The path of the keychain below the folder of a case. The folders above it are created with
+    /// it.
     package static let place = "home/share/keychain"
 
     package var description: String { name }
@@ -35,7 +36,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     private static let values = [0: 5, 1: 6, 2: 7, 3: 40]
     private static let filled = values.sorted { $0.key < $1.key }.map { Step.add($0.key, $0.value) }
 
-    /// Each thing that can be done with a keychain, alone.
+    /// Each operation on a keychain, one at a time.
     package static let single: [Scenario] = [
         Scenario("first use", [.add(0, 5)], after: []),
         Scenario("add", [.add(4, 41)], after: filled),
@@ -74,7 +75,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         Scenario("convert with a passcode", [.unlock(1), .reopen, .put(1, 8)], of: .passcode),
     ]
 
-    /// Many things one after the other.
+    /// Many operations one after the other.
     package static let day = Scenario(
         "a day",
         filled + [
@@ -86,12 +87,12 @@ package struct Scenario: Sendable, CustomStringConvertible {
         ], after: [])
 
     /// - Parameters:
-    ///   - name: What a report calls it.
-    ///   - steps: What is interrupted.
-    ///   - history: What is done before, in processes that end well.
-    ///   - left: What is done then, in a process that is killed: it is in the log only.
-    ///   - setAside: The accounts whose items are moved aside.
-    ///   - isDamaged: Whether a byte of an index is changed at last.
+    ///   - name: The name in reports.
+    ///   - steps: The steps that are interrupted.
+    ///   - history: Earlier steps, in processes that end normally.
+    ///   - left: Steps after those, in a process that is killed, so that they are only in the log.
+    ///   - setAside: The accounts whose items are set aside.
+    ///   - isDamaged: Whether finally a byte of an index is changed.
     init(
         _ name: String, _ steps: [Step], after history: [Step], leaving left: [Step] = [],
         settingAside setAside: [Int] = [], isDamaged: Bool = false
@@ -113,7 +114,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A keychain that a program of an earlier version left.
+    /// A keychain left by a program of an earlier version.
     private init(_ name: String, _ steps: [Step], of keychain: OldKeychain) {
         self.name = name
         self.steps = steps
@@ -125,7 +126,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         if let failure = StepRunner.run(steps, in: directory) { throw failure }
     }
 
-    /// Moves whole items aside, as a check does with damaged ones.
+    /// Sets undamaged items aside, as a check does with damaged ones.
     private static func setAside(_ accounts: [Int], in directory: String) throws {
         let engine = try KeychainEngine.open(directory: directory, options: StepRunner.options)
         defer { engine.close() }
@@ -147,7 +148,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Takes the files while the keychain is open, and puts them back when it is closed.
+    /// Copies the files while the keychain is open, and puts them back after it is closed.
     private static func leave(_ steps: [Step], in directory: String) throws {
         var image = FolderImage()
         var runner = StepRunner(directory: directory)
@@ -160,7 +161,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         try image.layOut(at: directory)
     }
 
-    /// Changes a byte of the index over the keys, which no item lies in.
+    /// Changes a byte of the index on primary keys, which belongs to no item.
     private static func damageIndex(in directory: String) throws {
         let path = directory + "/keychain.db"
         guard var database = FileManager.default.contents(atPath: path) else {
@@ -168,7 +169,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         }
         database[RootPage.itemsKey.end - 100] ^= 1
         try database.write(to: URL(filePath: path))
-        // Writing made the file anew, and others may read it.
+        // The file was created again by the write, readable by others.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 }

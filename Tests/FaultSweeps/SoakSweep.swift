@@ -14,11 +14,11 @@ package enum SoakSweep: String, CaseIterable, Sendable {
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
-    ///   - seed: What everything random follows from.
-    ///   - count: How many cases there are, of each kind where there are several. nil: all, or as
-    ///     many as there should be of random ones.
-    ///   - tell: Given each report once it is complete.
-    /// - Throws: ``SweepImpossible`` where it can't be carried out.
+    ///   - seed: The seed for everything random.
+    ///   - count: The number of cases, for each kind if there are several. `nil` for all, or for
+    ///     the default number of random ones.
+    ///   - tell: Called with each report once it is complete.
+    /// - Throws: ``SweepImpossible`` if the sweep can't be carried out.
     package func run(
         scratch: String, seed: UInt64, count: Int?, tell: (SweepReport) -> Void
     ) throws {
@@ -60,7 +60,7 @@ package enum SoakSweep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Each byte, before each write alone and before all of them.
+    /// Every byte, before each write alone and before all of them.
     private static func flips(
         _ scratch: String, _ mode: LockMode, hasLog: Bool, _ count: Int?,
         _ random: inout SeededGenerator
@@ -112,7 +112,7 @@ package enum SoakSweep: String, CaseIterable, Sendable {
 }
 
 extension Array {
-    /// So many of the elements, in their order. nil: all.
+    /// A sample of `count` elements in their order, or all for `nil`.
     func sample(_ count: Int?, _ random: inout SeededGenerator) -> [Element] {
         guard let count, count < self.count else { return self }
         return indices.shuffled(using: &random).prefix(count).sorted().map { self[$0] }

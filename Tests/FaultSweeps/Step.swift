@@ -1,22 +1,22 @@
-// Step: one thing that is done with a keychain, as text for another process, and what the keychain
-// holds afterwards.
-//   (1) A step changes a keychain wholly or not at all, so after an interruption the keychain is in
-//       the state before the step or in the one after it.
+// Step: one operation on a keychain, as text for another process, and the content of the keychain
+// afterwards.
+//   (1) A step changes a keychain completely or not at all. After an interruption the keychain is
+//       in the state before the step or the one after it.
 
 package import Foundation
 package import KeychainCore
 
-/// Accounts, values and passcodes are numbers; what they stand for follows from the number.
+/// Accounts, values and passcodes are numbers, from which the actual ones are derived.
 package enum Step: Hashable, Sendable {
     case add(Int, Int)
     case update(Int, Int)
     case put(Int, Int)
     case delete(Int)
-    /// Updates an item, and keeps what it was.
+    /// Updates an item, and keeps the previous version.
     case replace(Int, Int)
     /// Deletes an item, and keeps it as a version.
     case remove(Int)
-    /// Gives an item the earlier value again.
+    /// Restores an item's previous version.
     case undo(Int, Int)
     case setPasscode(Int)
     case changePasscode(Int, Int)
@@ -24,13 +24,13 @@ package enum Step: Hashable, Sendable {
     case unlock(Int)
     case seal
     case unseal
-    /// Makes other keys of every kind.
+    /// Replaces all keys.
     case rotate
     /// Rebuilds the database.
     case recover
-    /// Puts back everything that was set aside.
+    /// Restores everything that is set aside.
     case restore
-    /// Folds the log into the database.
+    /// Moves the log into the database.
     case emptyLog
     case reopen
 }
@@ -59,7 +59,7 @@ extension Step: CustomStringConvertible {
         }
     }
 
-    /// The step of that description.
+    /// The step with the given description.
     package init?(_ text: String) {
         let words = text.split(separator: ":")
         let numbers = words.dropFirst().compactMap { Int($0) }
@@ -87,13 +87,13 @@ extension Step: CustomStringConvertible {
     }
 }
 
-/// What a keychain holds.
+/// The content of a keychain.
 package struct KeychainState: Hashable, Sendable {
     /// The value of each account.
     package var values: [Int: Int] = [:]
     /// The earlier values of each account, the last one last.
     package var versions: [Int: [Int]] = [:]
-    /// What stands aside, and can be restored.
+    /// The items that are set aside and can be restored.
     package var setAside: [Int: Int] = [:]
     package var passcode: Int?
     package var isSealed = false
@@ -136,13 +136,13 @@ package struct KeychainState: Hashable, Sendable {
     }
 }
 
-/// What the numbers of steps stand for.
+/// The actual values that the numbers in steps stand for.
 package enum Contents {
     package static let caller = AccessGroups(["default"])
 
     package static func needsPasscode(_ account: Int) -> Bool { account >= 1000 }
 
-    /// Accounts are of different classes, so that some are locked and some are not.
+    /// Accounts are of different protection classes, so that some are locked and some are not.
     package static func protection(of account: Int) -> ProtectionClass {
         needsPasscode(account)
             ? .whenPasscodeSetThisDeviceOnly
@@ -165,7 +165,8 @@ package enum Contents {
             protection: protection(of: account), data: data(value))
     }
 
-    /// From a few bytes to several pages, so that overflow chains come and go.
+    /// The sizes range from a few bytes to several pages, so that overflow chains are created and
+    /// deleted.
     package static func data(_ value: Int) -> Data {
         Data("value \(value)\n".utf8)
             + Data(repeating: UInt8(truncatingIfNeeded: value), count: value * 131 % 9000)

@@ -1,4 +1,4 @@
-// StepRunner: carries steps out, in the process that is to be interrupted or in that of a sweep.
+// StepRunner: carries out steps, in the process that is interrupted or in that of a sweep.
 
 import KeychainCrypto
 package import KeychainEngine
@@ -7,11 +7,11 @@ import KeychainSQLite
 import Logging
 import TestPrograms
 
-/// One keychain, and the steps that are done with it.
+/// A keychain, and the steps that are carried out on it.
 package struct StepRunner {
     private let directory: String
     private var engine: KeychainEngine?
-    /// What unlocks the keychain after it was opened anew.
+    /// The passcode that unlocks the keychain after it was reopened.
     private var passcode: Int?
 
     package init(directory: String) {
@@ -21,17 +21,18 @@ package struct StepRunner {
     package static let options: EngineOptions = {
         var options = EngineOptions.testing
         options.hardware = SoftwareChip.ofAllProcesses
-        // Damage is expected, and told by what is answered.
+        // Damage is expected. The answers to requests report it.
         options.log = Logger(label: "keychain", factory: { _ in SwiftLogNoOpLogHandler() })
         return options
     }()
 
-    /// Carries steps out one after the other, and stops at the first that fails twice.
+    /// Carries out steps in order, and stops at the first one for which all attempts fail.
     ///
     /// - Parameters:
-    ///   - steps: What is done.
-    ///   - attempts: How often a step is tried.
-    ///   - note: Told of each step's number, with the failure of each attempt; nil: it is done.
+    ///   - steps: The steps.
+    ///   - attempts: The number of attempts for each step.
+    ///   - note: Called with the number of each step, and the failure of each attempt, or `nil`
+    ///     once it is done.
     package mutating func run(
         _ steps: [Step], attempts: Int = 1, _ note: (Int, KeychainFailure?) -> Void
     ) {
@@ -51,7 +52,8 @@ package struct StepRunner {
         }
     }
 
-    /// What failed, if anything did.
+    /// Runs steps.
+    /// - Returns: The failure, or `nil` if all steps succeeded.
     package static func run(_ steps: [Step], in directory: String) -> KeychainFailure? {
         var failure: KeychainFailure?
         var runner = StepRunner(directory: directory)
@@ -80,7 +82,8 @@ package struct StepRunner {
         SecretBytes(copying: Contents.passcode(passcode))
     }
 
-    /// Whether a step that keeps versions was carried out already: again it would keep another one.
+    /// Whether a step that keeps versions was carried out already. Repeating it would keep another
+    /// one.
     private mutating func holds(_ account: Int, _ value: Int) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
             let found = try opened().perform(
@@ -139,7 +142,8 @@ package struct StepRunner {
             try opened().removePasscode(Self.secret(old))
             passcode = nil
         case .unlock(let known):
-            // A keychain that is to be recovered can't be opened, so this waits for who opens it.
+            // A keychain can't be opened during its recovery, so this waits until other processes
+            // have closed it.
             passcode = known
             try engine?.unlock(passcode: Self.secret(known))
         case .seal:

@@ -1,12 +1,13 @@
-// Strace: the fault-writer under `strace`, which interrupts it at a system call or writes its system
-// calls down.
-//   (1) A signal comes before the call is carried out, an error in its place.
-//   (2) Where processes can't be traced, nothing is swept and that is an error.
+// Strace: runs the fault-writer under `strace`, which interrupts it at a system call or records its
+// system calls.
+//   (1) A signal is delivered before the call is carried out. An error is returned instead of
+//       carrying it out.
+//   (2) Where processes can't be traced, a sweep fails with an error.
 
 import Foundation
 import TestPrograms
 
-/// What is done to the process at one system call.
+/// The interruption of the process at a system call.
 package enum Interruption: Hashable, Sendable, CustomStringConvertible {
     case kill
     case error(String)
@@ -19,7 +20,7 @@ package enum Interruption: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A system call by its name and how many of that name its thread had made, from 1.
+/// A system call, by its name and its number among those of that name in its thread, from 1.
 package struct CallSite: Hashable, Sendable, CustomStringConvertible {
     package let name: String
     package let number: Int
@@ -28,8 +29,8 @@ package struct CallSite: Hashable, Sendable, CustomStringConvertible {
 }
 
 package struct Strace: Sendable {
-    /// Calls that change a file or a folder, or acknowledge. A process that is killed before one of
-    /// them leaves what it would leave at any call since the one before.
+    /// System calls that change a file or folder, or write an acknowledgement. A process killed
+    /// before one of them leaves the same as if it were killed at any call since the previous one.
     package static let changingCalls = [
         "openat", "open", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2",
         "ftruncate", "truncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "rename",
@@ -37,15 +38,15 @@ package struct Strace: Sendable {
         "linkat", "symlink", "symlinkat", "copy_file_range",
     ]
 
-    /// Calls that a disk can fail.
+    /// System calls that a disk can make fail.
     package static let failingCalls = changingCalls + ["pread64", "read", "getdents64"]
 
     let writer: String
     private let program: String
-    /// A folder for what `strace` writes.
+    /// A folder for the output of `strace`.
     private let scratch: String
 
-    /// - Throws: ``SweepImpossible`` where there is no `strace` or it may not trace.
+    /// - Throws: ``SweepImpossible`` if `strace` isn't installed or may not trace.
     package init(scratch: String) throws {
         self.scratch = scratch
         guard let writer = TestProgram.path(of: "fault-writer") else {
@@ -70,14 +71,14 @@ package struct Strace: Sendable {
         }
     }
 
-    /// What a run under `strace` gave.
+    /// The result of a run under `strace`.
     package struct Run {
-        /// What the fault-writer said.
+        /// The output of the fault-writer.
         package let lines: [String]
-        /// The calls, if they were to be written down.
+        /// The system calls, if they were to be recorded.
         package let calls: [TracedCall]
 
-        /// How many steps were acknowledged.
+        /// The number of acknowledged steps.
         package var doneCount: Int { lines.count { $0.hasPrefix("done ") } }
         package var failures: [Substring] {
             lines.filter { $0.hasPrefix("failed ") }.map { $0.dropFirst(7) }
@@ -85,18 +86,18 @@ package struct Strace: Sendable {
         package let endedWell: Bool
     }
 
-    /// Has the fault-writer carry out steps.
+    /// Runs steps in the fault-writer.
     ///
     /// - Parameters:
-    ///   - steps: What is done.
+    ///   - steps: The steps.
     ///   - directory: The keychain's folder.
-    ///   - attempts: How often a step is tried.
-    ///   - calls: Which calls are written down. Empty: all.
-    ///   - withData: Whether with all bytes that they write.
-    ///   - interruption: What is done to the process, at `site`.
-    ///   - site: One call.
-    /// - Returns: What it said and called.
-    /// - Throws: What starting `strace` fails with.
+    ///   - attempts: The number of attempts for each step.
+    ///   - calls: The names of the system calls to record. Empty for all.
+    ///   - withData: Whether to record all bytes that they write.
+    ///   - interruption: The interruption of the process at `site`.
+    ///   - site: A system call.
+    /// - Returns: The output and the system calls.
+    /// - Throws: An error if `strace` can't be started.
     package func run(
         _ steps: [Step], in directory: String, attempts: Int = 1, tracing calls: [String],
         withData: Bool = false, _ interruption: Interruption? = nil, at site: CallSite? = nil
@@ -124,14 +125,14 @@ package struct Strace: Sendable {
     }
 }
 
-/// One line of what `strace` wrote.
+/// One line of the output of `strace`.
 package struct TracedCall: Sendable {
     package let thread: Substring
     package let name: Substring
-    /// What stands between the brackets.
+    /// The arguments between the parentheses.
     package let arguments: Substring
     package let result: Int?
-    /// A call that was never made, but failed.
+    /// Whether strace made the call fail instead of carrying it out.
     package let isInjected: Bool
 
     static func calls(in text: String) -> [TracedCall] {
@@ -162,7 +163,8 @@ package struct TracedCall: Sendable {
 
     private var mayChange: Bool { name != "openat" || arguments.contains("O_CREAT") }
 
-    /// Where each call stands among those of its name and thread, from the first that names `path`.
+    /// The position of each call among those with its name and thread, from the first one that
+    /// names `path`.
     package static func sites(
         _ calls: [TracedCall], since path: String, changingOnly: Bool = false
     ) -> [CallSite] {
@@ -176,7 +178,7 @@ package struct TracedCall: Sendable {
             let site = CallSite(
                 name: String(call.name),
                 number: counts[call.thread, default: [:]][call.name, default: 0])
-            // What is only read is opened without a trace of it on the disk.
+            // Opening a file only for reading changes nothing on the disk.
             guard hasBegun, changingOnly ? call.mayChange : true else { return nil }
             return seen.insert(site).inserted ? site : nil
         }

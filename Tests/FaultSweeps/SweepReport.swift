@@ -1,15 +1,15 @@
-// SweepReport: what a sweep did, and everything that went wrong.
+// SweepReport: the cases of a sweep, and all violations.
 
-/// A sweep that can't be carried out here. It shows nothing then, so it must not pass.
+/// A sweep that can't be carried out on this machine. It must not count as passed.
 package struct SweepImpossible: Error, CustomStringConvertible {
     package let description: String
 }
 
 package struct SweepReport {
     package internal(set) var name: String
-    /// What was counted, in the order of appearance.
+    /// The counts, in the order of their first appearance.
     private var counts: [(name: String, count: Int)] = []
-    /// What went wrong, each with what repeats it.
+    /// The violations, each with the information to repeat it.
     package private(set) var violations: [String] = []
 
     package init(_ name: String) {
@@ -38,7 +38,7 @@ package struct SweepReport {
     }
 }
 
-/// splitmix64: repeatable, and good enough to choose where something breaks.
+/// splitmix64: repeatable, and good enough to choose the places of interruptions.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
