@@ -30,6 +30,7 @@ final class OpenSSL: Sendable {
     }
 
     /// Runs OpenSSL in the folder. File names among the arguments are relative to it.
+    ///
     /// - Parameters:
     ///   - arguments: The arguments after `openssl`.
     ///   - input: The standard input.
@@ -49,6 +50,7 @@ final class OpenSSL: Sendable {
 
     /// Makes a private key as PKCS #8 in PEM. An RSA key takes a second, so all tests with the same
     /// arguments and file name share one.
+    ///
     /// - Parameters:
     ///   - arguments: The arguments after `openssl genpkey`.
     ///   - name: The key's file.
@@ -65,6 +67,7 @@ final class OpenSSL: Sendable {
     }
 
     /// Runs OpenSSL for tests that expect it to fail.
+    ///
     /// - Returns: Its exit status, standard output and standard error.
     func runUnchecked(
         _ arguments: [String], input: Data = Data()

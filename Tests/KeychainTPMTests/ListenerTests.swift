@@ -128,6 +128,7 @@ final class Listener: Sendable {
 
     /// The steps at which the connection breaks: reading the storage key, deriving it, opening a
     /// session, loading.
+    ///
     /// This chip has no resource manager, which would flush the objects of a broken connection.
     /// Objects that the operation has loaded by then stay until the chip is restarted.
     @Test(arguments: 0..<4)

@@ -45,6 +45,7 @@ struct CertificateMaker {
     }
 
     /// Makes a key and its certificate.
+    ///
     /// - Parameters:
     ///   - name: The base name of the files.
     ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
@@ -53,7 +54,7 @@ struct CertificateMaker {
     ///   - key: The kind of the key.
     ///   - days: The validity period from now, in days.
     ///   - printable: Whether to encode texts as printable strings where possible, instead of
-    ///   UTF-8.
+    ///     UTF-8.
     ///   - arguments: Further arguments for `openssl x509 -req`.
     /// - Returns: The certificate.
     /// - Throws: The error output of OpenSSL.

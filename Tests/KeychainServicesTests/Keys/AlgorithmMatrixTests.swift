@@ -77,6 +77,7 @@ private struct Subject {
     }
 
     /// Performs an operation with one key of the pair.
+    ///
     /// - Returns: `nil` if it worked, or the error code.
     func code(_ operation: SecKeyOperationType, _ name: String, _ half: KeyHalf) -> Int? {
         let key = half == .privateKey ? privateKey : publicKey

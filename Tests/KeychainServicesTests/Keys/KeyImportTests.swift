@@ -9,6 +9,7 @@ import Testing
 
 @Suite struct `Keys from bytes` {
     /// Reads bytes, and checks the result against this rule.
+    ///
     /// - Returns: Whether they were a key.
     private func reads(
         _ kind: KeyKind, _ half: KeyHalf, _ data: Data,

@@ -119,6 +119,7 @@ extension SecKey {
     }
 
     /// Verifies a signature.
+    ///
     /// - Returns: `nil` if it is valid, or the error.
     func refusal(
         _ name: String, _ input: Data, _ signature: Data,
