@@ -1,12 +1,12 @@
-// Keychain: where a program's secrets are: a service or a server, an access group and a protection.
+// Keychain: names a set of items by service or server, access group and protection class.
 
 import KeychainCore
 
-/// The secrets of one service, or the passwords of one server, kept in the keychain.
+/// The secrets of one service, or the passwords of one server, in the keychain.
 ///
-/// Every secret is identified by the service or the ``Server`` of this value and the account of its
-/// key. A `Keychain` holds no secret and no open file; make as many as you like and use
-/// them from any thread, task or process at the same time.
+/// The service or ``Server`` of this value, together with the account of a ``KeychainKey``,
+/// identifies each secret. A `Keychain` value holds no secret and no open file. Create as many as
+/// you like, and use them concurrently from any thread, task or process.
 ///
 /// ```swift
 /// extension KeychainKey where Value == String {
@@ -19,49 +19,53 @@ import KeychainCore
 /// try keychain.delete(.token)
 /// ```
 ///
-/// Every operation has two forms of one name. The synchronous form blocks the thread that calls
-/// it. The `async` form, which Swift picks in an asynchronous function, does its work on threads
-/// of its own; it never blocks the main actor or the executor of its caller.
+/// Every operation has a synchronous and an `async` form with the same name. The synchronous form
+/// blocks the calling thread. The `async` form, which Swift chooses in an asynchronous function,
+/// runs on the keychain's own threads and never blocks the main actor or the caller's executor.
 ///
-/// The corresponding class of items is `kSecClassGenericPassword` for a service, and
+/// The corresponding item class is `kSecClassGenericPassword` for a service and
 /// `kSecClassInternetPassword` for a server.
 public struct Keychain: Sendable {
-    /// What the items belong to, by convention a reverse-domain name (`kSecAttrService`). For
-    /// internet passwords, the host of the server.
+    /// The service that the items belong to, by convention a reverse-domain name
+    /// (`kSecAttrService`). For internet passwords, the server's host.
     public let service: String
 
-    /// The server whose internet passwords the items are. nil: they belong to a service.
+    /// The server whose internet passwords the items are, or `nil` if the items belong to a
+    /// service.
     public let server: Server?
 
-    /// The access group of the items (`kSecAttrAccessGroup`), or nil.
+    /// The access group of the items (`kSecAttrAccessGroup`), or `nil`.
     ///
-    /// With nil, `save` and `add` are about the first group of the program's entitlements, and every
-    /// other operation is about the items of this service in *all* groups of the program. Name
-    /// the group if the program has more than one and uses one service name in several.
+    /// If `nil`, `save` and `add` use the first group in the program's entitlements, and every
+    /// other operation applies to the items of this service in *all* of the program's groups.
+    /// Specify the group if the program has several groups and uses the same service name in more
+    /// than one of them.
     public let accessGroup: String?
 
-    /// When items can be read, unless their key says otherwise.
+    /// When items can be read, unless their key specifies its own accessibility.
     public let accessibility: Accessibility
 
     /// Whether the items are synchronizable (`kSecAttrSynchronizable`).
     ///
-    /// Synchronizable and local items are apart: neither sees, replaces or deletes the other.
+    /// Synchronizable and local items are separate: an operation on one kind never returns,
+    /// replaces or deletes an item of the other.
     public let isSynchronizable: Bool
 
     /// The database that holds the items.
     public internal(set) var database: KeychainDatabase
 
-    /// A keychain for the items of a service.
+    /// Creates a keychain for the items of a service.
     ///
     /// Nothing is opened or read before the first operation.
     ///
     /// - Parameters:
-    ///   - service: What the items belong to, by convention a reverse-domain name.
-    ///   - accessGroup: The access group of the items. nil: see ``accessGroup``.
-    ///   - accessibility: When items can be read. nil: after the first unlock and on this device
-    ///     only or, for synchronizable items, after the first unlock.
-    ///   - isSynchronizable: Whether the items are synchronizable. Such items can't be kept to
-    ///     this device; saving one under a "this device only" accessibility fails with
+    ///   - service: The service that the items belong to, by convention a reverse-domain name.
+    ///   - accessGroup: The access group of the items. For the meaning of `nil`, see
+    ///     ``accessGroup``.
+    ///   - accessibility: When items can be read. If `nil`, after the first unlock, and on this
+    ///     device only unless the items are synchronizable.
+    ///   - isSynchronizable: Whether the items are synchronizable. Synchronizable items can't be
+    ///     restricted to this device: saving one with a "this device only" accessibility fails with
     ///     ``KeychainError/Code/param``.
     ///   - database: The database that holds the items.
     public init(
@@ -73,17 +77,19 @@ public struct Keychain: Sendable {
             isSynchronizable: isSynchronizable, database)
     }
 
-    /// A keychain for the internet passwords of a server.
+    /// Creates a keychain for the internet passwords of a server.
     ///
-    /// Every operation is there for them, with the same guarantees. Nothing is opened or read before
-    /// the first one.
+    /// All operations are available, with the same guarantees as for the items of a service.
+    /// Nothing is opened or read before the first operation.
     ///
     /// - Parameters:
-    ///   - server: What the items belong to.
-    ///   - accessGroup: The access group of the items. nil: see ``accessGroup``.
-    ///   - accessibility: When items can be read. nil: after the first unlock and on this device
-    ///     only or, for synchronizable items, after the first unlock.
-    ///   - isSynchronizable: Whether the items are synchronizable, as for those of a service.
+    ///   - server: The server that the items belong to.
+    ///   - accessGroup: The access group of the items. For the meaning of `nil`, see
+    ///     ``accessGroup``.
+    ///   - accessibility: When items can be read. If `nil`, after the first unlock, and on this
+    ///     device only unless the items are synchronizable.
+    ///   - isSynchronizable: Whether the items are synchronizable, with the same restriction as for
+    ///     the items of a service.
     ///   - database: The database that holds the items.
     public init(
         server: Server, accessGroup: String? = nil, accessibility: Accessibility? = nil,
@@ -108,14 +114,14 @@ public struct Keychain: Sendable {
         self.database = database
     }
 
-    /// The same items as far as they are in one group.
+    /// A copy of this keychain that is restricted to one access group.
     func inGroup(_ group: String) -> Keychain {
         Keychain(
             service, server, accessGroup: group, accessibility: accessibility,
             isSynchronizable: isSynchronizable, database)
     }
 
-    /// What all requests of this keychain have in common: all its items.
+    /// The query that matches all items of this keychain. All requests start from it.
     var query: ItemQuery {
         ItemQuery(
             itemClass: server == nil ? .genericPassword : .internetPassword,

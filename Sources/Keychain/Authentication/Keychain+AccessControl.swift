@@ -1,11 +1,11 @@
-// Keychain.AccessControl: who has to prove what before a secret is opened or a key is used.
-//   (1) Only combinations that the keychain can keep can be made.
+// Keychain.AccessControl: the authentication that opening a secret or using a key requires.
+//   (1) Only combinations that the keychain can store can be created.
 
 import KeychainCore
 
 extension Keychain {
-    /// What has to be shown before a secret is opened, or a key of the Secure Enclave is used, beside
-    /// what its ``Accessibility`` asks for.
+    /// The authentication that is required to open a secret or to use a Secure Enclave key, in
+    /// addition to the conditions of its ``Accessibility``.
     ///
     /// ```swift
     /// extension KeychainKey where Value == String {
@@ -15,18 +15,19 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// Loading and changing such an item asks the person in front of the program, or the context that
-    /// was given to `authenticating(with:)`. Adding, listing and deleting it,
-    /// and reading its attributes, asks for nothing. Where no person can be asked, as in a service
-    /// without a terminal, the operation fails at once with
+    /// Loading or changing such an item asks the user of the program for authentication, or uses
+    /// the context that was passed to `authenticating(with:)`. Adding, listing or deleting the
+    /// item, and reading its attributes, requires no authentication. If the user can't be asked, as
+    /// in a service without a terminal, the operation fails immediately with
     /// ``KeychainError/Code/interactionNotAllowed``.
     ///
-    /// ``userPresence`` and ``devicePasscode`` need a passcode: without one, adding the item fails with
-    /// ``KeychainError/Code/authFailed``. Every accessibility goes with an access control, but
-    /// a synchronizable item can't have one: saving it fails with ``KeychainError/Code/param``.
+    /// ``userPresence`` and ``devicePasscode`` require a passcode: while none is set, adding the
+    /// item fails with ``KeychainError/Code/authFailed``. An access control can be combined with
+    /// every accessibility. A synchronizable item can't have an access control: saving it fails
+    /// with ``KeychainError/Code/param``.
     ///
-    /// The corresponding function is `SecAccessControlCreateWithFlags`, and the attribute
-    /// `kSecAttrAccessControl`.
+    /// The corresponding function is `SecAccessControlCreateWithFlags`, and the corresponding
+    /// attribute `kSecAttrAccessControl`.
     public struct AccessControl: Hashable, Sendable {
         let constraints: AccessConstraints
 
@@ -34,31 +35,31 @@ extension Keychain {
             self.constraints = constraints
         }
 
-        /// A person who knows the passcode, or whom biometric hardware recognizes
-        /// (`userPresence`).
+        /// The user enters the passcode or is recognized by biometric hardware (`userPresence`).
         public static let userPresence = AccessControl(.userPresence)
 
-        /// A person who knows the passcode (`devicePasscode`).
+        /// The user enters the passcode (`devicePasscode`).
         public static let devicePasscode = AccessControl(.devicePasscode)
 
-        /// A person whom biometric hardware recognizes (`biometryAny`). On Linux there is no such
-        /// hardware: the item can be added, and not opened.
+        /// The user is recognized by biometric hardware (`biometryAny`). On Linux no such hardware
+        /// is supported: the item can be added, but not opened.
         public static let biometryAny = AccessControl(.biometryAny)
 
-        /// A person who was enrolled when the item was saved, as long as the enrollment is the same
-        /// (`biometryCurrentSet`). After that it fails with ``KeychainError/Code/dataNotAvailable``.
+        /// The user is recognized by biometric hardware, and the enrollment is the same as when the
+        /// item was saved (`biometryCurrentSet`). After the enrollment has changed, opening the
+        /// item fails with ``KeychainError/Code/dataNotAvailable``.
         public static let biometryCurrentSet = AccessControl(.biometryCurrentSet)
 
-        /// A password of the program's own, which takes part in the encryption
+        /// A password that the program defines and that the item's encryption depends on
         /// (`applicationPassword`).
         ///
-        /// Set it as the credential of a context, by
-        /// `context.setCredential(_:type: .applicationPassword)`; without one, the person is asked
-        /// for it. A wrong one, and none where no person can be asked, fails with
-        /// ``KeychainError/Code/authFailed``. A forgotten one can't be recovered.
+        /// Set it as the credential of a context, with `context.setCredential(_:type:
+        /// .applicationPassword)`. Without a credential, the user is asked for the password. If the
+        /// password is wrong, or is missing and the user can't be asked, the operation fails with
+        /// ``KeychainError/Code/authFailed``. A forgotten password can't be recovered.
         public static let applicationPassword = AccessControl(.applicationPassword)
 
-        /// The same, and an application password as well.
+        /// This access control with an application password as an additional condition.
         public var withApplicationPassword: AccessControl {
             AccessControl(constraints.union(.applicationPassword))
         }
@@ -66,7 +67,7 @@ extension Keychain {
 }
 
 extension Keychain.AccessControl: CustomStringConvertible {
-    /// The names of its conditions, such as "userPresence, applicationPassword".
+    /// The names of the conditions, such as "userPresence, applicationPassword".
     public var description: String {
         let names: [(AccessConstraints, String)] = [
             (.userPresence, "userPresence"), (.devicePasscode, "devicePasscode"),

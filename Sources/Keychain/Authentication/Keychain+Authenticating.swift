@@ -1,10 +1,10 @@
-// How a keychain's operations ask the person in front of the program. What was said by one of these
-// stays when another is used.
+// Keychain+Authenticating: controls how a keychain's operations authenticate the user. Each of
+// these methods changes one setting and keeps the others.
 
 public import KeychainAuthentication
 
 extension Keychain {
-    /// The same keychain, whose operations let a context answer for the person.
+    /// Returns a copy of this keychain that authenticates the user with a context.
     ///
     /// ```swift
     /// let context = LAContext()
@@ -14,18 +14,20 @@ extension Keychain {
     /// let key = try await vault.load(.notesKey)  // the context remembers
     /// ```
     ///
-    /// What the context knows isn't asked for again: a proof that it got before, and the application
-    /// password that was set as its credential. Whatever else an ``AccessControl`` demands it asks the
-    /// person for, with its `localizedReason`, unless its `interactionNotAllowed` is set.
+    /// The context remembers an earlier authentication and an application password that was set as
+    /// its credential, and the user is not asked for these again. For any other condition of an
+    /// ``AccessControl``, the context asks the user, showing its `localizedReason`, unless its
+    /// `interactionNotAllowed` is set.
     ///
-    /// The question is asked at the terminal or by pinentry on Linux, and by the system on Apple
-    /// platforms. It can take as long as the person takes: prefer the `async` forms.
+    /// On Linux, the user is asked at the terminal or through pinentry; on Apple platforms, by the
+    /// system. Because the operation waits for the user's response, prefer the `async` forms.
     ///
-    /// What follows an item, or only looks whether it can be read, never asks, and doesn't use the
-    /// context: `changes(of:)`, ``ObservableSecret`` until it saves, `availability(of:)`.
+    /// Operations that follow an item, or only check whether it can be read, never ask the user and
+    /// don't use the context: `changes(of:)`, `availability(of:)`, and ``ObservableSecret`` until
+    /// it saves.
     ///
-    /// - Parameter context: Answers for the person. It can be used by several keychains, from any
-    ///   thread.
+    /// - Parameter context: The authentication context. It can be used by several keychains, from
+    ///   any thread.
     /// - Returns: A keychain for the same items.
     ///
     /// The corresponding key is `kSecUseAuthenticationContext`.
@@ -35,12 +37,13 @@ extension Keychain {
         return with(options)
     }
 
-    /// The same keychain, whose operations say why they ask.
+    /// Returns a copy of this keychain that shows a reason when it asks the user for
+    /// authentication.
     ///
-    /// Each operation asks anew for what an ``AccessControl`` demands. So does a keychain of which
-    /// nothing was said; it shows the program's name alone.
+    /// Each operation asks again for the authentication that an ``AccessControl`` requires. A
+    /// keychain without a context or reason does the same, but shows only the program's name.
     ///
-    /// - Parameter reason: Why, for the person to read: "show your notes".
+    /// - Parameter reason: The reason to show to the user, such as "show your notes".
     /// - Returns: A keychain for the same items.
     ///
     /// The corresponding property is `localizedReason` of `LAContext`.
@@ -50,12 +53,11 @@ extension Keychain {
         return with(options)
     }
 
-    /// The same keychain, whose operations ask no person.
+    /// A copy of this keychain that never asks the user for authentication.
     ///
-    /// A context that was given with `authenticating(with:)` still answers with what it knows, but not
-    /// on Apple platforms.
-    /// What would have to be asked for fails at once with
-    /// ``KeychainError/Code/interactionNotAllowed``, and stays as it is.
+    /// Except on Apple platforms, a context that was passed to `authenticating(with:)` still
+    /// provides the authentication that it remembers. An operation that would have to ask the user
+    /// fails immediately with ``KeychainError/Code/interactionNotAllowed`` and changes nothing.
     ///
     /// The corresponding property is `interactionNotAllowed` of `LAContext`.
     public var withoutInteraction: Keychain {
@@ -64,7 +66,8 @@ extension Keychain {
         return with(options)
     }
 
-    /// For several requests about an item, which are to ask once.
+    /// A copy of this keychain with one context, so that several requests for an item ask the user
+    /// only once.
     var inOneContext: Keychain { authenticating(with: database.authentication.makeContext()) }
 
     private func with(_ options: AuthenticationOptions) -> Keychain {

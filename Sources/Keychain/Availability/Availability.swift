@@ -1,50 +1,51 @@
-// Keychain.Availability: whether a keychain or an item can be read, and if not, why.
-//   (1) "Absent" is what the keychain answered. An error is never shown as absence.
+// Keychain.Availability: whether a keychain or an item can be read, and if not, the reason.
+//   (1) The state is "absent" only if the keychain reported that the item does not exist. An error
+//       is never reported as absence.
 
 extension Keychain {
-    /// Whether a keychain or an item can be read at the moment.
+    /// Whether a keychain or an item can be read now, and if not, the reason.
     public struct Availability: Sendable {
-        /// What a probe found. A later version can add a state.
+        /// The result of a probe. A later version can add states.
         public struct State: Hashable, Sendable, CustomStringConvertible {
-            /// The state in a word, such as "locked".
+            /// The name of the state, such as "locked".
             public let rawValue: String
 
             private init(rawValue: String) {
                 self.rawValue = rawValue
             }
 
-            /// It can be read.
+            /// The keychain or item can be read.
             public static let available = State(rawValue: "available")
-            /// There is no such item. The keychain itself can be read.
+            /// The item does not exist. The keychain itself can be read.
             public static let absent = State(rawValue: "absent")
-            /// It is there and locked. Wait for an unlock.
+            /// The item exists and is locked. Wait for an unlock.
             public static let locked = State(rawValue: "locked")
-            /// This program or its user may not read it. Waiting doesn't help.
+            /// The program or its user lacks permission to read it. Waiting does not help.
             public static let denied = State(rawValue: "denied")
-            /// It is damaged. Nothing was deleted; waiting doesn't help.
+            /// The keychain or item is damaged. Nothing was deleted. Waiting does not help.
             public static let damaged = State(rawValue: "damaged")
-            /// Another process keeps it busy. Try again.
+            /// Another process is keeping the keychain busy. Retry later.
             public static let busy = State(rawValue: "busy")
-            /// It can't be read for another reason; ``Availability/error`` has it.
+            /// It can't be read for another reason; see ``Availability/error``.
             public static let failed = State(rawValue: "failed")
 
             /// The raw value.
             public var description: String { rawValue }
         }
 
-        /// What was found.
+        /// The result of the probe.
         public let state: State
 
-        /// Why it can't be read. nil if it can, or is absent.
+        /// The reason that it can't be read, or `nil` if it can be read or is absent.
         public let error: KeychainError?
 
-        /// Whether a read gives an answer: a value, or that there is none.
+        /// Whether a read gives a definite result: a value, or the information that none exists.
         public var isAnswer: Bool { error == nil }
 
-        /// Whether the state can pass by itself, or by an unlock.
+        /// Whether the state can end without a correction, either by itself or with an unlock.
         ///
-        /// True if locked or busy, and if the keychain isn't there at all yet, which happens while
-        /// a system starts.
+        /// This is `true` if the keychain or item is locked or busy, and if the keychain does not
+        /// exist yet, as can happen while a system boots.
         public var isPassing: Bool {
             switch state {
             case .locked, .busy: true
@@ -61,7 +62,7 @@ extension Keychain {
             self.error = error
         }
 
-        /// What an error of a read says.
+        /// The availability that follows from the error of a read.
         init(_ error: KeychainError) {
             state =
                 switch (error.code, error.cause) {
@@ -77,7 +78,7 @@ extension Keychain {
 }
 
 extension Keychain.Availability: CustomStringConvertible {
-    /// The state and, if there is one, the error. No name and no value.
+    /// The state and, if there is one, the error. No names or values are included.
     public var description: String {
         if let error { "\(state) (\(error))" } else { "\(state)" }
     }

@@ -1,6 +1,7 @@
-// AvailabilitySignal: tells those who wait in this process that a keychain was unlocked.
-//   (1) Who has subscribed before a signal gets it; nothing is lost between a probe and a wait.
-//   (2) A signal says "look again", not "available": it can come for another database.
+// AvailabilitySignal: notifies the waiting tasks of this process that a keychain was unlocked.
+//   (1) A task that subscribed before a signal receives it, so no signal is lost between a probe
+//       and a wait.
+//   (2) A signal means "probe again", not "available": it may be for another database.
 
 import Synchronization
 
@@ -14,7 +15,8 @@ final class AvailabilitySignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// A stream that has an element once there was a signal. It ends with its task.
+    /// Returns a stream that yields an element after a signal. It ends with the task that iterates
+    /// it.
     func subscribe() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
@@ -30,12 +32,12 @@ final class AvailabilitySignal: Sendable {
     }
 
     func send() {
-        // Outside the lock: a termination handler takes it.
+        // Yield outside the lock, because a termination handler acquires it.
         for continuation in state.withLock({ Array($0.continuations.values) }) {
             continuation.yield()
         }
     }
 
-    /// How many wait. For tests.
+    /// The number of subscribers, for tests.
     var subscriberCount: Int { state.withLock { $0.continuations.count } }
 }

@@ -1,16 +1,17 @@
-// Probes: what a keychain and an item of it would answer now.
+// Keychain+Availability: probes that determine whether a keychain or an item can be read now.
 
 import Foundation
 
 extension Keychain {
-    /// Whether this keychain's items can be read now.
+    /// Determines whether this keychain's items can be read now.
     ///
-    /// Asks the database for an item that doesn't exist, in this keychain's access group, and, on
-    /// Linux, for its lock: items of this keychain's ``accessibility`` count. Apple's functions
-    /// don't tell whether a device is locked: there, only `availability(of:)` an item that exists
-    /// gives ``Availability/State/locked``.
+    /// This method searches the database for an item that doesn't exist, in this keychain's access
+    /// group. On Linux, it also checks the lock, for items with this keychain's ``accessibility``.
+    /// Apple's functions don't report whether a device is locked: on Apple platforms, only
+    /// `availability(of:)` for an existing item can return ``Availability/State/locked``.
     ///
-    /// - Returns: What was found; never ``Availability/State/absent``. An error is part of it.
+    /// - Returns: The availability, which includes the error if there is one. The state is never
+    ///   ``Availability/State/absent``.
     public func availability() -> Availability {
         do {
             // No item has a random account.
@@ -22,14 +23,15 @@ extension Keychain {
         }
     }
 
-    /// Whether an item can be read now.
+    /// Determines whether an item can be read now.
     ///
-    /// The secret is read, as that alone shows that it can be, and dropped. It is not decoded. No
-    /// person is asked: an item under an ``AccessControl`` counts as locked.
+    /// The secret is read and discarded, because only a read shows that it can be read. It is not
+    /// decoded. The user is never asked for authentication: an item whose ``AccessControl``
+    /// requires it counts as locked.
     ///
-    /// - Parameter key: The name of the item.
-    /// - Returns: What was found. An error is part of it, and never
-    ///   ``Availability/State/absent``.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The availability, which includes the error if there is one. An error is never
+    ///   reported as ``Availability/State/absent``.
     public func availability<Value: Sendable>(of key: KeychainKey<Value>) -> Availability {
         do {
             let found = try withoutInteraction.access(.load, key.account).load()
@@ -45,16 +47,16 @@ extension Keychain {
 
     // MARK: Asynchronous forms
 
-    /// Whether this keychain's items can be read now, without blocking the caller.
+    /// Determines whether this keychain's items can be read now, without blocking the caller.
     ///
-    /// - Throws: `CancellationError` and nothing else.
+    /// - Throws: Only `CancellationError`.
     public func availability() async throws -> Availability {
         try await BlockingPool.shared.run { availability() }
     }
 
-    /// Whether an item can be read now, without blocking the caller.
+    /// Determines whether an item can be read now, without blocking the caller.
     ///
-    /// - Throws: `CancellationError` and nothing else.
+    /// - Throws: Only `CancellationError`.
     public func availability<Value: Sendable>(
         of key: KeychainKey<Value>
     ) async throws -> Availability {
@@ -63,18 +65,19 @@ extension Keychain {
 }
 
 extension KeychainDatabase {
-    /// Whether the database as a whole can be read now.
+    /// Determines whether the database as a whole can be read now.
     ///
-    /// The same as `Keychain.availability()` of a keychain with the default
+    /// This is the same as `Keychain.availability()` for a keychain with the default accessibility
+    /// and no access group.
     /// accessibility and without an access group.
     public func availability() -> Keychain.Availability {
         // No item has a random service.
         Keychain(service: UUID().uuidString, in: self).availability()
     }
 
-    /// Whether the database as a whole can be read now, without blocking the caller.
+    /// Determines whether the database as a whole can be read now, without blocking the caller.
     ///
-    /// - Throws: `CancellationError` and nothing else.
+    /// - Throws: Only `CancellationError`.
     public func availability() async throws -> Keychain.Availability {
         try await BlockingPool.shared.run { availability() }
     }

@@ -1,38 +1,37 @@
-// Waiting until a keychain or an item can be read.
-//   (1) The waits between probes grow from 50 milliseconds to 2 seconds; an unlock in this
-//       process ends them early.
-//   (2) What doesn't pass by itself is thrown at once: no caller waits for damage to heal.
+// Keychain+Waiting: waits until a keychain or an item can be read.
+//   (1) The delay between probes increases from 50 milliseconds to 2 seconds. An unlock in this
+//       process ends it early.
+//   (2) A permanent error is thrown immediately, so that no caller waits for damage to disappear.
 
 extension Keychain {
-    /// Waits until this keychain's items can be read.
+    /// Waits until this keychain's items can be read, and returns immediately if they already can.
     ///
-    /// Returns at once if they can. An `unlock(passcode:)` in this process ends the wait; for
-    /// everything else the keychain is asked again from time to time, every 2 seconds at the
-    /// least.
+    /// An `unlock(passcode:)` in this process ends the wait. For all other events, the keychain is
+    /// probed periodically, at least every 2 seconds.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait at most. nil: as long as it takes. Zero or less: not at all.
-    ///   - clock: Measures the time.
-    /// - Throws: The ``KeychainError`` that stands in the way when the time is over, or at once
-    ///   if it doesn't pass by itself (see ``Availability/isPassing``); `CancellationError` if the
-    ///   task is cancelled, at once.
+    ///   - timeout: The maximum time to wait. `nil` waits indefinitely; zero or less does not wait.
+    ///   - clock: The clock that measures the time.
+    /// - Throws: ``KeychainError`` with the reason that the items can't be read, when the timeout
+    ///   expires or, if the reason is permanent, immediately (see ``Availability/isPassing``); or
+    ///   `CancellationError`, immediately, if the task is canceled.
     public func waitUntilAvailable<Time: Clock<Duration>>(
         timeout: Duration? = nil, clock: Time = ContinuousClock()
     ) async throws {
         try await wait(timeout: timeout, clock: clock) { try await availability() }
     }
 
-    /// Waits until it can be told whether there is an item, and if there is, until it can be read.
+    /// Waits until it is known whether an item exists and, if it does, until it can be read.
     ///
-    /// Otherwise the same as for the whole keychain. An item under an ``AccessControl`` counts as
-    /// locked, as no person is asked: load it instead.
+    /// Otherwise the same as the form for the whole keychain. An item whose ``AccessControl``
+    /// requires authentication counts as locked, because the user is never asked: load it instead.
     ///
     /// - Parameters:
-    ///   - key: The name of the item.
-    ///   - timeout: How long to wait at most. nil: as long as it takes. Zero or less: not at all.
-    ///   - clock: Measures the time.
-    /// - Returns: Whether there is such an item.
-    /// - Throws: As for the whole keychain.
+    ///   - key: The key of the item.
+    ///   - timeout: The maximum time to wait. `nil` waits indefinitely; zero or less does not wait.
+    ///   - clock: The clock that measures the time.
+    /// - Returns: `true` if the item exists.
+    /// - Throws: The errors of the form for the whole keychain.
     @discardableResult
     public func waitUntilAvailable<Value: Sendable, Time: Clock<Duration>>(
         _ key: KeychainKey<Value>, timeout: Duration? = nil, clock: Time = ContinuousClock()
@@ -43,7 +42,7 @@ extension Keychain {
         return found.state == .available
     }
 
-    /// The waits between two probes: how long the next one is.
+    /// The delay before the next probe: exponential backoff with a limit.
     static func pause(after last: Duration?) -> Duration {
         guard let last else { return .milliseconds(50) }
         return min(last * 2, .seconds(2))
@@ -56,7 +55,7 @@ extension Keychain {
         let deadline = timeout.map { clock.now.advanced(by: $0) }
         var pause: Duration?
         while true {
-            // Before the probe, so that an unlock right after it is not missed.
+            // Subscribe before the probe, so that an unlock right after it is not missed.
             let signal = AvailabilitySignal.shared.subscribe()
             let found = try await probe()
             guard let error = found.error else { return found }
@@ -72,9 +71,9 @@ extension Keychain {
         }
     }
 
-    /// Sleeps until a time or a signal.
+    /// Sleeps until a time or a signal, whichever comes first.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled.
+    /// - Throws: `CancellationError` if the task is canceled.
     private static func sleep<Time: Clock<Duration>>(
         until end: Time.Instant, _ clock: Time, or signal: AsyncStream<Void>
     ) async throws {

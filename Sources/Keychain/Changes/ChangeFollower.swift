@@ -1,9 +1,9 @@
-// ChangeFollower: waits for a reason to look at the keychain again.
-//   (1) Reasons merge: however many changes happen while no task waits, they cost one bit.
-//   (2) A change after `subscribe` is always followed by a look; so what is there in the end is
-//       always seen.
-//   (3) The thread that tells of a change never waits for a follower.
-//   (4) It ends, and lets go of everything, with the task that waits or with the last reference.
+// ChangeFollower: waits for a reason to read the keychain again.
+//   (1) Reasons are coalesced: any number of changes while no task waits set a single flag.
+//   (2) A change after `subscribe` is always followed by a read, so the final state is always seen.
+//   (3) The thread that reports a change never waits for a follower.
+//   (4) The subscription ends, and all resources are released, when the waiting task is canceled or
+//       the last reference is gone.
 
 import Dispatch
 import KeychainAuthentication
@@ -11,11 +11,11 @@ import KeychainCore
 import Synchronization
 
 final class ChangeFollower: Sendable {
-    /// How long after a failure the keychain is looked at again, if nothing is heard of it: what
-    /// made it fail may end without a notice.
+    /// The delay until the keychain is read again after a failure, if no change is reported. The
+    /// condition that caused the failure may end without a notification.
     static let retryInterval: DispatchTimeInterval = .seconds(2)
 
-    /// Raised from the beginning: the first look needs no reason.
+    /// The flag is raised initially, because the first read needs no reason.
     let signal = ChangeSignal()
     private let database: KeychainDatabase
     private let subscription = Mutex<(any ChangeSubscription)?>(nil)
@@ -27,23 +27,23 @@ final class ChangeFollower: Sendable {
 
     deinit { end() }
 
-    /// Waits for the next reason to look.
+    /// Waits for the next reason to read the keychain.
     ///
-    /// - Returns: False if the task was cancelled; it was the last time then.
+    /// - Returns: `false` if the task was canceled. The follower has then ended.
     func wait() async -> Bool {
         if await signal.wait() { return true }
         end()
         return false
     }
 
-    /// Makes sure that changes from now on are told of. May block.
+    /// Subscribes to changes, so that all changes from now on are reported. May block.
     func subscribe() throws(KeychainFailure) {
         if subscription.withLock({ $0 != nil }) { return }
         let made = try database.connection().handler.subscribe { [weak signal] in signal?.raise() }
         subscription.withLock { $0 = made }
     }
 
-    /// Gives a reason to look in a while. One at a time.
+    /// Raises the flag after the retry interval. At most one retry is scheduled at a time.
     func retryLater() {
         let isFirst = isRetrying.withLock { isRetrying in
             defer { isRetrying = true }
@@ -68,7 +68,7 @@ final class ChangeFollower: Sendable {
     }
 }
 
-/// A flag that one task waits for.
+/// A flag that one task can wait for.
 final class ChangeSignal: Sendable {
     private struct State {
         var isRaised = true
@@ -89,12 +89,13 @@ final class ChangeSignal: Sendable {
 
     /// Waits until the flag is raised, and lowers it.
     ///
-    /// - Returns: False if the task was cancelled.
+    /// - Returns: `false` if the task was canceled.
     func wait() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
-                    // Cancelled before: the handler has run or will find no one waiting.
+                    // The task may have been canceled before a waiter was set. In that case, the
+                    // cancellation handler has already run, or will find no waiter.
                     if Task.isCancelled { return false }
                     if state.isRaised {
                         state.isRaised = false

@@ -1,50 +1,52 @@
-// Keychain.Contents: the items of a keychain at a moment, and what became of them since before.
+// Keychain.Contents: the items of a keychain at one time, and the changes since the previous time.
 
 import Foundation
 
 extension Keychain {
-    /// The items of a keychain at a moment, and how they differ from those of the moment before.
+    /// The items of a keychain at one time, and how they differ from the previous element of the
+    /// sequence.
     ///
-    /// No secret is in it, and none was read for it.
+    /// It contains no secrets, and none are read for it.
     public struct Contents: Sendable {
-        /// All items, by account. While they can't be listed, those that were listed last.
+        /// All items, sorted by account. While the items can't be listed, those of the last
+        /// successful listing.
         public let items: [Item]
 
-        /// How `items` differ from those of the element before, in the order in which the items
-        /// were changed; deletions come first. Empty in the first element.
+        /// The differences from the items of the previous element. Deletions come first, and then
+        /// the other changes in the order in which they were made. Empty in the first element.
         public let changes: [Change]
 
-        /// Why the items can't be listed now; nil if they can. With code
-        /// ``KeychainError/Code/interactionNotAllowed`` at least one of them is locked.
+        /// The reason that the items can't be listed now, or `nil` if they can. Code
+        /// ``KeychainError/Code/interactionNotAllowed`` means that at least one of them is locked.
         public let error: KeychainError?
     }
 
-    /// What became of one item.
+    /// A change of one item.
     public struct Change: Hashable, Sendable {
-        /// The kinds of changes.
+        /// A kind of change.
         public enum Kind: String, Hashable, Sendable {
-            /// The item was not there before. An item that was deleted and added again is one
-            /// that was deleted and another that was added.
+            /// The item is new. An item that was deleted and added again is reported as the
+            /// deletion of one item and the addition of another.
             case added
-            /// The item was saved over, or its attributes were changed.
+            /// A value was saved over the item, or its attributes were changed.
             case updated
-            /// The item is gone.
+            /// The item was deleted.
             case deleted
         }
 
-        /// What happened.
+        /// The kind of change.
         public let kind: Kind
 
-        /// The item as it is now or, if it was deleted, as it was last seen.
+        /// The item as it is now or, if it was deleted, as it was last listed.
         public let item: Item
 
-        /// Whose item it is.
+        /// The account of the item.
         public var account: String { item.account }
     }
 }
 
 extension Keychain.Change {
-    /// The changes that lead from one list of items to another.
+    /// The differences between two lists of items, by persistent reference.
     static func changes(
         from old: [Data: Keychain.Item], to new: [Data: Keychain.Item]
     ) -> [Keychain.Change] {

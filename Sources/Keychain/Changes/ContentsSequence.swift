@@ -1,11 +1,11 @@
-// ContentsSequence: the sequence of what becomes of the items of a keychain.
+// ContentsSequence: an asynchronous sequence of the changes to the items of a keychain.
 
 import Foundation
 import KeychainCore
 
 extension Keychain {
-    /// What becomes of the items of this keychain, from now on: those of its service, in its
-    /// access group. No secret is read.
+    /// Returns a sequence that follows the items of this keychain, that is, the items of its
+    /// service in its access group. No secret is read.
     ///
     /// ```swift
     /// for await contents in keychain.changes() {
@@ -16,47 +16,48 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// - The first element holds the items that are there, and no changes.
-    /// - After a change an element with the new items follows, and with what is different from
-    ///   the element before. Changes that come faster than the elements are taken are merged: an
-    ///   item that was added and deleted in between isn't seen. The last state always comes. A
-    ///   slow consumer holds up no writer, and costs the memory of one list.
-    /// - A save of the value that was there is an update too.
-    /// - While the items can't be listed, as one of them is locked or the keychain is damaged, one
-    ///   element says so for each reason. Once they can be listed again, an element follows with
-    ///   all changes that were made meanwhile, also if there are none.
-    /// - The sequence ends when its task is cancelled, and never otherwise.
+    /// - The first element contains the existing items and no changes.
+    /// - After a change, an element with the new items and their differences from the previous
+    ///   element follows. Changes that occur faster than the elements are consumed are coalesced:
+    ///   an item that was added and deleted in between is not reported. The final state is always
+    ///   reported. A slow consumer never blocks a writer, and uses memory for one list only.
+    /// - Saving a value that equals the existing one counts as an update.
+    /// - While the items can't be listed, because one of them is locked or the keychain is damaged,
+    ///   one element reports each distinct reason. Once they can be listed again, an element
+    ///   follows with all changes made in the meantime, even if there are none.
+    /// - The sequence ends only when its task is canceled.
     ///
-    /// On Linux changes are those of every process. The system of Apple platforms tells of none:
-    /// there the elements follow the changes that this process makes with this package, and a
-    /// lock or another process's change is seen along with the next of these. Everywhere, items
-    /// that can't be listed are tried again every two seconds.
+    /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
+    /// change notifications. There, the sequence reports the changes that this process makes with
+    /// this package; a lock, or a change by another process, is noticed together with the next of
+    /// these. On all platforms, items that can't be listed are tried again every two seconds.
     ///
-    /// Each change of the database, also by other programs, costs a listing of this keychain's
-    /// items. Each iteration follows by itself, and nothing is opened or read before it begins.
+    /// Each change of the database, including changes by other programs, causes a listing of this
+    /// keychain's items. Each iteration is independent, and nothing is opened or read before it
+    /// begins.
     ///
     /// - Returns: A sequence that can be iterated any number of times.
     ///
-    /// There is no corresponding call in Apple's API.
+    /// Apple's API has no corresponding call.
     public func changes() -> ContentsSequence {
         ContentsSequence(keychain: self)
     }
 
-    /// The sequence that `changes()` gives.
+    /// The sequence that `changes()` returns.
     public struct ContentsSequence: AsyncSequence, Sendable {
         /// The items and their changes.
         public typealias Element = Contents
-        /// What goes wrong is in the elements; the sequence itself doesn't fail.
+        /// Errors are reported in the elements. The sequence itself never throws.
         public typealias Failure = Never
 
         let keychain: Keychain
 
-        /// An iterator whose first element holds the items that are there.
+        /// Returns an iterator whose first element contains the existing items.
         public func makeAsyncIterator() -> Iterator {
             Iterator(keychain: keychain)
         }
 
-        /// Follows the items while it exists.
+        /// An iterator that follows the items for as long as it exists.
         public struct Iterator: AsyncIteratorProtocol {
             private let follower: ChangeFollower
             private var reader: ContentsReader
@@ -66,9 +67,9 @@ extension Keychain {
                 reader = ContentsReader(keychain: keychain)
             }
 
-            /// The next items and their changes.
+            /// Waits for the next items and changes.
             ///
-            /// - Returns: They; nil once the task was cancelled.
+            /// - Returns: The items and changes, or `nil` if the task was canceled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Contents? {
                 while await follower.wait() {
                     let (contents, next) = await Self.read(reader, follower)
@@ -78,14 +79,15 @@ extension Keychain {
                 return nil
             }
 
-            /// The next items and their changes.
+            /// Waits for the next items and changes.
             ///
-            /// - Returns: They; nil once the task was cancelled.
+            /// - Returns: The items and changes, or `nil` if the task was canceled.
             public mutating func next() async -> Contents? {
                 await next(isolation: nil)
             }
 
-            /// A cancelled task reads nothing; the wait that follows ends then.
+            /// Reads the items. If the task is canceled, nothing is read and the next wait ends the
+            /// sequence.
             private static func read(
                 _ reader: ContentsReader, _ follower: ChangeFollower
             ) async -> (Contents?, ContentsReader) {
@@ -100,10 +102,10 @@ extension Keychain {
     }
 }
 
-/// Lists the items again and again, and gives what differs.
+/// Lists the items repeatedly and returns the differences.
 struct ContentsReader: Sendable {
     let keychain: Keychain
-    /// By reference. nil: they were never listed.
+    /// The items by reference, or `nil` before the first successful listing.
     private var items: [Data: Keychain.Item]?
     private var error: KeychainError?
     private var hasGiven = false
@@ -112,9 +114,9 @@ struct ContentsReader: Sendable {
         self.keychain = keychain
     }
 
-    /// Lists the items; may block.
+    /// Lists the items. May block.
     ///
-    /// - Returns: The items and their changes; nil if there is nothing new.
+    /// - Returns: The items and their changes, or `nil` if nothing is new.
     mutating func read(_ follower: ChangeFollower) -> Keychain.Contents? {
         do {
             return accept(try list(follower))
@@ -125,7 +127,7 @@ struct ContentsReader: Sendable {
     }
 
     private func list(_ follower: ChangeFollower) throws(KeychainFailure) -> [Keychain.Item] {
-        // First: a change after this raises the flag again.
+        // Subscribe first, so that a change during the listing raises the flag again.
         try follower.subscribe()
         return try keychain.list()
     }

@@ -1,12 +1,12 @@
-// DatabaseIdentity: whether two databases are one, seen by the same groups.
+// DatabaseIdentity: equal for values that refer to the same database with the same access groups.
 
 package import Foundation
 
 package enum DatabaseIdentity: Hashable, Sendable {
     case `default`
-    /// The path, and the groups: nil for those of the entitlements.
+    /// The path and the access groups, which are `nil` for those of the entitlements.
     case folder(String, [String]?)
-    /// Like no other but its copies.
+    /// A database that equals only copies of itself.
     case other(UUID)
 
     package static func unique() -> DatabaseIdentity { .other(UUID()) }

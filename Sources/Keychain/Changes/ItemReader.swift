@@ -1,8 +1,9 @@
-// ItemReader: reads one item again and again, and its secret only if it is another one.
-//   (1) Whether it is another is told by reference and modification date: an update moves the
-//       date, deleting and adding gives a new reference.
-//   (2) No person is asked: an item under an access control is unavailable.
-//   (3) A state is given once. After it was unavailable, it is given anew even if it is the same.
+// ItemReader: reads one item repeatedly, and its secret only if the item has changed.
+//   (1) A change is detected by reference and modification date: an update increases the date, and
+//       deleting and adding the item creates a new reference.
+//   (2) The user is never asked for authentication: an item with an access control is unavailable.
+//   (3) Each state is returned once. After the item was unavailable, its state is returned again
+//       even if it is the same as before.
 
 import Foundation
 import KeychainCore
@@ -15,16 +16,16 @@ struct ItemReader: Sendable {
     }
 
     private let access: ItemAccess
-    /// nil: nothing was seen yet, or it is not certain what.
+    /// The last state that was returned, or `nil` if there is none or its version is uncertain.
     private var seen: Seen?
 
     init(_ keychain: Keychain, account: String) {
         access = keychain.withoutInteraction.access(.load, account)
     }
 
-    /// Reads the item; may block.
+    /// Reads the item. May block.
     ///
-    /// - Returns: The state; nil if it is the one that was given last.
+    /// - Returns: The state, or `nil` if it is the same as the last one returned.
     mutating func read(_ follower: ChangeFollower) -> KeychainState<Data>? {
         do {
             return try look(follower)
@@ -37,9 +38,10 @@ struct ItemReader: Sendable {
     private mutating func look(
         _ follower: ChangeFollower
     ) throws(KeychainError) -> KeychainState<Data>? {
-        // First: a change after this raises the flag again.
+        // Subscribe first, so that a change during the read raises the flag again.
         try access.subscribe(follower)
-        // Others may change the item between the two reads. No one does so for long.
+        // Another thread or process may change the item between the two reads, but is unlikely to
+        // do so 8 times in a row.
         for _ in 0..<8 {
             guard let item = try access.attributes() else {
                 return isNews(.absent) ? .absent : nil
@@ -52,7 +54,7 @@ struct ItemReader: Sendable {
                 return .value(data)
             }
         }
-        // Which version this is isn't known, so the next look reads it again.
+        // The version of this value is unknown, so the next call reads the secret again.
         seen = nil
         guard let data = try access.load() else { return .absent }
         return .value(data)
@@ -69,7 +71,8 @@ extension ItemAccess {
         do { try follower.subscribe() } catch { throw failed(error) }
     }
 
-    /// The secret of the item in the version of these attributes; nil if there is another by now.
+    /// The secret of the item in the version with these attributes, or `nil` if the item has
+    /// changed since.
     fileprivate func load(_ version: Keychain.Item) throws(KeychainError) -> Data? {
         try ofVersion(.date(version.modificationDate.timeIntervalSinceReferenceDate)).load()
     }

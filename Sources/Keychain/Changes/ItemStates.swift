@@ -1,9 +1,9 @@
-// ItemStates: the sequence of what becomes of one secret.
+// ItemStates: an asynchronous sequence of the states of one secret.
 
 import Foundation
 
 extension Keychain {
-    /// What becomes of one secret, from now on.
+    /// Returns a sequence of the states of one secret, starting with the current one.
     ///
     /// ```swift
     /// for await state in keychain.changes(of: .token) {
@@ -15,51 +15,52 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// - The first element is the present state, so that nothing is missed between a load and
-    ///   the beginning of the sequence.
-    /// - After a change the new state follows. Changes that come faster than the elements are
-    ///   taken are merged: the next element is the state by then. The last state always comes. A
-    ///   slow consumer holds up no writer and no memory.
-    /// - A save of the value that was there is a change too.
-    /// - No person is asked: an item under an ``AccessControl`` can't be read here.
-    /// - While the item can't be read, as it is locked, damaged or no such value, one element says
-    ///   so for each reason. Once it can be read again, its state follows, also if it is the same
-    ///   as before.
-    /// - The sequence ends when its task is cancelled, and never otherwise.
+    /// - The first element is the current state, so no change is missed between a load and the
+    ///   start of the sequence.
+    /// - After a change, the new state follows. Changes that occur faster than the elements are
+    ///   consumed are coalesced: the next element is the state at that time. The final state is
+    ///   always reported. A slow consumer never blocks a writer and uses no additional memory.
+    /// - Saving a value that equals the existing one counts as a change.
+    /// - The user is never asked for authentication. An item with an ``AccessControl`` that
+    ///   requires it is therefore unavailable.
+    /// - While the item can't be read, because it is locked or damaged or its bytes are not a value
+    ///   of this type, one element reports each distinct reason. Once it can be read again, its
+    ///   state follows, even if it is the same as before.
+    /// - The sequence ends only when its task is canceled.
     ///
-    /// On Linux changes are those of every process. The system of Apple platforms tells of none:
-    /// there the elements follow the changes that this process makes with this package, and a
-    /// lock or another process's change is seen along with the next of these. Everywhere, an item
-    /// that can't be read is tried again every two seconds.
+    /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
+    /// change notifications. There, the sequence reports the changes that this process makes with
+    /// this package; a lock, or a change by another process, is noticed together with the next of
+    /// these. On all platforms, an item that can't be read is tried again every two seconds.
     ///
-    /// The secret is read when the item was changed, and not when others were. Each iteration
-    /// follows by itself, and nothing is opened or read before it begins. All work is done on
-    /// threads of the keychain's own.
+    /// The secret is read only when its item has changed, not when other items change. Each
+    /// iteration is independent, and nothing is opened or read before it begins. All work is done
+    /// on the keychain's own threads.
     ///
-    /// - Parameter key: The name of the secret.
+    /// - Parameter key: The key of the secret.
     /// - Returns: A sequence that can be iterated any number of times.
     ///
-    /// There is no corresponding call in Apple's API.
+    /// Apple's API has no corresponding call.
     public func changes<Value: Sendable>(of key: KeychainKey<Value>) -> ItemStates<Value> {
         ItemStates(keychain: self, key: key)
     }
 
-    /// The sequence that `changes(of:)` gives.
+    /// The sequence that `changes(of:)` returns.
     public struct ItemStates<Value: Sendable>: AsyncSequence, Sendable {
         /// A state of the secret.
         public typealias Element = KeychainState<Value>
-        /// What goes wrong is an element; the sequence itself doesn't fail.
+        /// Errors are reported as elements. The sequence itself never throws.
         public typealias Failure = Never
 
         let keychain: Keychain
         let key: KeychainKey<Value>
 
-        /// An iterator whose first element is the present state.
+        /// Returns an iterator whose first element is the current state.
         public func makeAsyncIterator() -> Iterator {
             Iterator(keychain: keychain, key: key)
         }
 
-        /// Follows the secret while it exists.
+        /// An iterator that follows the secret for as long as it exists.
         public struct Iterator: AsyncIteratorProtocol {
             private let access: ItemAccess
             private let key: KeychainKey<Value>
@@ -73,9 +74,9 @@ extension Keychain {
                 reader = ItemReader(keychain, account: key.account)
             }
 
-            /// The next state.
+            /// Waits for the next state.
             ///
-            /// - Returns: The state; nil once the task was cancelled.
+            /// - Returns: The state, or `nil` if the task was canceled.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async -> KeychainState<Value>? {
@@ -87,9 +88,9 @@ extension Keychain {
                 return nil
             }
 
-            /// The next state.
+            /// Waits for the next state.
             ///
-            /// - Returns: The state; nil once the task was cancelled.
+            /// - Returns: The state, or `nil` if the task was canceled.
             public mutating func next() async -> KeychainState<Value>? {
                 await next(isolation: nil)
             }
@@ -98,7 +99,8 @@ extension Keychain {
                 state.decoded(key, access)
             }
 
-            /// A cancelled task reads nothing; the wait that follows ends then.
+            /// Reads the item. If the task is canceled, nothing is read and the next wait ends the
+            /// sequence.
             private static func read(
                 _ reader: ItemReader, _ follower: ChangeFollower
             ) async -> (KeychainState<Data>?, ItemReader) {
@@ -114,7 +116,7 @@ extension Keychain {
 }
 
 extension KeychainState<Data> {
-    /// The state of a value of these bytes.
+    /// The state with its bytes decoded to a value of the key's type.
     func decoded<Result>(
         _ key: KeychainKey<Result>, _ access: ItemAccess
     ) -> KeychainState<Result> {

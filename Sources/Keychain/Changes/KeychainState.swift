@@ -1,10 +1,9 @@
-// KeychainState: what is known of one secret at a moment.
+// KeychainState: the state of one secret as far as it is known.
 
-/// What is known of one secret at a moment: its value, that there is none, or why that can't be
-/// told.
+/// The state of a secret: its value, its absence, or the reason that neither is known.
 ///
-/// "Locked" is not "absent". A program that takes an unavailable secret for a missing one signs
-/// its user out, or makes a new key over one that is still there:
+/// "Locked" is not "absent". A program that mistakes an unavailable secret for a missing one signs
+/// its user out, or replaces a key that still exists:
 ///
 /// ```swift
 /// switch state {
@@ -20,17 +19,17 @@ public enum KeychainState<Value: Sendable>: Sendable {
     /// There is no value.
     case absent
 
-    /// Whether there is a value, or which, can't be told now; the error says why. With code
-    /// ``KeychainError/Code/interactionNotAllowed`` the item is locked, and there.
+    /// It is not known whether there is a value; the error contains the reason. Code
+    /// ``KeychainError/Code/interactionNotAllowed`` means that the item exists but is locked.
     case unavailable(KeychainError)
 
-    /// The value, if there is one and it is known.
+    /// The value, or `nil` if there is none or it is not known.
     public var value: Value? {
         if case .value(let value) = self { return value }
         return nil
     }
 
-    /// Why the value isn't known, if it isn't.
+    /// The reason that the value is not known, or `nil` if it is known.
     public var error: KeychainError? {
         if case .unavailable(let error) = self { return error }
         return nil
@@ -38,7 +37,7 @@ public enum KeychainState<Value: Sendable>: Sendable {
 }
 
 extension KeychainState: CustomStringConvertible, CustomReflectable {
-    /// The name of the case and, for an error, its description. Never the value.
+    /// The name of the case and, for an error, its description. The value is never included.
     public var description: String {
         switch self {
         case .value: "value"
@@ -47,14 +46,14 @@ extension KeychainState: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// The description alone, so that a dump doesn't show the value.
+    /// Contains only the description, so that a dump doesn't show the value.
     public var customMirror: Mirror {
         Mirror(self, children: ["state": description])
     }
 }
 
 extension KeychainState {
-    /// Whether this tells the same as another. Errors are told apart by their codes.
+    /// Whether two states are the same. Errors are compared by their codes.
     func isSame(_ other: Self, _ isSame: (Value, Value) -> Bool) -> Bool {
         switch (self, other) {
         case (.value(let one), .value(let other)): isSame(one, other)

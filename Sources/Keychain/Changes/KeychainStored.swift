@@ -11,31 +11,33 @@
 /// }
 /// ```
 ///
-/// Reading gives ``ObservableSecret/value``. Assigning shows the value at once, to every property of
-/// the same secret, and saves it in the background: a failure brings the former value back, and is
-/// in `$token.error`. Where a value must be durable before the program goes on, use
-/// `try await $token.save(_:)`, which also throws. The projected value is the ``ObservableSecret``.
+/// The getter returns ``ObservableSecret/value``. The setter shows the new value immediately, in
+/// every property for the same secret, and saves it in the background. If saving fails, the
+/// previous value is restored and the error is in `$token.error`. If the value must be durable
+/// before the program continues, use `try await $token.save(_:)`, which throws errors. The
+/// projected value is the ``ObservableSecret``.
 ///
-/// nil is no proof that there is no secret; it may not be known yet, or the item may be locked.
-/// `$token.state` tells them apart, and `await $token.ready()` waits for the first look.
+/// `nil` does not prove that there is no secret: it may not have been read yet, or the item may be
+/// locked. Use `$token.state` to distinguish these cases, and `await $token.ready()` to wait for
+/// the first read.
 ///
-/// Changes are observable. In a class with `@Observable`, write `@ObservationIgnored` before it:
-/// the property is observed by itself.
+/// Changes are observable. In a class with `@Observable`, mark the property `@ObservationIgnored`,
+/// because it is already observable itself.
 @MainActor @propertyWrapper
 public struct KeychainStored<Value: Sendable> {
-    /// The secret with its state, its error, and the calls that save and delete it.
+    /// The secret with its state and error, and the methods that save and delete it.
     public let projectedValue: ObservableSecret<Value>
 
-    /// A property for a secret.
+    /// Creates a property for a secret.
     ///
     /// - Parameters:
-    ///   - key: The name of the secret.
-    ///   - keychain: Where it is kept.
+    ///   - key: The key of the secret.
+    ///   - keychain: The keychain that contains the secret.
     public init(_ key: KeychainKey<Value>, in keychain: Keychain) {
         projectedValue = ObservableSecret(key, in: keychain)
     }
 
-    /// The value; nil if there is none, or if it is not known now.
+    /// The value, or `nil` if there is none or it is not known now.
     public var wrappedValue: Value? {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }

@@ -1,10 +1,10 @@
-// ObservableSecret: one secret, kept in step with the keychain, for user interfaces to observe.
+// ObservableSecret: an observable object that mirrors one secret, for user interfaces.
 
 import Foundation
 import KeychainCore
 public import Observation
 
-/// One secret, kept in step with the keychain.
+/// An observable object that stays in sync with one secret in the keychain.
 ///
 /// ```swift
 /// let token = ObservableSecret(.token, in: keychain)
@@ -13,35 +13,37 @@ public import Observation
 /// token.value  // "s3cr3t"
 /// ```
 ///
-/// - ``value`` follows the changes of this process and of others, as `changes(of:)` tells of them.
-/// - All of one secret, in this process, show the same at any time: those of the same database,
-///   service, access group, synchronizability and account. A save by one is shown by all others
-///   before the call returns or waits.
-/// - A save or deletion that fails leaves the former value, and its error in ``error``.
-/// - Changes are observable: a SwiftUI view that reads a property is drawn again, and
-///   `withObservationTracking` works anywhere.
+/// - ``value`` follows changes by this process and by other processes, as reported by
+///   `changes(of:)`.
+/// - All objects for the same secret in this process always show the same state. Two objects are
+///   for the same secret if their database, service or server, access group, synchronizability and
+///   account are equal. A save through one object is visible in all others before the call returns
+///   or suspends.
+/// - If a save or deletion fails, the previous value is restored, and the error is in ``error``.
+/// - Changes are observable: a SwiftUI view that reads a property is updated, and
+///   `withObservationTracking` works in any code.
 ///
-/// It belongs to the main actor and never blocks it. Making one reads nothing at once; until the
-/// secret was looked at for the first time, ``state`` is nil. The secret is in memory for as long
-/// as it is shown and can be read; once its item is locked, it is dropped.
+/// The object belongs to the main actor and never blocks it. Creating one does not read the
+/// keychain synchronously; ``state`` is `nil` until the first read completes. The secret stays in
+/// memory while it is shown and can be read. It is dropped once its item is locked.
 ///
-/// There is no corresponding class in Apple's API.
+/// Apple's API has no corresponding class.
 @MainActor
 public final class ObservableSecret<Value: Sendable>: Observable {
-    /// The name of the secret.
+    /// The key of the secret.
     public nonisolated let key: KeychainKey<Value>
-    /// Where it is kept.
+    /// The keychain that contains the secret.
     public nonisolated let keychain: Keychain
 
     private let shared: SharedObservation
-    /// The state in its decoded form.
+    /// A cache of the state in its decoded form.
     private let decoded: SharedObservation.Memory
 
-    /// Follows a secret.
+    /// Creates an object that follows a secret.
     ///
     /// - Parameters:
-    ///   - key: The name of the secret.
-    ///   - keychain: Where it is kept.
+    ///   - key: The key of the secret.
+    ///   - keychain: The keychain that contains the secret.
     public init(_ key: KeychainKey<Value>, in keychain: Keychain) {
         self.key = key
         self.keychain = keychain
@@ -49,11 +51,12 @@ public final class ObservableSecret<Value: Sendable>: Observable {
         decoded = shared.makeMemory()
     }
 
-    // MARK: What is known
+    // MARK: State
 
-    /// What is known of the secret; nil until it was looked at for the first time.
+    /// The state of the secret, or `nil` until the first read completes.
     ///
-    /// A save or deletion is shown from the call on. Should it fail, the former state comes back.
+    /// A save or deletion is shown as soon as it is requested. If it fails, the previous state is
+    /// restored.
     public var state: KeychainState<Value>? {
         guard let state = shared.state else { return nil }
         if let known = decoded.content as? KeychainState<Value> { return known }
@@ -62,69 +65,72 @@ public final class ObservableSecret<Value: Sendable>: Observable {
         return new
     }
 
-    /// The value. nil if there is none, if it is not known yet, or if it can't be read now:
-    /// ``state`` says which.
+    /// The value, or `nil` if there is none, if it has not been read yet, or if it can't be read
+    /// now. Use ``state`` to distinguish these cases.
     public var value: Value? { state?.value }
 
-    /// What went wrong last: why the last save or deletion failed, or else why the value can't
-    /// be read. nil once a save or deletion succeeded and the value can be read.
+    /// The most recent error: that of the last failed save or deletion or, if there is none, the
+    /// reason that the value can't be read. `nil` once a save or deletion has succeeded and the
+    /// value can be read.
     ///
-    /// A failure of one of all that show this secret is shown by all.
+    /// An error in one object is visible in all objects for the same secret.
     public var error: KeychainError? { shared.writeError ?? state?.error }
 
-    /// Whether a save or deletion is not done yet.
+    /// Whether a save or deletion is in progress or waiting.
     public var isSaving: Bool { shared.isSaving }
 
-    /// Waits until the secret was looked at for the first time.
+    /// Waits until the first read completes.
     ///
     /// - Returns: The state.
     @discardableResult
     public func ready() async -> KeychainState<Value> {
-        // What was shown can be taken back before this goes on.
+        // The state can become unknown again before this task resumes.
         while true {
             if let state { return state }
             await shared.ready()
         }
     }
 
-    // MARK: Changing it
+    // MARK: Changes
 
-    /// Saves a value, replacing the one that was there.
+    /// Saves a value, replacing an existing one.
     ///
-    /// It is shown at once and durable when this returns. Saves and deletions of a secret by
-    /// these objects are done in the order of their calls. A cancelled task does not stop it.
+    /// The value is shown immediately, and is durable when this method returns. Saves and deletions
+    /// of a secret through these objects are carried out in the order of their calls. Canceling the
+    /// task does not stop the save.
     ///
     /// - Parameter value: The secret. It is copied.
-    /// - Throws: ``KeychainError`` as for `save(_:for:)` of ``Keychain/Keychain``. The former
-    ///   state is shown again then.
+    /// - Throws: ``KeychainError`` as for `save(_:for:)` of ``Keychain/Keychain``. The previous
+    ///   state is then restored.
     public func save(_ value: Value) async throws {
         let access = keychain.access(.save, key.account)
         _ = try await shared.write(encode(value, access), access)
     }
 
-    /// Deletes the value. Deleting one that is not there succeeds.
+    /// Deletes the value. Deleting a value that does not exist succeeds.
     ///
-    /// - Returns: Whether there was one.
-    /// - Throws: ``KeychainError`` with a status of the keychain. The former state is shown again
-    ///   then.
+    /// - Returns: `true` if the value existed.
+    /// - Throws: ``KeychainError`` with a status of the keychain. The previous state is then
+    ///   restored.
     @discardableResult
     public func delete() async throws -> Bool {
         try await shared.write(nil, keychain.access(.delete, key.account))
     }
 
-    /// Shows a value at once and saves it in the background, or deletes with nil.
+    /// Shows a value immediately and saves it in the background. `nil` deletes the value.
     ///
-    /// Should that fail, the former state is shown again and the error is in ``error``. Of
-    /// values assigned faster than they are saved, some are not: the last one is.
+    /// If this fails, the previous state is restored and the error is in ``error``. If values are
+    /// assigned faster than they are saved, intermediate values are skipped; the last one is always
+    /// saved.
     ///
-    /// - Parameter value: The secret. nil: none.
+    /// - Parameter value: The secret, or `nil` to delete it.
     public func assign(_ value: Value?) {
         guard let value else {
             shared.assign(nil, keychain.access(.delete, key.account))
             return
         }
         let access = keychain.access(.save, key.account)
-        // What went wrong is in `error`.
+        // The error is available in `error`.
         guard let contents = try? encode(value, access) else { return }
         shared.assign(contents, access)
     }

@@ -1,11 +1,12 @@
-// SharedObservation: what all wrappers of one item in this process have in common.
-//   (1) There is one for each item, for as long as a wrapper is, an iteration of its own, or a
-//       write under way.
-//   (2) What it shows is the last write that was asked for and not refused; without one, what
-//       was read last. Writes are done in the order in which they were asked for, one at a time.
-//   (3) A read that began before the last write ended is not shown: it may have seen what was
-//       there before.
-//   (4) The keychain is read and written on threads of its own, never on the main actor's.
+// SharedObservation: the state that all wrappers of one item in this process share.
+//   (1) There is one instance per item. It exists as long as a wrapper, an iteration of its
+//       follower, or a write in progress needs it.
+//   (2) It shows the last write that was requested and has not failed or, if there is none, the
+//       last state that was read. Writes are carried out one at a time, in the order of the
+//       requests.
+//   (3) The result of a read that began before the last write ended is discarded, because it may be
+//       outdated.
+//   (4) The keychain is read and written on the keychain's own threads, never on the main thread.
 
 import Foundation
 import KeychainCore
@@ -13,28 +14,29 @@ import Observation
 
 @MainActor @Observable
 final class SharedObservation {
-    /// What is shown. nil: nothing is known yet.
+    /// The state that is shown, or `nil` if nothing is known yet.
     private(set) var state: KeychainState<Data>?
-    /// Why the last write was refused, until one succeeds.
+    /// The error of the last write that failed, until a write succeeds.
     private(set) var writeError: KeychainError?
-    /// Whether a write is waiting or under way.
+    /// Whether a write is waiting or in progress.
     private(set) var isSaving = false
 
-    /// What wrappers made of the state. It goes with the state, so that no value outlasts it.
+    /// Values that wrappers derived from the state. They are cleared when the state changes, so
+    /// that no value outlives it.
     @ObservationIgnored private var memories: [WeakMemory] = []
-    /// What is in the keychain, as of the last write or read.
+    /// The state of the keychain as of the last write or read.
     @ObservationIgnored private var stored: KeychainState<Data>?
     @ObservationIgnored private var writes: [Write] = []
     @ObservationIgnored private var endedWriteCount = 0
     @ObservationIgnored private var waiters: [CheckedContinuation<Void, Never>] = []
     @ObservationIgnored private var following: Following?
 
-    /// A write that was asked for.
+    /// A requested write.
     private struct Write {
         let access: ItemAccess
-        /// nil: delete.
+        /// `nil` to delete the item.
         let contents: ItemChanges?
-        /// nil for one that no task waits for: a newer one can take its place.
+        /// `nil` if no task waits for the write, in which case a newer write can replace it.
         let continuation: CheckedContinuation<Bool, any Error>?
 
         var state: KeychainState<Data> { contents?.data.map { .value($0) } ?? .absent }
@@ -75,10 +77,10 @@ final class SharedObservation {
     }
 
     private static var items: [Identity: Weak] = [:]
-    /// How many there may be before those that are gone are looked for.
+    /// The number of entries above which entries of deallocated objects are removed.
     private static var limit = 64
 
-    /// The one for an item.
+    /// Returns the shared instance for an item.
     static func of(_ keychain: Keychain, account: String) -> SharedObservation {
         let identity = Identity(
             database: keychain.database.identity, item: keychain.access(.load, account).item)
@@ -94,7 +96,7 @@ final class SharedObservation {
 
     // MARK: Reading
 
-    /// Waits until something is known.
+    /// Waits until the state is known.
     func ready() async {
         if state != nil { return }
         await withCheckedContinuation { waiters.append($0) }
@@ -120,7 +122,8 @@ final class SharedObservation {
         state = new
     }
 
-    /// Something to remember until another state is shown, for as long as the memory is held.
+    /// Returns a cache for one value. It is cleared when another state is shown, and exists as long
+    /// as the caller holds it.
     func makeMemory() -> Memory {
         memories.removeAll { $0.memory == nil }
         let memory = Memory()
@@ -140,23 +143,23 @@ final class SharedObservation {
 
     /// Writes in the background.
     func assign(_ contents: ItemChanges?, _ access: ItemAccess) {
-        // The first may be under way. Of others that no task waits for, the last one counts.
+        // The first write may be in progress. A later one that no task waits for is replaced.
         if writes.count > 1, let last = writes.last, last.continuation == nil {
             writes.removeLast()
         }
         enqueue(Write(access: access, contents: contents, continuation: nil))
     }
 
-    /// Writes, and waits for the end.
+    /// Writes, and waits until the write has ended.
     ///
-    /// - Returns: For a deletion, whether there was an item.
+    /// - Returns: For a deletion, `true` if the item existed.
     func write(_ contents: ItemChanges?, _ access: ItemAccess) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             enqueue(Write(access: access, contents: contents, continuation: continuation))
         }
     }
 
-    /// A value that could not be turned into bytes is a write that was refused.
+    /// Reports a value that could not be encoded as a failed write.
     func refuse(_ error: KeychainError) {
         writeError = error
     }
@@ -166,7 +169,8 @@ final class SharedObservation {
         showNewest()
         guard !isSaving else { return }
         isSaving = true
-        // Holds the item: what was assigned is written even if all wrappers are gone by then.
+        // The task holds a strong reference to `self`, so that an assigned value is written even if
+        // all wrappers are gone.
         Task {
             while let write = writes.first {
                 let result = await Self.perform(write.access, write.contents)
@@ -189,7 +193,7 @@ final class SharedObservation {
                 ?? KeychainError(.internalError, operation: write.access.operation)
         }
         if stored == nil, writes.isEmpty {
-            // Refused before anything was read: what was shown is not known any more.
+            // The write failed before anything was read, so the state is unknown again.
             show(nil)
         }
         showNewest()
@@ -212,7 +216,7 @@ final class SharedObservation {
     }
 }
 
-/// A task that goes with the last reference.
+/// A task that is canceled when the last reference to this object is gone.
 private final class Following: Sendable {
     private let task: Task<Void, Never>
 

@@ -1,8 +1,9 @@
-// Locking, unlocking and the passcode of a database.
-//   (1) A passcode is copied to memory that is locked and zeroed after use. What the caller
-//       holds is the caller's to erase; a `String` can't be erased.
-//   (2) What is locked and unlocked is the database in the process that has it open: this one, or
-//       the keychain service, for every program that it works for.
+// KeychainDatabase+Lock: locks and unlocks a database, and sets and changes its passcode.
+//   (1) A passcode is copied to memory that is locked in RAM and zeroed after use. Erasing the
+//       caller's copy is up to the caller; a `String` can't be erased.
+//   (2) Locking and unlocking applies to the process that has the database open. This is either the
+//       current process or the keychain service, in which case it applies to all programs that use
+//       the service.
 
 #if !canImport(Darwin)
 
@@ -11,14 +12,15 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// Makes every item readable until `lock()`, or until the process that has the database open
-    /// ends: this one, or the keychain service.
+    /// Unlocks the database, so that every item can be read until `lock()` is called or the process
+    /// that has the database open ends. That process is the current one or the keychain service.
     ///
-    /// This takes a good part of a second: a passcode is made expensive to guess.
+    /// Unlocking takes a noticeable part of a second, because passcodes are deliberately slow to
+    /// test.
     ///
-    /// - Parameter passcode: The passcode, as bytes.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong, or
-    ///   ``KeychainError/Code/param`` if none is set.
+    /// - Parameter passcode: The bytes of the passcode.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
+    ///   wrong, or ``KeychainError/Code/param`` if none is set.
     public func unlock(passcode: some Collection<UInt8>) throws(KeychainError) {
         let passcode = SecretBytes(copying: passcode)
         try administer { keychain throws(KeychainFailure) in
@@ -27,37 +29,39 @@ extension KeychainDatabase {
         AvailabilitySignal.shared.send()
     }
 
-    /// Makes every item readable until `lock()`, or until the process that has the database open
-    /// ends: this one, or the keychain service.
+    /// Unlocks the database, so that every item can be read until `lock()` is called or the process
+    /// that has the database open ends. That process is the current one or the keychain service.
     ///
-    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
-    /// - Throws: As `unlock(passcode:)`.
+    /// - Parameter passcode: The passcode, which is encoded as UTF-8.
+    /// - Throws: The errors of `unlock(passcode:)` for bytes.
     public func unlock(passcode: String) throws(KeychainError) {
         try unlock(passcode: passcode.utf8)
     }
 
-    /// Forgets the keys of all items that are readable while unlocked only, in the process that has
-    /// the database open: this one, or the keychain service.
+    /// Locks the database: erases the keys of all items that can be read only while it is unlocked
+    /// from the memory of the process that has the database open. That process is the current one
+    /// or the keychain service.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
-    ///   there is nothing to unlock it with.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set,
+    ///   because the database could not be unlocked again.
     public func lock() throws(KeychainError) {
         try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }
 
-    /// Sets the first passcode. The database stays unlocked.
+    /// Sets a passcode on a database that has none. The database stays unlocked.
     ///
-    /// From then on, a process that opens the database needs the passcode to read its items, and
-    /// without a recovery code no one can recover a forgotten one. All keys are made anew, and each
-    /// item is sealed again: a copy of the folder from before gives what was in it, and nothing that
-    /// comes later. Other processes that have the database open are locked. A recovery code from
-    /// before ends.
+    /// From then on, a process that opens the database needs the passcode to read the items. A
+    /// forgotten passcode can be recovered only with a recovery code.
+    ///
+    /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
+    /// gives access to the items in it, but to nothing that is written later. Other processes that
+    /// have the database open are locked. An existing recovery code becomes invalid.
     ///
     /// - Parameters:
-    ///   - passcode: The passcode: 12 characters or five words at the least.
-    ///   - allowsWeak: Whether a shorter one will do, of 1 byte and up.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if one is set already
-    ///   or this one is too short.
+    ///   - passcode: The passcode, of at least 12 characters or five words.
+    ///   - allowsWeak: Pass `true` to accept a shorter passcode, of at least 1 byte.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if a passcode is already
+    ///   set or `passcode` is too short.
     public func setPasscode(
         _ passcode: some Collection<UInt8>, allowsWeak: Bool = false
     ) throws(KeychainError) {
@@ -67,26 +71,26 @@ extension KeychainDatabase {
         }
     }
 
-    /// Sets the first passcode. The database stays unlocked.
+    /// Sets a passcode on a database that has none. The database stays unlocked.
     ///
     /// - Parameters:
-    ///   - passcode: The passcode, as text; its bytes are UTF-8.
-    ///   - allowsWeak: Whether one of fewer than 12 characters and five words will do.
-    /// - Throws: As the form for bytes.
+    ///   - passcode: The passcode, which is encoded as UTF-8.
+    ///   - allowsWeak: Pass `true` to accept a passcode of fewer than 12 characters and five words.
+    /// - Throws: The errors of the form that takes bytes.
     public func setPasscode(
         _ passcode: String, allowsWeak: Bool = false
     ) throws(KeychainError) {
         try setPasscode(passcode.utf8, allowsWeak: allowsWeak)
     }
 
-    /// Replaces the passcode. The items are not written again.
+    /// Changes the passcode. The items are not encrypted again.
     ///
     /// - Parameters:
-    ///   - old: The present passcode.
-    ///   - new: The one to take its place: 12 characters or five words at the least.
-    ///   - allowsWeak: Whether a shorter one will do, of 1 byte and up.
+    ///   - old: The current passcode.
+    ///   - new: The new passcode, of at least 12 characters or five words.
+    ///   - allowsWeak: Pass `true` to accept a shorter passcode, of at least 1 byte.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong,
-    ///   ``KeychainError/Code/param`` if `new` is too short; nothing was changed then.
+    ///   or ``KeychainError/Code/param`` if `new` is too short. In both cases, nothing is changed.
     public func changePasscode(
         from old: some Collection<UInt8>, to new: some Collection<UInt8>,
         allowsWeak: Bool = false
@@ -98,26 +102,26 @@ extension KeychainDatabase {
         }
     }
 
-    /// Replaces the passcode. The items are not written again.
+    /// Changes the passcode. The items are not encrypted again.
     ///
     /// - Parameters:
-    ///   - old: The present passcode, as text; its bytes are UTF-8.
-    ///   - new: The one to take its place.
-    ///   - allowsWeak: Whether one of fewer than 12 characters and five words will do.
-    /// - Throws: As the form for bytes.
+    ///   - old: The current passcode, which is encoded as UTF-8.
+    ///   - new: The new passcode, which is encoded as UTF-8.
+    ///   - allowsWeak: Pass `true` to accept a passcode of fewer than 12 characters and five words.
+    /// - Throws: The errors of the form that takes bytes.
     public func changePasscode(
         from old: String, to new: String, allowsWeak: Bool = false
     ) throws(KeychainError) {
         try changePasscode(from: old.utf8, to: new.utf8, allowsWeak: allowsWeak)
     }
 
-    /// Removes the passcode, and with it, for good, all items with accessibility
+    /// Removes the passcode, and permanently deletes all items with accessibility
     /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
     ///
-    /// - Parameter passcode: The present passcode.
-    /// - Returns: How many items went.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong;
-    ///   nothing was changed then.
+    /// - Parameter passcode: The current passcode.
+    /// - Returns: The number of deleted items.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
+    ///   wrong. In that case, nothing is changed.
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) -> Int {
         let passcode = SecretBytes(copying: passcode)
@@ -128,12 +132,12 @@ extension KeychainDatabase {
         return count
     }
 
-    /// Removes the passcode, and with it, for good, all items with accessibility
+    /// Removes the passcode, and permanently deletes all items with accessibility
     /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
     ///
-    /// - Parameter passcode: The present passcode, as text; its bytes are UTF-8.
-    /// - Returns: How many items went.
-    /// - Throws: As `removePasscode(_:)`.
+    /// - Parameter passcode: The current passcode, which is encoded as UTF-8.
+    /// - Returns: The number of deleted items.
+    /// - Throws: The errors of the form that takes bytes.
     @discardableResult
     public func removePasscode(_ passcode: String) throws(KeychainError) -> Int {
         try removePasscode(passcode.utf8)
@@ -143,26 +147,25 @@ extension KeychainDatabase {
 // MARK: Asynchronous forms
 
 extension KeychainDatabase {
-    /// Makes every item readable, without blocking the caller.
+    /// Unlocks the database, without blocking the caller.
     ///
-    /// - Parameter passcode: The passcode, as bytes.
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Parameter passcode: The bytes of the passcode.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func unlock(passcode: some Collection<UInt8> & Sendable) async throws {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
 
-    /// Makes every item readable, without blocking the caller.
+    /// Unlocks the database, without blocking the caller.
     ///
-    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Parameter passcode: The passcode, which is encoded as UTF-8.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func unlock(passcode: String) async throws {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
 
-    /// Forgets the keys of all items that are readable while unlocked only, without blocking the
-    /// caller.
+    /// Locks the database, without blocking the caller.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func lock() async throws {
         try await BlockingPool.shared.run { try lock() }
     }

@@ -1,9 +1,10 @@
-// Whether items of an accessibility are locked, where that can be asked.
+// KeychainDatabase+LockProbe: determines whether items of an accessibility are locked, where the
+// database can report it.
 
 #if canImport(Darwin)
 
 extension KeychainDatabase {
-    /// Always false: Apple's functions tell it only of an item that exists.
+    /// Always `false`, because Apple's functions report a lock only for an item that exists.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool { false }
 }
 
@@ -13,9 +14,10 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// Whether items of an accessibility are locked. False where that can't be asked.
+    /// Whether items of an accessibility are locked, or `false` if the database can't report it.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
-        // A database without an administration tells it, as the system's, only of an item that exists.
+        // Without administration, as on Apple platforms, a lock is reported only for an item that
+        // exists.
         guard administration != nil else { return false }
         let status: KeychainStatus
         do {
@@ -23,7 +25,8 @@ extension KeychainDatabase {
                 try keychain.perform(ReadStatus())
             }
         } catch {
-            // So does a service that doesn't let this program look at the database as a whole.
+            // The same holds for a service that does not permit this program to administer the
+            // database.
             guard error.code == .missingEntitlement else { throw error }
             return false
         }

@@ -1,4 +1,4 @@
-// What a person wants to know about a database: its state, and whether it is whole.
+// KeychainDatabase+Status: the state of a database, and a check of its integrity.
 
 #if !canImport(Darwin)
 
@@ -7,21 +7,22 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// What can be read at a time. A later version can add a state.
+    /// The lock state of a database. A later version can add states.
     public struct LockState: Hashable, Sendable, CustomStringConvertible {
-        /// The state in words.
+        /// The name of the state.
         public let rawValue: String
 
         init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// A passcode is set, and the process that has the database open, this one or the
-        /// keychain service, has not been given it.
+        /// A passcode is set, and has not been entered in the process that has the database open,
+        /// which is the current one or the keychain service.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
-        /// Items that are readable after the first unlock are, others aren't.
+        /// Items that are accessible after the first unlock can be read. Items that are accessible
+        /// only while unlocked can't.
         public static let locked = LockState(rawValue: "locked")
-        /// Every item is readable.
+        /// Every item can be read.
         public static let unlocked = LockState(rawValue: "unlocked")
 
         /// The raw value.
@@ -30,54 +31,55 @@ extension KeychainDatabase {
 
     /// The state of a database.
     public struct Status: Hashable, Sendable {
-        /// The folder. `:memory:`, which is no folder, for one in memory.
+        /// The folder of the database. For a database in memory, the path is `:memory:`, which is
+        /// not a folder.
         public let directory: URL
-        /// What can be read in the process that has the database open: this one, or the keychain
-        /// service.
+        /// The lock state in the process that has the database open, which is the current one or
+        /// the keychain service.
         public let lockState: LockState
         /// Whether a passcode is set.
         public let hasPasscode: Bool
-        /// How many items there are, of all services and groups.
+        /// The number of items of all services and access groups.
         public let itemCount: Int
-        /// How many damaged items were set aside.
+        /// The number of damaged items that were set aside.
         public let setAsideCount: Int
-        /// The size of the files in bytes; 0 for a database in memory.
+        /// The size of the files in bytes, or 0 for a database in memory.
         public let byteCount: Int
         /// Whether all keys are kept out of swap space, in the process that has the database open.
         public let isMemoryLocked: Bool
     }
 
-    /// What a check found.
+    /// The result of a check.
     public struct CheckReport: Hashable, Sendable {
-        /// An item that is not as it was written.
+        /// An item whose stored bytes differ from what was written.
         public struct DamagedItem: Hashable, Sendable {
-            /// Its persistent reference without the class, where that can still be told.
+            /// The persistent reference without the class, if it can still be determined.
             public let reference: Data?
-            /// What is wrong with it. Holds no name and no value.
+            /// A description of the damage, without names or values.
             public let reason: String
         }
 
-        /// How many items there are.
+        /// The number of items.
         public let itemCount: Int
-        /// How many were locked and could not be checked in full.
+        /// The number of items that were locked and therefore not checked completely.
         public let lockedCount: Int
-        /// The damaged ones. They were left where they are.
+        /// The damaged items. The check leaves them in place.
         public let damagedItems: [DamagedItem]
-        /// What is wrong with the structure, in words.
+        /// Descriptions of damage to the database's structure.
         public let problems: [String]
-        /// How many pages of the file are not as they were written.
+        /// The number of pages of the file that differ from what was written.
         public let damagedPageCount: Int
 
-        /// Whether nothing is wrong.
+        /// Whether the check found no damage.
         public var isSound: Bool {
             damagedItems.isEmpty && problems.isEmpty && damagedPageCount == 0
         }
     }
 
-    /// The state of the database.
+    /// Returns the state of the database.
     ///
-    /// - Throws: ``KeychainError`` if it can't be opened, or the keychain service doesn't let this
-    ///   program look at the database as a whole.
+    /// - Throws: ``KeychainError`` if the database can't be opened, or if the keychain service does
+    ///   not permit this program to administer the database.
     public func status() throws(KeychainError) -> Status {
         let status = try administer { keychain throws(KeychainFailure) in
             try keychain.perform(ReadStatus())
@@ -90,14 +92,14 @@ extension KeychainDatabase {
             isMemoryLocked: status.isMemoryLocked)
     }
 
-    /// Reads everything once and reports what is not as it was written.
+    /// Reads the whole database and reports everything that differs from what was written.
     ///
     /// Nothing is changed.
     ///
-    /// - Parameter progress: Called now and then with the number of items checked so far and
-    ///   the number of all.
-    /// - Returns: What was found.
-    /// - Throws: ``KeychainError`` if it can't be opened.
+    /// - Parameter progress: A closure that is called periodically with the number of items checked
+    ///   so far and the total number of items.
+    /// - Returns: The result of the check.
+    /// - Throws: ``KeychainError`` if the database can't be opened.
     public func check(
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
     ) throws(KeychainError) -> CheckReport {
@@ -115,17 +117,17 @@ extension KeychainDatabase {
             problems: report.problems, damagedPageCount: report.damagedPages.count)
     }
 
-    /// The state of the database, without blocking the caller.
+    /// Returns the state of the database, without blocking the caller.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func status() async throws -> Status {
         try await BlockingPool.shared.run { try status() }
     }
 
-    /// Reads everything once and reports what is not as it was written, without blocking the
-    /// caller.
+    /// Reads the whole database and reports everything that differs from what was written, without
+    /// blocking the caller.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func check() async throws -> CheckReport {
         try await BlockingPool.shared.run { try check() }
     }

@@ -1,4 +1,4 @@
-// KeychainDatabase: where items are kept. The one place that knows which platform this is.
+// KeychainDatabase: a database of items. This file hides which platform the program runs on.
 
 #if canImport(Darwin)
 
@@ -6,20 +6,20 @@ package import KeychainAuthentication
 package import KeychainCore
 package import KeychainSecItem
 
-/// A database of items. On Apple platforms there is one, the system's.
+/// A database of items. On Apple platforms, there is only the system's keychain.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     let identity: DatabaseIdentity
-    /// Who answers for the person, and whether the person may be asked.
+    /// How the user is authenticated, and whether the user may be asked.
     var authentication = AuthenticationOptions()
-    /// Whether what is replaced or deleted is kept as an earlier version.
+    /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Gives the handler of requests.
+    /// Returns the handler for requests, and the caller.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
-    /// A database that is asked at every request, and authenticates the person itself. There are
-    /// others than the system's in tests.
+    /// Creates a database whose `connect` closure is called for every request and authenticates the
+    /// user. Databases other than the system's exist only in tests.
     package init(
         identity: DatabaseIdentity = .unique(),
         authenticating connect:
@@ -36,7 +36,7 @@ public struct KeychainDatabase: Sendable {
         return KeychainDatabase(
             identity: .default,
             authenticating: {
-                // The system knows itself who calls.
+                // The system identifies the caller itself.
                 Connection(
                     handler: .functions(handler.authenticating($0)), caller: AccessGroups([]))
             })
@@ -47,10 +47,10 @@ extension KeychainDatabase {
     typealias Connection = KeychainConnection<SystemHandler>
 }
 
-/// The system's keychain.
+/// The handler for the system's keychain.
 package enum SystemHandler: RequestHandler {
     case functions(SecItemHandler)
-    /// What a test puts in its place.
+    /// A handler that a test uses instead.
     case substitute(any RequestHandler)
 
     @discardableResult
@@ -82,31 +82,31 @@ import KeychainEngine
 package import KeychainCore
 import Synchronization
 
-/// A database of items, with a lock and a passcode of its own.
+/// A database of items, with its own lock state and passcode.
 ///
-/// Most programs use ``default`` and never name it. On Apple platforms that is the keychain of
-/// the system, and the only one: the rest of this type is missing there, as the system itself
-/// locks and unlocks.
+/// Most programs use ``default`` without naming it. On Apple platforms, the default database is the
+/// system's keychain and the only database. The other members of this type don't exist there,
+/// because the system itself locks and unlocks its keychain.
 ///
-/// A database without a passcode is always unlocked. One with a passcode is locked until
-/// `unlock(passcode:)`, in each process that opens it: a database that a keychain service has open
-/// is locked and unlocked for all programs that the service works for.
+/// A database without a passcode is always unlocked. A database with a passcode is locked in each
+/// process that opens it until that process calls `unlock(passcode:)`. If a keychain service has
+/// the database open, locking and unlocking applies to all programs that use the service.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
-    /// Opens the database if it is not open. nil: there is nothing to administer.
+    /// Opens the database if it is not open yet. `nil` if the database can't be administered.
     let administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)?
     let identity: DatabaseIdentity
-    /// Who answers for the person, and whether the person may be asked.
+    /// How the user is authenticated, and whether the user may be asked.
     var authentication = AuthenticationOptions()
-    /// Whether what is replaced or deleted is kept as an earlier version.
+    /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Gives the keychain and the caller, with the person in front. It is asked at every request:
-    /// the first one that succeeds opens the database.
+    /// Returns a connection to the keychain that authenticates the user, and the caller. This
+    /// method is called for every request. The first call that succeeds opens the database.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
-    /// A database that is asked for at every request. The person is asked as in front of the SecItem
-    /// functions.
+    /// Creates a database whose `connection` closure is called for every request. The user is
+    /// authenticated in the same way as for the SecItem functions.
     package init(
         identity: DatabaseIdentity = .unique(),
         administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil,
@@ -120,7 +120,8 @@ public struct KeychainDatabase: Sendable {
             })
     }
 
-    /// A database that is asked at every request, and authenticates the person itself.
+    /// Creates a database whose `connect` closure is called for every request and authenticates the
+    /// user.
     package init(
         identity: DatabaseIdentity = .unique(),
         administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil,
@@ -135,35 +136,37 @@ public struct KeychainDatabase: Sendable {
 
     /// The keychain of the user who runs this program.
     ///
-    /// Where a keychain service is at work, that service is asked. It is the one whose socket the
-    /// environment variable `KEYCHAIN_SERVICE` or the configuration file names, or `keychain/socket`
-    /// in `XDG_RUNTIME_DIR`, or `/run/keychaind/socket`, whichever is there first. The access groups
-    /// are those to which the service says the program is entitled. A service that doesn't answer is
-    /// an error; the items are never looked for elsewhere.
+    /// If a keychain service is available, it carries out all operations. The service is the first
+    /// that exists of: the socket that the environment variable `KEYCHAIN_SERVICE` or the
+    /// configuration file specifies, `keychain/socket` in `XDG_RUNTIME_DIR`, and
+    /// `/run/keychaind/socket`. The access groups are those that the service finds the program
+    /// entitled to. If the service does not respond, the operation fails; items are never looked up
+    /// elsewhere.
     ///
-    /// Without a service, or where `KEYCHAIN_SERVICE` or the configuration file say `embedded`, or
-    /// where `KEYCHAIN_DIRECTORY` names a folder, the program opens the keychain itself. Its folder
-    /// is the value of `KEYCHAIN_DIRECTORY`, or `keychain` in `XDG_DATA_HOME`, or
-    /// `~/.local/share/keychain`, whichever is set first. The access groups are those of the
-    /// program's entitlements.
+    /// The program opens the keychain itself if there is no service, if `KEYCHAIN_SERVICE` or the
+    /// configuration file says `embedded`, or if `KEYCHAIN_DIRECTORY` specifies a folder. The
+    /// folder is the first that is set of: the value of `KEYCHAIN_DIRECTORY`, `keychain` in
+    /// `XDG_DATA_HOME`, and `~/.local/share/keychain`. The access groups are those of the program's
+    /// entitlements.
     ///
-    /// All this is decided at the first use and stays until the program ends.
+    /// These decisions are made at the first use and don't change until the program ends.
     public static let `default` = KeychainDatabase(
         identity: .default,
         administration: { () throws(KeychainFailure) in try ProcessKeychain.administration() },
         connection: { () throws(KeychainFailure) in try ProcessKeychain.connection() })
 
-    /// The keychain in a folder, for tests, tools and servers. Made by the first change if the
-    /// folder holds none. This process opens it itself, whether there is a service or not.
+    /// Creates a database for the keychain in a folder, for tests, tools and servers.
     ///
-    /// Nothing is opened or read before the first operation, and errors of opening are errors of
-    /// the operation. Any number of processes may use a folder at the same time. Once opened,
-    /// its files stay open until the process ends.
+    /// The current process opens the keychain itself, even if a keychain service is available.
+    /// Nothing is opened or read before the first operation, so an operation can fail because the
+    /// database can't be opened. If the folder contains no keychain, the first change creates one.
+    /// Any number of processes can use a folder at the same time. Once opened, the files stay open
+    /// until the process ends.
     ///
     /// - Parameters:
-    ///   - directory: The folder, a file URL. Nothing else may be in it.
-    ///   - accessGroups: The groups whose items the program sees, the one for new items first.
-    ///     nil: those of the program's entitlements.
+    ///   - directory: A file URL of the folder. The folder may contain nothing else.
+    ///   - accessGroups: The access groups that the program may use, starting with the group for
+    ///     new items. If `nil`, the groups of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
         let engine = { @Sendable () throws(KeychainFailure) -> KeychainHandler in
@@ -189,7 +192,7 @@ public struct KeychainDatabase: Sendable {
 extension KeychainDatabase {
     typealias Connection = AuthenticatingConnection
 
-    /// Makes requests about the database as a whole.
+    /// Performs requests that apply to the database as a whole.
     @discardableResult
     package func administer<Result>(
         _ body: (KeychainHandler) throws(KeychainFailure) -> Result
@@ -205,7 +208,7 @@ extension KeychainDatabase {
     }
 }
 
-/// A connection that is made at the first use. A failure is not remembered.
+/// A connection that is made at first use. If that fails, the next use tries again.
 private final class LazyConnection: Sendable {
     private let make: @Sendable () throws(KeychainFailure) -> ProcessConnection
     private let made = Mutex<ProcessConnection?>(nil)

@@ -1,41 +1,41 @@
-// KeychainError.Cause: tells apart what one code stands for.
+// KeychainError.Cause: distinguishes the causes that share one code.
 
 extension KeychainError {
-    /// Why the keychain could not do something, coarsely: who has to act next.
+    /// The general cause of a failure, which determines who has to act next.
     ///
-    /// One code can stand for several causes: ``Code/notAvailable`` for a damaged database as
-    /// well as for one that another process keeps busy.
+    /// One code can have several causes. For example, ``Code/notAvailable`` stands for a damaged
+    /// database as well as for a database that another process keeps busy.
     ///
-    /// Only the named causes exist. It is a structure and no enumeration, so that a later version
-    /// can add one without breaking a `switch`.
+    /// Only the causes declared here exist. This type is a structure rather than an enumeration so
+    /// that a later version can add causes without breaking `switch` statements.
     public struct Cause: Hashable, Sendable, CustomStringConvertible {
-        /// The cause in a word, such as "damage".
+        /// The name of the cause, such as "damage".
         public let rawValue: String
 
         private init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// Stored bytes are not what was written, or they are missing. A person has to look.
+        /// Stored bytes are missing or differ from what was written. The user has to investigate.
         public static let damage = Cause(rawValue: "damage")
-        /// The program or its user may not: files belong to another user or are open to others, or
-        /// an entitlement is missing. A person has to correct that.
+        /// The program or its user lacks permission: files belong to another user or are accessible
+        /// to other users, or an entitlement is missing. The user has to correct this.
         public static let permission = Cause(rawValue: "permission")
-        /// Another process uses the keychain. A later attempt can succeed.
+        /// Another process is using the keychain. A retry can succeed.
         public static let contention = Cause(rawValue: "contention")
-        /// The keychain service didn't answer, or the connection to it broke. It is not known whether
-        /// the change was made: look before you try again.
+        /// The keychain service did not respond, or the connection to it broke. The change may or
+        /// may not have been made: check before you retry.
         public static let interruption = Cause(rawValue: "interruption")
-        /// The item stays on its device, and this is another machine. A person has to use the first
-        /// one, or the recovery code.
+        /// The item is restricted to its device, and this is another machine. The user has to use
+        /// the original machine or the recovery code.
         public static let otherMachine = Cause(rawValue: "otherMachine")
-        /// What the code says.
+        /// No cause beyond the meaning of the code.
         public static let other = Cause(rawValue: "other")
 
         /// The raw value.
         public var description: String { rawValue }
 
-        /// The cause that a code stands for where nothing more is known.
+        /// The cause that follows from a code alone.
         init(_ code: Code) {
             switch code {
             case .decode, .invalidKeychain: self = .damage
@@ -45,10 +45,10 @@ extension KeychainError {
         }
     }
 
-    /// Why, where one code stands for several causes.
+    /// The cause of the failure, if one code has several causes.
     ///
-    /// Apple's functions give a status and nothing else: on Apple platforms this is what follows
-    /// from the code, and ``Cause/other`` for most codes.
+    /// Apple's functions return only a status. On Apple platforms, the cause therefore follows from
+    /// the code, and is ``Cause/other`` for most codes.
     public var cause: Cause {
         get { reportedCause ?? Cause(code) }
         set { reportedCause = newValue }

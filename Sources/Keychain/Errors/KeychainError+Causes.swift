@@ -1,10 +1,10 @@
-// The border between causes and codes: what a KeychainError is made of.
+// KeychainError+Causes: creates a KeychainError from a failure of the keychain or of a conversion.
 
 import Foundation
 package import KeychainCore
 
 extension KeychainError {
-    /// What the keychain failed with. The status becomes the code, whatever it is.
+    /// Creates the error for a failure that the keychain reported. Any status becomes the code.
     package init(
         _ failure: KeychainFailure, _ operation: Operation, _ service: String? = nil,
         _ account: String? = nil
@@ -12,17 +12,17 @@ extension KeychainError {
         self.init(
             Code(rawValue: failure.status.rawValue), operation: operation, service: service,
             account: account)
-        // Apple's functions give no reason.
+        // Apple's functions return no reason.
         detail = failure.reason.isEmpty ? nil : failure.reason
         reportedCause = Cause(failure.cause)
     }
 
-    /// What a key's `encode` threw.
+    /// The error for an error that a key's `encode` closure threw.
     static func encoding(_ cause: any Error, _ access: ItemAccess) -> KeychainError {
         conversion(cause, .encodingFailed, access)
     }
 
-    /// What a key's `decode` threw for stored bytes.
+    /// The error for an error that a key's `decode` closure threw for stored bytes.
     static func decoding(
         _ cause: any Error, _ data: Data, _ access: ItemAccess
     ) -> KeychainError {
@@ -43,9 +43,9 @@ extension KeychainError {
         return error
     }
 
-    /// The errors of Swift's coders quote what they were given: a number that doesn't fit, the
-    /// text of an unknown case, the keys of a dictionary, or the whole value. Here they keep
-    /// their case and type alone. Errors of other code stay as they are.
+    /// Removes values from the errors of Swift's coders. These errors quote their input: a number
+    /// out of range, the text of an unknown case, the keys of a dictionary, or the whole value.
+    /// Only their case and type are kept. Errors of other code stay unchanged.
     private static func withoutValues(_ error: any Error) -> any Error {
         let text = "The details could hold a secret and are left out."
         switch error {
@@ -68,7 +68,7 @@ extension KeychainError {
 }
 
 extension KeychainError.Cause {
-    /// - Returns: nil where the status says it all.
+    /// - Returns: `nil` if the status alone describes the failure.
     init?(_ cause: KeychainFailure.Cause) {
         switch cause {
         case .damage: self = .damage

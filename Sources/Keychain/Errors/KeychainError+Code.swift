@@ -1,99 +1,100 @@
-// KeychainError.Code: what can go wrong.
+// KeychainError.Code: the codes of errors.
 
 extension KeychainError {
-    /// What went wrong.
+    /// The code of an error.
     ///
-    /// Negative codes are what the keychain reported; the raw value is the `OSStatus` of
-    /// Apple's `SecBase.h`, also if there is no name for it here: the code is open, since a
-    /// system can report a status that this version has no name for. Positive codes are
-    /// conditions that this package found itself.
+    /// Negative codes were reported by the keychain. The raw value is the `OSStatus` from Apple's
+    /// `SecBase.h`, even if this type declares no name for it: a system can report statuses that
+    /// this version does not know. Positive codes are conditions that this package detected itself.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The `OSStatus`, or a positive number.
+        /// The `OSStatus`, or a positive number for conditions that this package detected.
         public let rawValue: Int32
 
-        /// The code of a status.
+        /// Creates the code for a status.
         public init(rawValue: Int32) {
             self.rawValue = rawValue
         }
 
         // MARK: Reported by the keychain
 
-        /// The operation is not implemented here (`errSecUnimplemented`).
+        /// The operation is not implemented on this platform (`errSecUnimplemented`).
         public static let unimplemented = Code(rawValue: -4)
-        /// There is no space left on the disk (`errSecDiskFull`).
+        /// The disk is full (`errSecDiskFull`).
         public static let diskFull = Code(rawValue: -34)
-        /// Reading or writing failed (`errSecIO`).
+        /// An input or output operation failed (`errSecIO`).
         public static let ioError = Code(rawValue: -36)
-        /// The request makes no sense (`errSecParam`). A fault of the program.
+        /// A parameter of the request is invalid (`errSecParam`). This is an error in the program.
         public static let param = Code(rawValue: -50)
         /// There is not enough memory (`errSecAllocate`).
         public static let allocate = Code(rawValue: -108)
-        /// A person was asked and said no (`errSecUserCanceled`).
+        /// The user was asked and canceled (`errSecUserCanceled`).
         public static let userCanceled = Code(rawValue: -128)
         /// The keychain is not available: it could not be opened, or its structure is damaged
-        /// (`errSecNotAvailable`). Nothing was changed.
+        /// (`errSecNotAvailable`). Nothing was changed, unless the cause is ``Cause/interruption``.
         public static let notAvailable = Code(rawValue: -25291)
         /// The keychain can't be changed (`errSecReadOnly`).
         public static let readOnly = Code(rawValue: -25292)
-        /// A passcode was wrong, or a person could not prove who they are (`errSecAuthFailed`).
+        /// The passcode was wrong, or the user could not be authenticated (`errSecAuthFailed`).
         public static let authFailed = Code(rawValue: -25293)
-        /// The file is no keychain (`errSecInvalidKeychain`).
+        /// The file is not a keychain (`errSecInvalidKeychain`).
         public static let invalidKeychain = Code(rawValue: -25295)
-        /// There is such an item already (`errSecDuplicateItem`).
+        /// The item already exists (`errSecDuplicateItem`).
         public static let duplicateItem = Code(rawValue: -25299)
-        /// There is no such item (`errSecItemNotFound`).
+        /// The item does not exist (`errSecItemNotFound`).
         ///
-        /// No operation of ``Keychain`` fails with this: loading an absent item gives nil, and
-        /// deleting one succeeds.
+        /// No operation of ``Keychain`` fails with this code: loading an item that does not exist
+        /// returns `nil`, and deleting it succeeds.
         public static let itemNotFound = Code(rawValue: -25300)
-        /// Items of this class have no such attribute (`errSecNoSuchAttr`).
+        /// Items of this class don't have this attribute (`errSecNoSuchAttr`).
         public static let noSuchAttribute = Code(rawValue: -25303)
-        /// There is no such class of items (`errSecNoSuchClass`).
+        /// The item class does not exist (`errSecNoSuchClass`).
         public static let noSuchClass = Code(rawValue: -25306)
-        /// The device or the keychain is locked (`errSecInteractionNotAllowed`).
+        /// The device or the keychain is locked, or the user would have to be asked and can't be
+        /// (`errSecInteractionNotAllowed`).
         ///
-        /// The item is there as it was. Keep what you were about to save, and try again after
-        /// unlock; never delete or recreate the item.
+        /// The item exists and is unchanged. Keep the value that you were about to save and retry
+        /// after the unlock. Never delete or recreate the item.
         public static let interactionNotAllowed = Code(rawValue: -25308)
         /// The keychain was written by a later version (`errSecWrongSecVersion`).
         public static let wrongVersion = Code(rawValue: -25310)
-        /// The biometric enrollment changed since the item was made, and the item opens for that
-        /// one only (`errSecDataNotAvailable`). Delete it, and get its data anew.
+        /// The biometric enrollment has changed since the item was created, and the item requires
+        /// the original enrollment (`errSecDataNotAvailable`). Delete the item and obtain its data
+        /// again.
         public static let dataNotAvailable = Code(rawValue: -25316)
-        /// The item is damaged: its bytes are not what was written (`errSecDecode`).
+        /// The item is damaged: its bytes differ from what was written (`errSecDecode`).
         ///
-        /// Nothing was deleted. Not to be taken for ``decodingFailed``, where the bytes are
-        /// whole and no value of the asked type.
+        /// Nothing was deleted. Don't confuse this code with ``decodingFailed``, which means that
+        /// the bytes are intact but are not a value of the requested type.
         public static let decode = Code(rawValue: -26275)
-        /// The keychain is at fault (`errSecInternal`).
+        /// The keychain has an internal error (`errSecInternal`).
         public static let internalError = Code(rawValue: -26276)
         /// The program lacks the entitlement for the access group (`errSecMissingEntitlement`).
         public static let missingEntitlement = Code(rawValue: -34018)
 
-        // MARK: Found by this package
+        // MARK: Detected by this package
 
-        /// Bytes are not of the form that is asked for, such as a key of the wrong size. If they
-        /// were found in the keychain, they are in ``KeychainError/storedData``.
+        /// The bytes don't have the required format; for example, a key has the wrong size. If the
+        /// bytes were loaded from the keychain, they are in ``KeychainError/storedData``.
         public static let invalidData = Code(rawValue: 1)
-        /// A value could not be turned into bytes. Nothing was stored.
+        /// The value could not be encoded. Nothing was stored.
         public static let encodingFailed = Code(rawValue: 2)
-        /// The stored bytes could not be turned into a value. They are in
-        /// ``KeychainError/storedData`` and still in the keychain.
+        /// The stored bytes could not be decoded. They are in ``KeychainError/storedData`` and stay
+        /// in the keychain.
         public static let decodingFailed = Code(rawValue: 3)
-        /// The stored bytes are no UTF-8 text. They are in ``KeychainError/storedData`` and
-        /// still in the keychain.
+        /// The stored bytes are not valid UTF-8. They are in ``KeychainError/storedData`` and stay
+        /// in the keychain.
         public static let dataConversionFailed = Code(rawValue: 4)
-        /// There is no Secure Enclave, or this program may not use it.
+        /// There is no Secure Enclave, or the program may not use it.
         public static let secureEnclaveUnavailable = Code(rawValue: 5)
-        /// A key has a size that the operation can't use. A fault of the program.
+        /// The operation can't use a key of this size. This is an error in the program.
         public static let invalidKey = Code(rawValue: 6)
 
-        /// Whether this is a status that has no name here: an unexpected one.
+        /// Whether this is a status that this type declares no name for.
         public var isUnexpected: Bool {
             Self.names[self] == nil
         }
 
-        /// Matches an error of this code, so that a code can stand as a pattern after `catch`.
+        /// Matches an error with this code, so that a code can be used as a pattern after `catch`.
         public static func ~= (code: Code, error: any Error) -> Bool {
             (error as? KeychainError)?.code == code
         }

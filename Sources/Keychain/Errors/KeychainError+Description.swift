@@ -1,9 +1,10 @@
-// The texts of a KeychainError, for people and for logs. None holds a value or a name.
+// KeychainError+Description: the texts of an error, for users and logs. None contains a value or a
+// name.
 
 public import Foundation
 
 extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Operation, code, reason and remedy, such as "KeychainError: load: interactionNotAllowed
+    /// The operation, code, reason and remedy, such as "KeychainError: load: interactionNotAllowed
     /// (-25308): the device or the keychain is locked. Unlock the device or the keychain and try
     /// again."
     public var description: String {
@@ -16,8 +17,8 @@ extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension KeychainError: CustomReflectable {
-    /// A mirror of operation, code, cause, reason and the type of the underlying error, and of
-    /// nothing else.
+    /// A mirror that contains only the operation, the code, the cause, the reason and the type of
+    /// the underlying error.
     public var customMirror: Mirror {
         var children: [Mirror.Child] = [("code", code.description)]
         if let operation { children.append(("operation", operation.rawValue)) }
@@ -31,8 +32,8 @@ extension KeychainError: CustomReflectable {
 }
 
 extension KeychainError: LocalizedError {
-    /// What was to be done, why it was not, and what to do about it, in a few sentences. It is what
-    /// `localizedDescription` gives.
+    /// A description of the failed operation, the reason and the remedy, in a few sentences. This
+    /// is the value of `localizedDescription`.
     public var errorDescription: String? {
         let aim =
             switch operation {
@@ -50,18 +51,18 @@ extension KeychainError: LocalizedError {
         return (["\(aim): \(explanation) (\(code.rawValue))."] + advice).joined(separator: " ")
     }
 
-    /// What happened exactly, where that is known, and what to do about it.
+    /// The exact reason, if it is known, and the remedy.
     private var advice: [String] {
         guard let detail else { return recoverySuggestion.map { [$0] } ?? [] }
-        // A reason of the keychain in several sentences says both.
+        // A reason of several sentences from the keychain includes the remedy.
         if detail.contains(". ") { return [detail] }
         return [detail] + (recoverySuggestion.map { [$0] } ?? [])
     }
 
-    /// What happened, where more is known than ``errorDescription`` says.
+    /// The exact reason, if more is known than ``errorDescription`` says about the code.
     public var failureReason: String? { detail }
 
-    /// What a person or the program can do about it.
+    /// What the user or the program can do about the failure.
     public var recoverySuggestion: String? {
         switch code {
         case .interactionNotAllowed: "Unlock the device or the keychain and try again."

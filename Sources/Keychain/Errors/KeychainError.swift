@@ -1,14 +1,15 @@
-// KeychainError: why an operation was not carried out.
-//   (1) No description, dump or reflection of an error holds a stored value, an account, a
-//       service or the text of an underlying error. They are there, in properties that say so.
-//   (2) `code` of an error that the keychain reported is its `OSStatus`, unchanged.
+// KeychainError: the error of an operation that failed.
+//   (1) No description, dump or reflection of an error contains a stored value, an account, a
+//       service or the text of an underlying error. These are available only in the properties for
+//       them.
+//   (2) The `code` of an error that the keychain reported is its `OSStatus`, unchanged.
 
 public import Foundation
 
 /// The error of every keychain operation.
 ///
-/// Tell errors apart by ``code-swift.property``, in a `where` clause or with the code as the
-/// pattern:
+/// Distinguish errors by their ``code-swift.property``, either in a `where` clause or by using the
+/// code as a pattern:
 ///
 /// ```swift
 /// do {
@@ -20,56 +21,56 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A synchronous operation throws nothing else, and says so in its type, unless it calls a
-/// closure of yours. An `async` operation can also throw `CancellationError`: there the pattern is
-/// `catch let error as KeychainError`.
+/// A synchronous operation throws only this type, as its signature states, unless it calls a
+/// closure that you provide. An `async` operation can also throw `CancellationError`; use the
+/// pattern `catch let error as KeychainError`.
 ///
 /// An operation that throws has changed nothing, unless its documentation says otherwise or the
-/// ``cause-swift.property`` is ``Cause/interruption``: then it may have made the change.
+/// ``cause-swift.property`` is ``Cause/interruption``, in which case it may have made the change.
 /// Printing or dumping an error shows neither values nor the names of items.
 public struct KeychainError: Error, Sendable {
-    /// What went wrong.
+    /// The code of the error.
     public var code: Code
 
-    /// What was to be done, where it is known.
+    /// The operation that failed, if it is known.
     public var operation: Operation?
 
-    /// The service of the item or items or, of internet passwords, the host of their server. Not part
-    /// of the description.
+    /// The service of the item or items or, for internet passwords, the host of their server. It is
+    /// not part of the description.
     public var service: String?
 
-    /// The account of the item. nil if the operation is about more than one. Not part of the
-    /// description.
+    /// The account of the item, or `nil` if the operation applies to several items. It is not part
+    /// of the description.
     public var account: String?
 
-    /// The error that led to this one. Its text is not part of the description: an error of a
-    /// decoder can quote what it was given.
+    /// The error that caused this one. Its text is not part of the description, because the error
+    /// of a decoder can quote its input.
     public var underlyingError: (any Error)?
 
-    /// The stored bytes that are no value of the asked type. They are a secret: don't log them.
+    /// The stored bytes that are not a value of the requested type. They are a secret: don't log
+    /// them.
     ///
-    /// Only there if a stored value was found and could not be decoded. The keychain still has
-    /// it, unchanged.
+    /// This property is set only if a stored value was found but could not be decoded. The value
+    /// stays in the keychain, unchanged.
     public var storedData: Data?
 
-    /// What happened, in a sentence that holds no name and no value, where more is known than
-    /// the code says.
+    /// The reason in one sentence, without names or values, if more is known than the code says.
     var detail: String?
 
-    /// What the keychain said of the cause. nil: no more than the code says.
+    /// The cause that the keychain reported, or `nil` if it reported only the code.
     var reportedCause: Cause?
 
-    /// An error.
+    /// Creates an error.
     ///
-    /// Throw one from ``KeychainValue/init(keychainData:)`` to choose the code that the caller
-    /// gets; operation, service and account are filled in for you.
+    /// Throw an error from ``KeychainValue/init(keychainData:)`` to choose the code that the caller
+    /// receives. The operation, service and account are filled in for you.
     ///
     /// - Parameters:
-    ///   - code: What went wrong.
-    ///   - operation: What was to be done.
+    ///   - code: The code of the error.
+    ///   - operation: The operation that failed.
     ///   - service: The service of the item.
     ///   - account: The account of the item.
-    ///   - underlyingError: The error that led to this one.
+    ///   - underlyingError: The error that caused this one.
     public init(
         _ code: Code, operation: Operation? = nil, service: String? = nil,
         account: String? = nil, underlyingError: (any Error)? = nil
@@ -83,12 +84,12 @@ public struct KeychainError: Error, Sendable {
 }
 
 extension KeychainError {
-    /// What was to be done when an error came up.
+    /// The operation that an error occurred in.
     ///
-    /// Only the named operations exist. It is a structure and no enumeration, so that a later
-    /// version can add one without breaking a `switch`.
+    /// Only the operations declared here exist. This type is a structure rather than an enumeration
+    /// so that a later version can add operations without breaking `switch` statements.
     public struct Operation: Hashable, Sendable, CustomStringConvertible {
-        /// The operation in a word, such as "load".
+        /// The name of the operation, such as "load".
         public let rawValue: String
 
         private init(rawValue: String) {
@@ -97,21 +98,21 @@ extension KeychainError {
 
         /// Saving or adding a value.
         public static let save = Operation(rawValue: "save")
-        /// Loading a value or looking whether there is one.
+        /// Loading a value or checking whether it exists.
         public static let load = Operation(rawValue: "load")
-        /// Deleting one item or all.
+        /// Deleting one item or all items.
         public static let delete = Operation(rawValue: "delete")
-        /// Listing items or reading the attributes of one.
+        /// Listing items or reading the attributes of an item.
         public static let list = Operation(rawValue: "list")
-        /// Changing a value that depends on the present one.
+        /// Changing a value based on its current value.
         public static let update = Operation(rawValue: "update")
         /// Opening, locking, unlocking or checking a database, or changing its passcode.
         public static let administer = Operation(rawValue: "administer")
         /// Moving a value into a keychain.
         public static let migrate = Operation(rawValue: "migrate")
-        /// Signing with a key of the Secure Enclave.
+        /// Signing with a Secure Enclave key.
         public static let sign = Operation(rawValue: "sign")
-        /// Agreeing on a secret with a key of the Secure Enclave.
+        /// Key agreement with a Secure Enclave key.
         public static let agree = Operation(rawValue: "agree")
 
         /// The raw value.

@@ -1,7 +1,8 @@
-// DeviceIdentity: the identifier that an installation makes once and keeps.
-//   (1) One identifier per service, group and account: all that race for it get the same one.
-//   (2) It is kept in the keychain alone, as text, and never leaves it by synchronization.
-//   (3) What is remembered is dropped with every change that this process makes to a keychain.
+// DeviceIdentity: an identifier that an installation creates once and keeps.
+//   (1) There is one identifier per service, access group and account. Concurrent callers that
+//       create it all receive the same one.
+//   (2) It is stored as text, only in the keychain, and is never synchronized.
+//   (3) The cached identifier is discarded whenever this process changes a keychain.
 
 public import Foundation
 import Synchronization
@@ -13,12 +14,13 @@ import Synchronization
 /// let identifier = try identity.identifier()  // made at the first call, the same ever after
 /// ```
 ///
-/// The identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is an item like
-/// any other: readable after the first unlock, of this device only, never synchronized.
-/// Programs that share an access group share the identity if they name group and service.
+/// The identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is stored as an
+/// ordinary item that can be read after the first unlock, is restricted to this device, and is
+/// never synchronized. Programs that share an access group share the identity if they specify the
+/// same group and service.
 ///
-/// Every operation has a synchronous form, which blocks the thread that calls it, and an `async`
-/// form, which doesn't. Copies of a value remember what one of them has read.
+/// Every operation has a synchronous form, which blocks the calling thread, and an `async` form,
+/// which doesn't. Copies of a `DeviceIdentity` share the cached identifier.
 public struct DeviceIdentity: Sendable {
     /// The keychain that holds the identifier.
     public let keychain: Keychain
@@ -28,16 +30,16 @@ public struct DeviceIdentity: Sendable {
 
     let memory = Memory()
 
-    /// The identity of a service.
+    /// Creates the identity of a service.
     ///
     /// Nothing is opened or read before the first operation.
     ///
     /// - Parameters:
-    ///   - service: What the identity belongs to, by convention a reverse-domain name.
-    ///   - accessGroup: The access group to share the identity in. nil: see
+    ///   - service: The service that the identity belongs to, by convention a reverse-domain name.
+    ///   - accessGroup: The access group to share the identity in. For the meaning of `nil`, see
     ///     ``Keychain/Keychain/accessGroup``.
-    ///   - account: The account that holds it. nil: ``account(for:)``.
-    ///   - database: The database that holds it.
+    ///   - account: The account that holds the identifier, or `nil` for ``account(for:)``.
+    ///   - database: The database that holds the identifier.
     public init(
         service: String, accessGroup: String? = nil, account: String? = nil,
         in database: KeychainDatabase = .default
@@ -46,19 +48,19 @@ public struct DeviceIdentity: Sendable {
         self.account = account ?? Self.account(for: service)
     }
 
-    /// The account of the identity of a service, a reverse-domain name if the service is one:
-    /// "com.example.app.device.identifier".
+    /// The default account for the identity of a service, such as
+    /// "com.example.app.device.identifier". It is a reverse-domain name if the service is one.
     public static func account(for service: String) -> String {
         service + ".device.identifier"
     }
 
-    /// The key of the identifier in ``keychain``, for a migration of an old one:
+    /// The key of the identifier in ``keychain``, for migrating an existing identifier:
     ///
     /// ```swift
     /// identity.keychain.migrate([.init("deviceId", to: identity.key)], from: .standard)
     /// ```
     ///
-    /// Loading or saving anything but an identifier is ``KeychainError/Code/invalidData``.
+    /// Loading or saving anything but an identifier fails with ``KeychainError/Code/invalidData``.
     public var key: KeychainKey<String> {
         KeychainKey(
             account, label: "Device identifier",
@@ -67,7 +69,7 @@ public struct DeviceIdentity: Sendable {
     }
 
     /// - Returns: The text, if it is an identifier.
-    /// - Throws: `invalidData` for anything else, and for the identifier of zeros, which stands
+    /// - Throws: `invalidData` for any other text, and for the nil UUID (all zeros), which stands
     ///   for "none" and would be the same on many devices.
     static func validated(_ text: String) throws(KeychainError) -> String {
         guard let identifier = UUID(uuidString: text),
@@ -78,20 +80,21 @@ public struct DeviceIdentity: Sendable {
 
     // MARK: Reading
 
-    /// The identifier. Where there is none, one is made and saved.
+    /// Returns the identifier, creating and saving one if none exists.
     ///
-    /// When several threads or processes make one at once, one wins and all of them get it. Once
-    /// known, the identifier is given from memory, also while the keychain is locked. It is read
-    /// anew after any change that this process makes through a ``Keychain/Keychain``. If
-    /// *another* process resets or replaces it, `existing()` sees that at once and this after
-    /// it.
+    /// If several threads or processes create one concurrently, one of them succeeds and all
+    /// receive the same identifier. Once it is known, the identifier is returned from memory, even
+    /// while the keychain is locked. It is read again after any change that this process makes
+    /// through a ``Keychain/Keychain``. If *another* process resets or replaces the identifier,
+    /// `existing()` returns the new state immediately, and this method does so after that.
     ///
-    /// - Returns: The text as it is stored: 36 characters.
-    /// - Throws: ``KeychainError``, with code
-    ///   - ``KeychainError/Code/interactionNotAllowed`` before the first unlock: try again then;
-    ///   - ``KeychainError/Code/invalidData`` or ``KeychainError/Code/dataConversionFailed`` if
-    ///     something else is stored there: it is in ``KeychainError/storedData``, and stays;
-    ///   - or any status of the keychain.
+    /// - Returns: The text as it is stored, 36 characters.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
+    ///   - ``KeychainError/Code/interactionNotAllowed`` before the first unlock. Retry after it.
+    ///   - ``KeychainError/Code/invalidData`` or ``KeychainError/Code/dataConversionFailed`` if the
+    ///     stored bytes are not an identifier. They are in ``KeychainError/storedData`` and stay in
+    ///     the keychain.
     ///
     /// The corresponding calls are those of `Keychain.load(_:orAdd:)`.
     public func identifier() throws(KeychainError) -> String {
@@ -107,11 +110,12 @@ public struct DeviceIdentity: Sendable {
         return identifier
     }
 
-    /// The identifier if there is one. None is made. It is always read from the keychain.
+    /// Returns the identifier, or `nil` if none exists. None is created. This method always reads
+    /// the keychain.
     ///
-    /// - Returns: The text as it is stored; nil if there is none.
-    /// - Throws: ``KeychainError`` as for `identifier()`, so that nil always means that there
-    ///   is none.
+    /// - Returns: The text as it is stored, or `nil` if none exists.
+    /// - Throws: ``KeychainError`` as for `identifier()`. `nil` therefore always means that no
+    ///   identifier exists.
     public func existing() throws(KeychainError) -> String? {
         let changes = ChangeCount.count
         let identifier = try keychain.load(key)
@@ -119,40 +123,41 @@ public struct DeviceIdentity: Sendable {
         return identifier
     }
 
-    /// Whether there is an identifier. It is not read, and none is made.
+    /// Checks whether an identifier exists. It is neither read nor created.
     ///
-    /// - Throws: ``KeychainError`` with a status of the keychain, so that "no" always means that
-    ///   there is none.
+    /// - Throws: ``KeychainError`` with a status of the keychain. `false` therefore always means
+    ///   that no identifier exists.
     public func exists() throws(KeychainError) -> Bool {
         try keychain.exists(key)
     }
 
-    // MARK: Changing
+    // MARK: Changes
 
-    /// Forgets the identifier for good. The next `identifier()` is another one.
+    /// Permanently deletes the identifier. The next `identifier()` creates a different one.
     ///
-    /// - Returns: Whether there was one.
-    /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is as it was,
-    ///   except perhaps after an ``KeychainError/Cause/interruption``.
+    /// - Returns: `true` if an identifier existed.
+    /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is unchanged,
+    ///   except possibly after an ``KeychainError/Cause/interruption``.
     @discardableResult
     public func reset() throws(KeychainError) -> Bool {
         try keychain.delete(key)
     }
 
-    /// Makes a known identifier that of this installation: one from an old store or a backup.
+    /// Makes an existing identifier that of this installation, for example one from an old store or
+    /// a backup.
     ///
-    /// It is stored letter for letter. When this throws, what was stored is as it was, except
-    /// perhaps after an ``KeychainError/Cause/interruption``.
+    /// The text is stored exactly as passed. If this method throws, the stored identifier is
+    /// unchanged, except possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
-    ///   - identifier: 36 characters of a UUID, of either case, and not all zero.
-    ///   - isReplacing: Whether another identifier may be replaced.
-    /// - Throws: ``KeychainError``, with code
-    ///   - ``KeychainError/Code/invalidData`` if the text is no such identifier, or if something
-    ///     else is stored and may not be replaced;
-    ///   - ``KeychainError/Code/duplicateItem`` if there is another identifier and it may not be
-    ///     replaced. The same one in other letters is not another;
-    ///   - or any status of the keychain.
+    ///   - identifier: The 36 characters of a UUID, in either case, not all zero.
+    ///   - isReplacing: Whether to replace a different identifier.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
+    ///   - ``KeychainError/Code/invalidData`` if the text is not such an identifier, or if the
+    ///     stored bytes are not an identifier and `isReplacing` is `false`.
+    ///   - ``KeychainError/Code/duplicateItem`` if a different identifier is stored and
+    ///     `isReplacing` is `false`. Identifiers that differ only in case are the same.
     public func `import`(
         _ identifier: String, replacing isReplacing: Bool = false
     ) throws(KeychainError) {
@@ -175,26 +180,26 @@ public struct DeviceIdentity: Sendable {
         }
     }
 
-    /// Makes a known identifier that of this installation.
+    /// Makes an existing identifier that of this installation.
     ///
-    /// The same as `import(_:replacing:)` with its `uuidString`.
+    /// This is the same as `import(_:replacing:)` with its `uuidString`.
     public func `import`(
         _ identifier: UUID, replacing isReplacing: Bool = false
     ) throws(KeychainError) {
         try `import`(identifier.uuidString, replacing: isReplacing)
     }
 
-    /// The identifier to take elsewhere, as `import(_:replacing:)` accepts it.
+    /// Returns the identifier for use elsewhere, in a form that `import(_:replacing:)` accepts.
     ///
-    /// - Returns: The same as `existing()`: the text as it is stored; nil if there is none.
+    /// - Returns: The text as it is stored, or `nil` if none exists, as for `existing()`.
     /// - Throws: ``KeychainError`` as for `identifier()`.
     public func export() throws(KeychainError) -> String? {
         try existing()
     }
 
-    // MARK: Memory
+    // MARK: Cache
 
-    /// What was last read, and how many changes this process had made before.
+    /// The identifier that was last read, and the change count before it was read.
     final class Memory: Sendable {
         private let entry = Mutex<(identifier: String, changes: Int)?>(nil)
 
@@ -209,17 +214,17 @@ public struct DeviceIdentity: Sendable {
     }
 }
 
-// MARK: As UUID
+// MARK: UUID
 
 extension DeviceIdentity {
-    /// The identifier as a `UUID`. Where there is none, one is made and saved.
+    /// Returns the identifier as a `UUID`, creating and saving one if none exists.
     ///
     /// Otherwise the same as `identifier()`.
     public func identifier(as type: UUID.Type) throws(KeychainError) -> UUID {
         try Self.uuid(try identifier())
     }
 
-    /// The identifier as a `UUID` if there is one. None is made.
+    /// Returns the identifier as a `UUID`, or `nil` if none exists. None is created.
     ///
     /// Otherwise the same as `existing()`.
     public func existing(as type: UUID.Type) throws(KeychainError) -> UUID? {
@@ -228,7 +233,7 @@ extension DeviceIdentity {
     }
 
     static func uuid(_ text: String) throws(KeychainError) -> UUID {
-        // What is stored was validated when it was read.
+        // The stored text was validated when it was read.
         guard let identifier = UUID(uuidString: text) else { throw KeychainError(.invalidData) }
         return identifier
     }

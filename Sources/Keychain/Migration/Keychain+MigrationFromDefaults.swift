@@ -1,9 +1,10 @@
-// Migration out of UserDefaults, where values lie readable in a file.
+// Keychain+MigrationFromDefaults: migrates values from UserDefaults, where they are stored in a
+// file in plaintext.
 
 public import Foundation
 
 extension Keychain {
-    /// Moves values out of `UserDefaults` into this keychain.
+    /// Moves values from `UserDefaults` to this keychain.
     ///
     /// ```swift
     /// let report = keychain.migrate(
@@ -12,21 +13,21 @@ extension Keychain {
     /// guard report.isComplete else { … }
     /// ```
     ///
-    /// Each value is saved, read back, compared and only then removed from the defaults. If the
-    /// program ends half-way, nothing is lost, and the next call does the rest. A value of the
-    /// keychain is never replaced unless the rule says so. One that fails doesn't keep the others
-    /// from being moved.
+    /// Each value is saved, read back and compared, and only then removed from the defaults. If the
+    /// program ends at any point, nothing is lost, and the next call completes the migration. A
+    /// value in the keychain is replaced only if the rule says so. If one value fails, the others
+    /// are still moved.
     ///
-    /// A removed value can remain in backups and on the medium of the disk. While this runs, no
-    /// one else should write these keys of the defaults: they know no transactions. Values that
-    /// are registered as defaults, or come from another domain, can't be removed; the outcome is
-    /// ``Migration/Outcome/sourceRemains`` then.
+    /// A removed value can remain in backups and on the storage medium. While the migration runs,
+    /// no other code should write these keys, because `UserDefaults` has no transactions. Values
+    /// that are registered as defaults or come from another domain can't be removed; the outcome is
+    /// then ``Migration/Outcome/sourceRemains``.
     ///
     /// - Parameters:
-    ///   - entries: What to move, and where to.
+    ///   - entries: The values to move, and their destinations.
     ///   - defaults: The defaults, of any suite.
-    ///   - rule: What happens if the keychain has another value already.
-    /// - Returns: What was done about each entry, in their order.
+    ///   - rule: What to do if the keychain already contains a different value.
+    /// - Returns: The outcome for each entry, in the order of the entries.
     public func migrate(
         _ entries: [Migration.Entry], from defaults: UserDefaults,
         onConflict rule: Migration.ConflictRule = .report
@@ -36,7 +37,7 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // Only a hook throws anything else.
+                    // Only a hook throws other errors.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)
@@ -44,24 +45,25 @@ extension Keychain {
             })
     }
 
-    /// Moves values out of the `UserDefaults` of a suite into this keychain, without blocking the
+    /// Moves values from the `UserDefaults` of a suite to this keychain, without blocking the
     /// caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
     /// - Parameters:
-    ///   - entries: What to move, and where to.
-    ///   - suiteName: The suite. nil: the standard defaults. A name that `UserDefaults` refuses
-    ///     gives outcomes ``Migration/Outcome/failed`` with ``KeychainError/Code/param``.
-    ///   - rule: What happens if the keychain has another value already.
-    /// - Returns: What was done about each entry, in their order.
+    ///   - entries: The values to move, and their destinations.
+    ///   - suiteName: The name of the suite, or `nil` for the standard defaults. If `UserDefaults`
+    ///     rejects the name, each outcome is ``Migration/Outcome/failed`` with
+    ///     ``KeychainError/Code/param``.
+    ///   - rule: What to do if the keychain already contains a different value.
+    /// - Returns: The outcome for each entry, in the order of the entries.
     /// - Throws: `CancellationError` if nothing was done.
     public func migrate(
         _ entries: [Migration.Entry], fromDefaultsOf suiteName: String?,
         onConflict rule: Migration.ConflictRule = .report
     ) async throws -> Migration.Report {
         try await BlockingPool.shared.run {
-            // Apple refuses the global domain as the name of a suite.
+            // Apple's UserDefaults rejects the global domain as the name of a suite.
             guard
                 let defaults = suiteName.map({ UserDefaults(suiteName: $0) })
                     ?? UserDefaults.standard
@@ -77,9 +79,9 @@ extension Keychain {
         }
     }
 
-    /// Moves one value, with a hook after each step.
+    /// Moves one value, and calls a hook after each step.
     ///
-    /// - Throws: `KeychainError`, or what the hook throws.
+    /// - Throws: `KeychainError`, or the error that the hook throws.
     package func migrate(
         _ entry: Migration.Entry, from defaults: UserDefaults,
         onConflict rule: Migration.ConflictRule, hook: @escaping MigrationHook
@@ -93,7 +95,7 @@ extension Keychain {
     }
 }
 
-/// A value of UserDefaults.
+/// A value in UserDefaults.
 private struct DefaultsSource: MigrationSource {
     let defaults: UserDefaults
     let entry: Keychain.Migration.Entry
@@ -118,8 +120,8 @@ private struct DefaultsSource: MigrationSource {
         let object = defaults.object(forKey: entry.defaultsKey)
         defaults.removeObject(forKey: entry.defaultsKey)
         guard defaults.synchronize() else {
-            // Gone from memory and still in the file. Memory must not say otherwise, or the next
-            // migration of this process would find nothing to do.
+            // The value was removed from memory but is still in the file. Restore it in memory,
+            // because otherwise the next migration in this process would find nothing to do.
             defaults.set(object, forKey: entry.defaultsKey)
             return .remains
         }
@@ -127,13 +129,13 @@ private struct DefaultsSource: MigrationSource {
     }
 
     private func present() throws(KeychainError) -> Data? {
-        // Takes in what other processes wrote. What it returns is about writing.
+        // Load changes by other processes. The result only reports whether writing succeeded.
         _ = defaults.synchronize()
         guard let object = defaults.object(forKey: entry.defaultsKey) else { return nil }
         do {
             return try entry.bytes(object)
         } catch {
-            // The same as for stored bytes that are no value; they stay in the defaults.
+            // Report this as stored bytes that can't be decoded. They stay in the defaults.
             var failure = KeychainError.decoding(error, Data(), access)
             failure.storedData = nil
             throw failure

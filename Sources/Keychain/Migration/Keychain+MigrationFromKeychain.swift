@@ -1,41 +1,45 @@
-// Migration from one place of a keychain to another: accessibility, service, access group,
-// synchronizable, account, database.
+// Keychain+MigrationFromKeychain: migrates values within a keychain, or between keychains: to
+// another accessibility, service, access group, synchronizability, account or database.
 //   (1) Bytes are moved as they are stored. They are not decoded.
-//   (2) Whether source and destination are one item is decided by its persistent reference,
-//       before anything is written: such an item is changed in place and never removed.
-//   (3) The source's value is removed only in the version that was read.
+//   (2) Before anything is written, the persistent reference determines whether source and
+//       destination are the same item. Such an item is changed in place and never removed.
+//   (3) The source's value is removed only if it is still the version that was read.
 
 import Foundation
 import KeychainCore
 
 extension Keychain {
-    /// Moves a value from another keychain into this one.
+    /// Moves a value from another keychain to this one.
     ///
-    /// The value is added, read back, compared and only then removed from the source. If the
-    /// program ends half-way, nothing is lost, and the next call does the rest. A value of this
-    /// keychain is never replaced unless the rule says so. The moved item is a new one; it gets
-    /// the accessibility of the key or of this keychain, and keeps its label and its access control
-    /// unless the key has one. The person is asked for an item under an access control. On Apple
-    /// platforms there are access controls that can't be identified, such as
-    /// ``AccessControl/biometryCurrentSet`` and those that this API can't make. An item under one is
-    /// moved only if the key names an access control.
+    /// The value is added, read back and compared, and only then removed from the source. If the
+    /// program ends at any point, nothing is lost, and the next call completes the migration. A
+    /// value in this keychain is replaced only if the rule says so. The moved item is a new item.
+    /// It gets the accessibility of the key or of this keychain, and keeps its label and access
+    /// control unless the key specifies them.
     ///
-    /// If the two keychains differ in accessibility alone, the item is changed in place: it keeps
-    /// its persistent reference and creation date. That is so too if this keychain names no access
-    /// group and the item is in one of the program's: it is here already.
+    /// The user is asked for authentication if the item's access control requires it. On Apple
+    /// platforms, some access controls can't be identified, such as
+    /// ``AccessControl/biometryCurrentSet`` and those that this API can't create. An item with such
+    /// an access control is moved only if the key specifies an access control.
+    ///
+    /// If the two keychains differ only in accessibility, the item is changed in place and keeps
+    /// its persistent reference and creation date. The same applies if this keychain specifies no
+    /// access group and the item is in one of the program's groups, because the item then already
+    /// belongs to this keychain.
     ///
     /// - Parameters:
-    ///   - key: The name of the value here.
-    ///   - source: The keychain that has it.
-    ///   - account: The account there. nil: that of the key.
-    ///   - rule: What happens if this keychain has another value already.
-    /// - Returns: What was done; never ``Migration/Outcome/failed``.
-    /// - Throws: ``KeychainError`` if it failed. The source has the value still, and running it
-    ///   again after the cause has gone does what is left. ``KeychainError/Code/unimplemented`` for
-    ///   an access control that can't be identified; nothing was changed.
+    ///   - key: The key of the value in this keychain.
+    ///   - source: The keychain that contains the value.
+    ///   - account: The account in the source, or `nil` if it is the account of the key.
+    ///   - rule: What to do if this keychain already contains a different value.
+    /// - Returns: The outcome, which is never ``Migration/Outcome/failed``.
+    /// - Throws: ``KeychainError`` if the migration failed. The source then still has the value,
+    ///   and calling this method again once the cause is removed completes the migration. The code
+    ///   is ``KeychainError/Code/unimplemented`` if the access control can't be identified, in
+    ///   which case nothing was changed.
     ///
     /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
-    /// `SecItemDelete`, or for a change in place `SecItemUpdate`.
+    /// `SecItemDelete`; for a change in place, `SecItemUpdate`.
     @discardableResult
     public func migrate<Value: Sendable>(
         _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
@@ -46,16 +50,16 @@ extension Keychain {
                 StoredForm(key), from: source, account: account ?? key.account, onConflict: rule
             ) { _ in }
         } catch {
-            // Only a hook throws anything else.
+            // Only a hook throws other errors.
             throw error as? KeychainError ?? KeychainError(.internalError)
         }
     }
 
-    /// Moves a value from another keychain into this one, without blocking the caller.
+    /// Moves a value from another keychain to this one, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func migrate<Value: Sendable>(
         _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
@@ -66,13 +70,14 @@ extension Keychain {
         }
     }
 
-    /// Moves all values of another keychain into this one, under their accounts.
+    /// Moves all values of another keychain to this one, keeping their accounts.
     ///
-    /// Each is moved as by `migrate(_:from:account:onConflict:)`. One that fails doesn't keep the
-    /// others from being moved.
+    /// Each value is moved as by `migrate(_:from:account:onConflict:)`. If one fails, the others
+    /// are still moved.
     ///
-    /// An item whose access control can't be identified stays where it is, and its record says
-    /// ``KeychainError/Code/unimplemented``: move it by itself, with a key that names one.
+    /// An item whose access control can't be identified stays where it is, and its record has the
+    /// error ``KeychainError/Code/unimplemented``. Move it individually, with a key that specifies
+    /// an access control.
     ///
     /// ```swift
     /// let old = Keychain(service: "com.example.app")
@@ -81,10 +86,10 @@ extension Keychain {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: The keychain that has them.
-    ///   - rule: What happens if this keychain has another value of an account already.
-    /// - Returns: What was done about each item of the source.
-    /// - Throws: ``KeychainError`` if the source can't be listed. Nothing was changed.
+    ///   - source: The keychain that contains the values.
+    ///   - rule: What to do if this keychain already contains a different value for an account.
+    /// - Returns: The outcome for each item of the source.
+    /// - Throws: ``KeychainError`` if the items of the source can't be listed. Nothing was changed.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report
     ) throws(KeychainError) -> Migration.Report {
@@ -101,27 +106,27 @@ extension Keychain {
                     return Migration.Record(
                         source: account, account: account, outcome: outcome)
                 } catch {
-                    // Only a hook throws anything else.
+                    // Only a hook throws other errors.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(source: account, account: account, error: error)
                 }
             })
     }
 
-    /// Moves all values of another keychain into this one, without blocking the caller.
+    /// Moves all values of another keychain to this one, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report
     ) async throws -> Migration.Report {
         try await BlockingPool.shared.run { try migrateAll(from: source, onConflict: rule) }
     }
 
-    /// Moves one value, with a hook after each step.
+    /// Moves one value, and calls a hook after each step.
     ///
-    /// - Throws: `KeychainError`, or what the hook throws.
+    /// - Throws: `KeychainError`, or the error that the hook throws.
     package func migrate<Value: Sendable>(
         _ key: KeychainKey<Value>, from source: Keychain, account: String,
         onConflict rule: Migration.ConflictRule, hook: @escaping MigrationHook
@@ -137,12 +142,14 @@ extension Keychain {
         let reading = source.access(.migrate, account)
         for _ in 0..<ItemAccess.attemptLimit {
             guard let item = try reading.attributes() else { return .nothingToMigrate }
-            // From here on the one item in its group, also where the source means all groups.
+            // From here on, use the one item in its group, even if the source applies to all
+            // groups.
             let access = reading.inGroup(item.accessGroup)
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
-            // An item that was deleted and added again between the two looks has two references
-            // and is one place still. A reference never comes back: if it is the same before and
-            // after, the places are two, and stay two.
+            // An item that was deleted and added again between the two reads has two references
+            // although there is only one place. References are never reused. If the source's
+            // reference is the same before and after the check, source and destination are two
+            // different items, and stay so.
             let again = try access.attributes()
             guard again?.persistentReference == item.persistentReference else { continue }
             try requireAccessControl(of: item, for: form, access)
@@ -153,7 +160,7 @@ extension Keychain {
         throw reading.unsettled
     }
 
-    /// Whether an item is one of this keychain's under an account.
+    /// Whether an item belongs to this keychain under the given account.
     private func isHere(_ item: Item, as account: String) throws(KeychainError) -> Bool {
         guard item.isSynchronizable == isSynchronizable, item.account == account else {
             return false
@@ -165,13 +172,14 @@ extension Keychain {
         do {
             return try place.attributes()?.persistentReference == item.persistentReference
         } catch {
-            // In another database this program may not have that group, so it isn't here.
+            // The item may be in another database, and this program may not use that group here.
+            // Then the item is not here.
             guard accessGroup == nil, error.code == .missingEntitlement else { throw error }
             return false
         }
     }
 
-    /// Brings an item to the label and accessibility that it is to have.
+    /// Changes the label, accessibility and access control of an item in place.
     private func changeInPlace(
         _ form: StoredForm, _ access: ItemAccess, _ hook: MigrationHook
     ) throws -> Migration.Outcome {
@@ -197,7 +205,7 @@ extension Keychain {
         throw access.unsettled
     }
 
-    /// Makes sure that no access control is lost because it can't be identified.
+    /// Ensures that no access control is lost because it can't be identified.
     private func requireAccessControl(
         of item: Item, for form: StoredForm, _ access: ItemAccess
     ) throws(KeychainError) {
@@ -212,7 +220,7 @@ extension Keychain {
 }
 
 extension StoredForm {
-    /// The same form with the label and the access control of an item, unless it has its own.
+    /// This form, with the label and access control of an item where the form has none.
     fileprivate func completed(by item: Keychain.Item) -> StoredForm {
         var form = self
         form.label = label ?? item.label
@@ -221,7 +229,7 @@ extension StoredForm {
     }
 }
 
-/// A value of a keychain.
+/// A value in a keychain.
 private struct KeychainSource: MigrationSource {
     let access: ItemAccess
     private var found: ItemSnapshot?
@@ -238,7 +246,8 @@ private struct KeychainSource: MigrationSource {
     mutating func remove() throws(KeychainError) -> Removal {
         guard let found else { return .removed }
         if try access.replace(found, nil) { return .removed }
-        // Changed, or removed by another thread or process that does the same.
+        // Another thread or process has changed or removed the value, possibly by the same
+        // migration.
         return try access.find(includesData: false) == nil ? .removed : .changed
     }
 }

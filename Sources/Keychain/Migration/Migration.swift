@@ -1,58 +1,60 @@
-// Keychain.Migration: the words of a migration: what to move, what to do in a conflict, and what
-// was done.
-//   (1) Nothing here holds a value: a report can be logged but for the names in it.
+// Keychain.Migration: types that describe a migration: the values to move, the rule for conflicts,
+// and the outcome.
+//   (1) None of these types contains a value. Apart from the names in it, a report can be logged.
 
 import Foundation
 
 extension Keychain {
-    /// The types that a migration into a keychain is described with.
+    /// The types that describe a migration to a keychain.
     ///
     /// Migrations are methods of ``Keychain/Keychain``: `migrate(_:from:onConflict:)` from
     /// `UserDefaults`, `migrate(_:from:account:onConflict:)` and `migrateAll(from:onConflict:)`
     /// from another keychain.
     public enum Migration {
-        /// What happens if the destination has another value than the source already.
+        /// What to do if the destination already contains a value that differs from the source's.
         public enum ConflictRule: Hashable, Sendable {
-            /// Nothing: both stay as they are, and the conflict is reported.
+            /// Changes neither value and reports the conflict.
             case report
-            /// The destination's value stays, the source's is removed.
+            /// Keeps the destination's value and removes the source's.
             case keepDestination
-            /// The source's value replaces the destination's.
+            /// Replaces the destination's value with the source's.
             case keepSource
         }
 
-        /// What was done about one value. A later version can add an outcome.
+        /// The outcome for one value. A later version can add outcomes.
         public struct Outcome: Hashable, Sendable, CustomStringConvertible {
-            /// The outcome in words, such as "nothing to migrate".
+            /// The name of the outcome, such as "nothing to migrate".
             public let rawValue: String
 
             private init(rawValue: String) {
                 self.rawValue = rawValue
             }
 
-            /// The value is in the destination now, was read back there, and is gone from the
-            /// source.
+            /// The value was saved in the destination, read back, and removed from the source.
             public static let migrated = Outcome(rawValue: "migrated")
-            /// The item changed in place: only its accessibility or label was another.
+            /// The item was changed in place, because only its accessibility, label or access
+            /// control differed.
             public static let changedInPlace = Outcome(rawValue: "changed in place")
-            /// The destination had the value already; it is gone from the source.
+            /// The destination already had the value. It was removed from the source.
             public static let alreadyThere = Outcome(rawValue: "already there")
-            /// There is nothing in the source.
+            /// The source has no value.
             public static let nothingToMigrate = Outcome(rawValue: "nothing to migrate")
-            /// The destination has another value. Nothing was changed.
+            /// The destination has a different value. Nothing was changed.
             public static let conflict = Outcome(rawValue: "conflict")
-            /// The destination had another value, which was kept; the source's is gone.
+            /// The destination had a different value, which was kept. The source's value was
+            /// removed.
             public static let destinationKept = Outcome(rawValue: "destination kept")
-            /// The destination had another value, which the source's has replaced.
+            /// The destination had a different value, which was replaced by the source's.
             public static let destinationReplaced = Outcome(rawValue: "destination replaced")
-            /// The destination has the value, and the source has it still: its file can't be
-            /// written, or it is a registered default or of a domain that this program can't
-            /// change.
+            /// The destination has the value, but it could not be removed from the source. Either
+            /// the source's file can't be written, or the value is a registered default or comes
+            /// from a domain that this program can't change.
             public static let sourceRemains = Outcome(rawValue: "source remains")
-            /// It failed. The source has the value still. ``Record/error`` says why.
+            /// The migration failed. The source still has the value. ``Record/error`` contains the
+            /// reason.
             public static let failed = Outcome(rawValue: "failed")
 
-            /// Whether there is nothing left to do.
+            /// Whether nothing is left to do.
             public var isComplete: Bool {
                 ![.conflict, .sourceRemains, .failed].contains(self)
             }
@@ -61,16 +63,16 @@ extension Keychain {
             public var description: String { rawValue }
         }
 
-        /// What was done about one value.
+        /// The outcome for one value, and where it was moved from and to.
         public struct Record: Sendable {
-            /// The key of the defaults or the account in the source.
+            /// The key in the defaults or the account in the source.
             public let source: String
             /// The account in the destination.
             public let account: String
-            /// What was done.
+            /// The outcome.
             public let outcome: Outcome
-            /// Why it failed. Without ``KeychainError/storedData`` and
-            /// ``KeychainError/underlyingError``, which could hold a value.
+            /// The error if the migration failed. Its ``KeychainError/storedData`` and
+            /// ``KeychainError/underlyingError`` are removed, because they could contain a value.
             public let error: KeychainError?
 
             init(source: String, account: String, outcome: Outcome) {
@@ -91,38 +93,39 @@ extension Keychain {
             }
         }
 
-        /// What was done, value by value, in the order in which they were given or found.
+        /// The outcome for each value, in the order in which the values were specified or found.
         public struct Report: Sendable {
-            /// What was done about each value.
+            /// One record per value.
             public let records: [Record]
 
-            /// Whether nothing is left to do. If not, see to what the records say and migrate again.
+            /// Whether nothing is left to do. If `false`, resolve the problems in the records and
+            /// migrate again.
             public var isComplete: Bool { records.allSatisfy(\.outcome.isComplete) }
 
-            /// The records with an outcome.
+            /// Returns the records with a given outcome.
             public func records(_ outcome: Outcome) -> [Record] {
                 records.filter { $0.outcome == outcome }
             }
         }
 
-        /// A value to move out of `UserDefaults`.
+        /// A value to move from `UserDefaults`.
         public struct Entry: Sendable {
-            /// The key of the defaults.
+            /// The key in the defaults.
             public let defaultsKey: String
             /// The account in the destination.
             public var account: String { form.account }
 
             let form: StoredForm
-            /// An object of the defaults to stored bytes.
+            /// Converts an object from the defaults to the bytes to store.
             let bytes: @Sendable (Any) throws -> Data
 
-            /// A value to move out of `UserDefaults`, in a form of your own.
+            /// Creates an entry for a value that a closure converts.
             ///
             /// - Parameters:
-            ///   - defaultsKey: The key of the defaults.
-            ///   - key: The name of the value in the keychain.
-            ///   - value: Turns what `object(forKey:)` gives into a value. If it throws, the
-            ///     outcome is ``Outcome/failed`` and the defaults stay as they are.
+            ///   - defaultsKey: The key in the defaults.
+            ///   - key: The key of the value in the keychain.
+            ///   - value: Converts the result of `object(forKey:)` to a value. If it throws, the
+            ///     outcome is ``Outcome/failed`` and the defaults stay unchanged.
             public init<Value: Sendable>(
                 _ defaultsKey: String, to key: KeychainKey<Value>,
                 value: @escaping @Sendable (Any) throws -> Value
@@ -132,15 +135,16 @@ extension Keychain {
                 bytes = { try key.encode(try value($0)) }
             }
 
-            /// A value to move out of `UserDefaults`.
+            /// Creates an entry for a value.
             ///
-            /// What the defaults hold may be such a value itself, or bytes or text that a value is
-            /// made of as if they had been stored in the keychain: JSON of a `Codable` type, the
-            /// text of a `UUID`. Anything else fails, and stays.
+            /// The object in the defaults may be a value of the key's type. It may also be bytes or
+            /// text in the form in which the value would be stored in the keychain, such as the
+            /// JSON of a `Codable` type or the text of a `UUID`. For any other object, the
+            /// migration fails and the defaults stay unchanged.
             ///
             /// - Parameters:
-            ///   - defaultsKey: The key of the defaults.
-            ///   - key: The name of the value in the keychain.
+            ///   - defaultsKey: The key in the defaults.
+            ///   - key: The key of the value in the keychain.
             public init<Value: Sendable>(_ defaultsKey: String, to key: KeychainKey<Value>) {
                 self.init(defaultsKey, to: key) { object in
                     if let value = object as? Value { return value }
@@ -153,17 +157,17 @@ extension Keychain {
     }
 }
 
-/// Where a value goes, and when two stored forms are the same value.
+/// The destination of a value, and the comparison of its stored forms.
 struct StoredForm: Sendable {
     let account: String
     var label: String?
     let accessibility: Keychain.Accessibility?
-    /// nil: that of the source.
+    /// If `nil`, the access control of the source is used.
     var accessControl: Keychain.AccessControl?
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 
-    /// A form is the same if its bytes or, where values can be compared, its values are: an
-    /// encoder may give a set's elements in another order each time.
+    /// Two stored forms are the same if their bytes are equal or, for equatable values, if their
+    /// values are equal. An encoder may write a set's elements in a different order each time.
     init<Value: Sendable>(_ key: KeychainKey<Value>) {
         account = key.account
         label = key.label
@@ -177,7 +181,7 @@ struct StoredForm: Sendable {
         }
     }
 
-    /// Bytes of an account, as they are.
+    /// Creates a form for the bytes of an account, which are compared without decoding.
     init(account: String, label: String?, accessibility: Keychain.Accessibility?) {
         self.account = account
         self.label = label

@@ -1,19 +1,19 @@
-// MigrationRun: one value on its way from a source into a keychain.
-//   (1) Copy, read back, compare, remove: the source loses its value only after the destination
-//       gave the same one back.
-//   (2) After each step either the source or the destination has the value, durably; a migration
-//       that stops here can begin anew, and finds the rest to be done.
-//   (3) The destination's value is replaced only if the caller said so, and only the one that
-//       was compared.
+// MigrationRun: moves one value from a source to a keychain.
+//   (1) Copy, read back, compare, remove: the source's value is removed only after the destination
+//       has returned the same value.
+//   (2) After each step, the source or the destination durably contains the value. A migration that
+//       stops there can be started again and completes the remaining steps.
+//   (3) The destination's value is replaced only if the caller permits it, and only if it is still
+//       the version that was compared.
 
 import Foundation
 import KeychainCore
 
-/// The steps of a migration after which a test can stop it.
+/// The steps of a migration. A test can stop the migration after each of them.
 package enum MigrationStep: String, CaseIterable, Hashable, Sendable {
     /// The source was read. Nothing was changed.
     case read
-    /// The destination has a copy.
+    /// The destination contains a copy.
     case copied
     /// The copy was read back and compared.
     case compared
@@ -21,23 +21,23 @@ package enum MigrationStep: String, CaseIterable, Hashable, Sendable {
     case removed
 }
 
-/// What a test does after a step. What it throws ends the migration there.
+/// A closure that a test runs after each step. An error that it throws ends the migration.
 package typealias MigrationHook = @Sendable (MigrationStep) throws -> Void
 
-/// Where a value comes from.
+/// The source of a value.
 protocol MigrationSource {
-    /// The stored form of the value; nil if there is none.
+    /// Returns the stored form of the value, or `nil` if there is none.
     mutating func read() throws(KeychainError) -> Data?
 
-    /// Removes what was read.
+    /// Removes the value that was read.
     mutating func remove() throws(KeychainError) -> Removal
 }
 
 enum Removal {
     case removed
-    /// The value is another one now and was left alone.
+    /// The value has changed since it was read, and was not removed.
     case changed
-    /// It can't be removed.
+    /// The value can't be removed.
     case remains
 }
 
@@ -51,7 +51,7 @@ struct MigrationRun {
 
     /// Moves one value.
     ///
-    /// - Throws: `KeychainError`, or what the hook throws.
+    /// - Throws: `KeychainError`, or the error that the hook throws.
     func run<Source: MigrationSource>(
         _ source: Source
     ) throws -> Keychain.Migration.Outcome {
@@ -62,7 +62,8 @@ struct MigrationRun {
             let copied = try copy(data)
             guard copied.isComplete else { return copied }
             try hook(.copied)
-            // A copy that others have changed or deleted meanwhile is none: begin anew.
+            // Another thread or process has changed or deleted the copy in the meantime: start
+            // again.
             guard let stored = try access.load() else { continue }
             guard copied == .destinationKept || form.isSame(stored, data) else { continue }
             try hook(.compared)
@@ -77,15 +78,17 @@ struct MigrationRun {
         throw access.unsettled
     }
 
-    /// Brings the value to the destination, or says that it is there or may not.
+    /// Copies the value to the destination, or returns the outcome if it already exists or may not
+    /// be replaced.
     private func copy(_ data: Data) throws(KeychainError) -> Keychain.Migration.Outcome {
         let contents = try access.contents(form, data, in: destination)
         for _ in 0..<ItemAccess.attemptLimit {
             if try access.add(contents) { return .migrated }
-            // Deleted since: the addition is possible now.
+            // The item was deleted in the meantime, so the addition can succeed now.
             guard let present = try access.find(includesData: true) else { continue }
             if form.isSame(present.secret, data) {
-                // The only copy that is left must ask for what the value asks for.
+                // The remaining copy must have the access control that the key or the source
+                // specifies.
                 guard let wanted = form.accessControl, wanted.constraints != present.constraints
                 else { return .alreadyThere }
                 if try access.change(present, contents) { return .alreadyThere }
@@ -103,7 +106,7 @@ struct MigrationRun {
 }
 
 extension ItemAccess {
-    /// What to store for bytes that are in their stored form already.
+    /// The contents to store for bytes that are already in their stored form.
     func contents(
         _ form: StoredForm, _ data: Data, in keychain: Keychain
     ) throws(KeychainError) -> ItemChanges {

@@ -1,21 +1,21 @@
-// BlockingPool: the threads on which the asynchronous forms do their blocking work.
-//   (1) At most `width` operations run at the same time; the others wait in order.
-//   (2) An operation whose task was cancelled before it started never starts.
-//   (3) No thread of Swift's cooperative pool waits for an operation.
+// BlockingPool: the thread pool on which the asynchronous forms do their blocking work.
+//   (1) At most `width` operations run at the same time. The others wait in FIFO order.
+//   (2) An operation whose task was canceled before it started never starts.
+//   (3) No thread of Swift's cooperative pool blocks on an operation.
 
 import Dispatch
 import Synchronization
 
 /// Runs blocking work off the caller's executor.
 final class BlockingPool: Sendable {
-    /// The pool of all keychains. Beyond this width an embedded database gains nothing: its
-    /// writers take turns.
+    /// The pool that all keychains share. A greater width would not make an embedded database
+    /// faster, because its writers take turns.
     static let shared = BlockingPool(width: 16)
 
     private struct State {
         var running = 0
         var waiting: [@Sendable () -> Void] = []
-        /// Where the next one to start stands in `waiting`.
+        /// The index in `waiting` of the next operation to start.
         var next = 0
     }
 
@@ -24,15 +24,15 @@ final class BlockingPool: Sendable {
         label: "swift-keychain", qos: .userInitiated, attributes: .concurrent)
     private let state = Mutex(State())
 
-    /// - Parameter width: The most operations to run at the same time, 1 and up.
+    /// - Parameter width: The maximum number of operations that run at the same time, at least 1.
     init(width: Int) {
         self.width = width
     }
 
-    /// Runs work and gives its result.
+    /// Runs `work` on a thread of the pool and returns its result.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before the work starts, at once;
-    ///   what the work throws.
+    /// - Throws: `CancellationError`, immediately, if the task is canceled before the work starts;
+    ///   otherwise the error that the work throws.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -77,7 +77,8 @@ final class BlockingPool: Sendable {
             }
             let job = state.waiting[state.next]
             state.next += 1
-            // Started jobs are let go in large lots, so that each is moved a few times at most.
+            // Remove started jobs in large batches, so that each waiting job is moved only a few
+            // times.
             if state.next >= 64 && 2 * state.next >= state.waiting.count {
                 state.waiting.removeFirst(state.next)
                 state.next = 0
@@ -87,7 +88,7 @@ final class BlockingPool: Sendable {
     }
 }
 
-/// The state of one operation: waiting, and then either started or cancelled.
+/// The state of one operation: waiting, and then either started or canceled.
 private final class Ticket<Value: Sendable>: Sendable {
     private enum Phase {
         case new
@@ -98,7 +99,8 @@ private final class Ticket<Value: Sendable>: Sendable {
 
     private let phase = Mutex(Phase.new)
 
-    /// - Returns: Whether to go on; false if the task was cancelled, and knows.
+    /// - Returns: `false` if the task was canceled. In that case, the continuation has been resumed
+    ///   with `CancellationError`.
     func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
         let goesOn = phase.withLock { phase in
             if case .cancelled = phase { return false }
@@ -109,7 +111,8 @@ private final class Ticket<Value: Sendable>: Sendable {
         return goesOn
     }
 
-    /// - Returns: Where to deliver the result; nil if there is nothing to do any more.
+    /// - Returns: The continuation to resume with the result, or `nil` if the operation was
+    ///   canceled.
     func start() -> CheckedContinuation<Value, any Error>? {
         phase.withLock { phase in
             guard case .waiting(let continuation) = phase else { return nil }

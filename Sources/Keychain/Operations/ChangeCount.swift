@@ -1,8 +1,8 @@
-// ChangeCount: counts the changes that this process makes, so that what it remembers of a
-// keychain is never older than its own changes.
-//   (1) The count rises after a change was carried out or failed, and before its call returns.
-//   (2) What was read after taking the count is outdated if the count is another one now. Of
-//       changes by other processes this says nothing.
+// ChangeCount: counts the changes that this process makes, so that cached keychain state is never
+// older than the process's own changes.
+//   (1) The count increases after a change has succeeded or failed, and before its call returns.
+//   (2) State that was read after taking the count is outdated if the count has changed since. The
+//       count does not cover changes by other processes.
 
 import Synchronization
 

@@ -1,15 +1,15 @@
-// ItemAccess: one operation on one item. The request is made here, and what it fails with becomes a
+// ItemAccess: performs one operation on one item. It builds the request and converts a failure to a
 // KeychainError.
 
 import Foundation
 import KeychainAuthentication
 import KeychainCore
 
-/// An operation on an item: what it is, on which item, and where that is kept.
+/// The kind of operation, the item that it applies to, and the database with the item.
 struct ItemAccess: Sendable {
     let operation: KeychainError.Operation
-    /// Class, primary key and, where it is named, access group. With a modification date, that
-    /// version of the item alone.
+    /// The item's class, primary key and, if specified, access group. If it contains a modification
+    /// date, it matches only the version of the item with that date.
     private(set) var item: ItemQuery
     private(set) var database: KeychainDatabase
 
@@ -19,14 +19,14 @@ struct ItemAccess: Sendable {
         self.database = database
     }
 
-    /// The same of the item in one group.
+    /// The same operation, restricted to the item in one access group.
     func inGroup(_ group: String) -> ItemAccess {
         var access = self
         access.item.accessGroup = group
         return access
     }
 
-    /// The same of one version: that with this modification date.
+    /// The same operation, restricted to the version of the item with this modification date.
     func ofVersion(_ date: AttributeValue?) -> ItemAccess {
         var access = self
         access.item.attributes[.modificationDate] = date
@@ -35,8 +35,8 @@ struct ItemAccess: Sendable {
 
     // MARK: Requests
 
-    /// - Returns: The item, with its secret where it is asked for and there is one; nil if there is
-    ///   no such item.
+    /// - Returns: The item, including its secret if `includesData` is set and the item has one;
+    ///   `nil` if the item does not exist.
     func find(
         includesData: Bool, includesAttributes: Bool = true
     ) throws(KeychainError) -> ItemSnapshot? {
@@ -54,18 +54,19 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// - Returns: The secret, empty for an item without one; nil if there is no such item.
+    /// - Returns: The secret, which is empty if the item has none; `nil` if the item does not
+    ///   exist.
     func load() throws(KeychainError) -> Data? {
         try find(includesData: true, includesAttributes: false)?.secret
     }
 
-    /// - Returns: The attributes; nil if there is no such item. No secret is read.
+    /// - Returns: The attributes, or `nil` if the item does not exist. No secret is read.
     func attributes() throws(KeychainError) -> Keychain.Item? {
         try find(includesData: false).map { Keychain.Item($0) }
     }
 
-    /// Whether nothing has to be shown for the secret, as the keychain has it: no person is asked, and
-    /// no context answers.
+    /// Determines whether the keychain opens the secret without any authentication, by loading it
+    /// with no context and with user interaction forbidden.
     func opensForAnyone() throws(KeychainError) -> Bool {
         var access = self
         access.database.authentication = AuthenticationOptions()
@@ -79,33 +80,33 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// - Returns: Whether the item was added; false if there is one already.
+    /// - Returns: `true` if the item was added; `false` if it already exists.
     func add(_ contents: ItemChanges) throws(KeychainError) -> Bool {
         try change(AddItem(newItem(contents)), no: .duplicateItem)
     }
 
-    /// Changes the item in place: it keeps its reference and creation date.
-    /// - Returns: Whether there was such an item.
+    /// Changes the item in place, so that it keeps its reference and creation date.
+    /// - Returns: `true` if the item existed.
     func update(_ contents: ItemChanges) throws(KeychainError) -> Bool {
         try change(
             UpdateItems(item, contents, keepsVersions: database.keepsVersions), no: .itemNotFound)
     }
 
-    /// - Returns: Whether there was such an item.
+    /// - Returns: `true` if the item existed.
     func delete() throws(KeychainError) -> Bool {
         try change(
             DeleteItems(item, tombstones: .automatic, keepsVersions: database.keepsVersions),
             no: .itemNotFound)
     }
 
-    /// Adds the item, or changes it in place: in the access group that the addition is to, that one
-    /// alone.
+    /// Adds the item or, if one exists, changes it in place. Only the item in the access group that
+    /// the addition would go to is changed.
     func put(_ contents: ItemChanges) throws(KeychainError) {
         defer { ChangeCount.note() }
         let request = PutItem(
             newItem(contents), orChange: item, contents, keepsVersions: database.keepsVersions)
-        // Someone else may delete the item after the addition was refused, and add it again
-        // before the next one. No one does so for long.
+        // Another thread or process may delete the item after the addition was refused, and add it
+        // again before the next attempt. That can't plausibly continue for 100 attempts.
         for _ in 0..<Self.attemptLimit {
             do throws(KeychainFailure) {
                 let connection = try database.connection()
@@ -118,8 +119,8 @@ struct ItemAccess: Sendable {
         throw unsettled
     }
 
-    /// Carries out a change.
-    /// - Returns: False where it failed with the status that means "no".
+    /// Performs a change.
+    /// - Returns: `false` if the change failed with the status `no`.
     private func change<R: Request>(
         _ request: R, no: Status
     ) throws(KeychainError) -> Bool {
@@ -134,7 +135,7 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// The item with these contents, in the default group unless one is named.
+    /// A new item with these contents, in the default group unless the query specifies a group.
     private func newItem(_ contents: ItemChanges) -> NewItem {
         NewItem(
             itemClass: item.itemClass,
@@ -147,13 +148,13 @@ struct ItemAccess: Sendable {
 
     // MARK: Versions
 
-    /// Puts new contents in the place of the version that was found.
+    /// Replaces the version of the item that was found with new contents.
     ///
     /// - Parameters:
-    ///   - present: What was found. nil: there was none.
-    ///   - contents: What to store. nil: nothing.
-    /// - Returns: Whether that version was still the present one.
-    /// - Throws: What the keychain reports.
+    ///   - present: The item as found, or `nil` if there was none.
+    ///   - contents: The new contents, or `nil` to delete the item.
+    /// - Returns: `true` if the version that was found was still the current one.
+    /// - Throws: The error of the keychain.
     func replace(
         _ present: ItemSnapshot?, _ contents: ItemChanges?
     ) throws(KeychainError) -> Bool {
@@ -167,9 +168,9 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// Changes the version that was found, also if its secret stays the same.
+    /// Changes the version of the item that was found, even if its secret stays the same.
     ///
-    /// - Returns: Whether that version was still the present one.
+    /// - Returns: `true` if the version that was found was still the current one.
     func change(
         _ present: ItemSnapshot, _ contents: ItemChanges
     ) throws(KeychainError) -> Bool {
@@ -194,7 +195,8 @@ struct ItemAccess: Sendable {
         _ value: Value, _ key: KeychainKey<Value>, in keychain: Keychain
     ) throws(KeychainError) -> ItemChanges {
         let accessibility = key.accessibility ?? keychain.accessibility
-        // Apple documents the two as incompatible and does not everywhere refuse them.
+        // Apple documents that the two are incompatible, but its implementation does not always
+        // reject them.
         if keychain.isSynchronizable && accessibility.isThisDeviceOnly {
             throw failed(.param("A synchronizable item can't be kept to this device."))
         }
@@ -215,15 +217,16 @@ struct ItemAccess: Sendable {
 
     // MARK: Errors
 
-    /// How often an addition or change is tried that others undo meanwhile.
+    /// The maximum number of attempts at an addition or change that concurrent changes keep
+    /// undoing.
     static var attemptLimit: Int { 100 }
 
-    /// An addition was refused since the item is there, and a change since it isn't.
+    /// The error when additions fail because the item exists and changes fail because it does not.
     var unsettled: KeychainError {
         failed(KeychainFailure(.duplicateItem, "The item can be neither added nor changed."))
     }
 
-    /// What the item belongs to.
+    /// The service or server host that the item belongs to.
     var service: String? { item.attributes[item.itemClass.firstKey]?.text }
 
     var account: String? { item.attributes[.account]?.text }
@@ -234,12 +237,13 @@ struct ItemAccess: Sendable {
 }
 
 extension ItemSnapshot {
-    /// What was asked for as data; empty for an item without.
+    /// The secret that was requested; empty if the item has none.
     var secret: Data { data ?? Data() }
 }
 
 extension AttributeValue {
-    /// The value as text. Another program may have given a number or bytes where this API gives text.
+    /// The value as text. Another program may have stored a number or bytes where this API stores
+    /// text.
     var text: String? {
         switch self {
         case .string(let text): text
@@ -249,7 +253,7 @@ extension AttributeValue {
         }
     }
 
-    /// The value as a moment.
+    /// The value as a date.
     var date: Date? {
         guard case .date(let seconds) = self else { return nil }
         return Date(timeIntervalSinceReferenceDate: seconds)

@@ -5,8 +5,8 @@ package import KeychainCore
 extension Keychain {
     /// When an item can be read, and whether it may leave this device.
     ///
-    /// Only the named ones can be asked for. An item that another program stored can be found with
-    /// one that has no name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
+    /// Programs can specify only the values declared here. An item that another program stored may
+    /// have a value without a name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
     public struct Accessibility: Hashable, Sendable {
         package let protection: ProtectionClass
 
@@ -20,7 +20,7 @@ extension Keychain {
         /// While the device is unlocked (`kSecAttrAccessibleWhenUnlocked`).
         public static let whenUnlocked = Accessibility(.whenUnlocked)
 
-        /// From the first unlock after a start until the device is switched off
+        /// From the first unlock after a boot until the device is shut down
         /// (`kSecAttrAccessibleAfterFirstUnlock`).
         public static let afterFirstUnlock = Accessibility(.afterFirstUnlock)
 
@@ -28,23 +28,24 @@ extension Keychain {
         /// (`kSecAttrAccessibleWhenUnlockedThisDeviceOnly`).
         public static let whenUnlockedThisDeviceOnly = Accessibility(.whenUnlockedThisDeviceOnly)
 
-        /// From the first unlock after a start until the device is switched off, and on this
-        /// device only (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`).
+        /// From the first unlock after a boot until the device is shut down, and on this device
+        /// only (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`).
         public static let afterFirstUnlockThisDeviceOnly = Accessibility(
             .afterFirstUnlockThisDeviceOnly)
 
-        /// While the device is unlocked, as long as it has a passcode, and on this device only.
+        /// While the device is unlocked and has a passcode, and on this device only.
         ///
-        /// Removing the passcode destroys the item. Saving one without a passcode set fails.
-        /// The corresponding constant is `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
+        /// Removing the passcode destroys the item. Saving an item with this accessibility fails
+        /// while no passcode is set. The corresponding constant is
+        /// `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
         public static let whenPasscodeSetThisDeviceOnly = Accessibility(
             .whenPasscodeSetThisDeviceOnly)
 
-        /// Whether the item is marked for this device only: it is never synchronized.
+        /// Whether the item is restricted to this device. Such an item is never synchronized.
         ///
-        /// On Apple platforms it can't be read on another device. On Linux a copy of the whole
-        /// folder can be, unless a passcode was set or a TPM sealed the device key before any copy
-        /// was made.
+        /// On Apple platforms, the item can't be read on another device. On Linux, it can be read
+        /// from a copy of the whole folder, unless a passcode was set or a TPM sealed the device
+        /// key before the copy was made.
         public var isThisDeviceOnly: Bool {
             protection.isThisDeviceOnly
         }
@@ -52,7 +53,8 @@ extension Keychain {
 }
 
 extension Keychain.Accessibility: CustomStringConvertible {
-    /// The name of the static member, or "always" and "alwaysThisDeviceOnly".
+    /// The name of the static member, or "always" or "alwaysThisDeviceOnly" for the values without
+    /// one.
     public var description: String {
         "\(protection)"
     }

@@ -1,71 +1,71 @@
-// The asynchronous forms: the same operations on threads of their own.
-//   (1) The work runs on the threads of `BlockingPool`, never on the caller's executor and never
-//       on a thread of Swift's cooperative pool.
-//   (2) A task that is cancelled before its operation starts gets a `CancellationError`, and
-//       nothing was done. Once started, an operation runs to its end.
+// Keychain+Async: the asynchronous forms of the operations, which run on the keychain's own
+// threads.
+//   (1) The work runs on the threads of `BlockingPool`, never on the caller's executor and never on
+//       a thread of Swift's cooperative pool.
+//   (2) If a task is canceled before its operation starts, the operation throws `CancellationError`
+//       and changes nothing. Once started, an operation runs to completion.
 
 extension Keychain {
-    /// Saves a value, replacing the one that was there, without blocking the caller.
+    /// Saves a value, replacing an existing one, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) async throws {
         try await BlockingPool.shared.run { try save(value, for: key) }
     }
 
-    /// Saves a value where there is none, without blocking the caller.
+    /// Saves a value if none exists yet, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) async throws {
         try await BlockingPool.shared.run { try add(value, for: key) }
     }
 
-    /// Loads a value without blocking the caller; nil if there is none.
+    /// Loads a value, or returns `nil` if none exists, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) async throws -> Value? {
         try await BlockingPool.shared.run { try load(key) }
     }
 
-    /// Loads a value or, where there is none, makes and saves one, without blocking the caller.
+    /// Loads a value or, if none exists, creates and saves one, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     public func load<Value: Sendable>(
         _ key: KeychainKey<Value>, orAdd makeValue: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await BlockingPool.shared.run { try load(key, orAdd: makeValue) }
     }
 
-    /// Deletes a value without blocking the caller. Deleting one that is not there succeeds.
+    /// Deletes a value without blocking the caller. Deleting a value that does not exist succeeds.
     ///
-    /// - Returns: Whether there was one.
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Returns: `true` if the value existed.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func delete<Value: Sendable>(_ key: KeychainKey<Value>) async throws -> Bool {
         try await BlockingPool.shared.run { try delete(key) }
     }
 
-    /// Whether there is a value, without blocking the caller. The secret is not read.
+    /// Checks whether a value exists, without reading the secret or blocking the caller.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) async throws -> Bool {
         try await BlockingPool.shared.run { try exists(key) }
     }
 
-    /// Changes a value depending on the present one, as one step for everybody else, without
-    /// blocking the caller.
+    /// Changes a value atomically, based on its current value, without blocking the caller.
     ///
-    /// Otherwise the same as the synchronous form: the closure can run **more than once**. It
-    /// runs on a thread of the keychain's, not on the caller's executor.
+    /// Otherwise the same as the synchronous form: the closure can run **more than once**. It runs
+    /// on one of the keychain's threads, not on the caller's executor.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func update<Value: Sendable, Result: Sendable>(
         _ key: KeychainKey<Value>, _ body: @escaping @Sendable (inout Value?) throws -> Result
@@ -73,11 +73,11 @@ extension Keychain {
         try await BlockingPool.shared.run { try update(key, body) }
     }
 
-    /// Replaces a value if it is still what the caller takes it for, without blocking the caller.
+    /// Replaces a value if it equals an expected value, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func compareExchange<Value: Equatable & Sendable>(
         expected: Value?, desired: Value?, for key: KeychainKey<Value>
@@ -87,21 +87,22 @@ extension Keychain {
         }
     }
 
-    /// The attributes of an item, without blocking the caller; nil if there is no such item.
+    /// Returns the attributes of an item, or `nil` if it does not exist, without blocking the
+    /// caller.
     ///
     /// No secret is read.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func item<Value: Sendable>(_ key: KeychainKey<Value>) async throws -> Item? {
         try await BlockingPool.shared.run { try item(key) }
     }
 
-    /// The attributes of all items of this keychain, in no particular order, without blocking
-    /// the caller.
+    /// Returns the attributes of all items of this keychain, in no particular order, without
+    /// blocking the caller.
     ///
     /// No secret is read.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func items() async throws -> [Item] {
         try await BlockingPool.shared.run { try items() }
     }
@@ -110,8 +111,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Returns: How many there were.
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Returns: The number of deleted items.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func removeAll() async throws -> Int {
         try await BlockingPool.shared.run { try removeAll() }

@@ -1,13 +1,13 @@
-// Changes that depend on the present value.
-//   (1) A change names the modification date of the value it was made from. Every change moves
-//       the date forward, so a change made from an outdated value matches nothing.
-//   (2) An attempt that matches nothing is repeated from the start only after a change by another
-//       thread or process; one of all attempts that run at the same time succeeds.
+// Keychain+Exchange: atomic changes that depend on the current value.
+//   (1) A change specifies the modification date of the value it is based on. Every change
+//       increases the date, so a change based on an outdated value matches nothing.
+//   (2) An attempt that matches nothing is repeated from the start, which happens only after a
+//       change by another thread or process. Of all concurrent attempts, one succeeds.
 
 import KeychainCore
 
 extension Keychain {
-    /// Changes a value depending on the present one, as one step for everybody else.
+    /// Changes a value atomically, based on its current value.
     ///
     /// ```swift
     /// try keychain.update(.loginCount) { count in
@@ -15,23 +15,24 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// No change of another thread or process is lost or comes between. If another one changes the
-    /// value meanwhile, the closure runs again with the new value: it can run **more than once**,
-    /// and only what it did the last time counts. Keep side effects out of it.
+    /// No change by another thread or process is lost or interleaved. If the value changes in the
+    /// meantime, the closure runs again with the new value. It can therefore run **more than
+    /// once**, and only the result of its last run counts. Keep side effects out of it.
     ///
-    /// If the value has the same bytes afterwards, nothing is written. When this throws, the
-    /// keychain is as it was, except perhaps after an ``KeychainError/Cause/interruption``.
+    /// If the value has the same bytes afterwards, nothing is written. If this method throws, the
+    /// keychain is unchanged, except possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
-    ///   - key: The name of the value.
-    ///   - body: Gets the value, nil if there is none. It leaves the value to save or, to delete
-    ///     the item, nil.
-    /// - Returns: What the closure returned the last time.
-    /// - Throws: ``KeychainError`` as for `load(_:)` and
-    ///   `save(_:for:)`, or what the closure throws.
+    ///   - key: The key of the value.
+    ///   - body: A closure that receives the current value, or `nil` if none exists, and replaces
+    ///     it with the value to save. To delete the item, it sets the value to `nil`.
+    /// - Returns: The result of the closure's last run.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and `save(_:for:)`, or the error that the
+    ///   closure throws.
     ///
-    /// The corresponding calls are `SecItemCopyMatching` and then `SecItemUpdate` or
-    /// `SecItemDelete` with the found `kSecAttrModificationDate` in the query, or `SecItemAdd`.
+    /// The corresponding calls are `SecItemCopyMatching`, followed by `SecItemUpdate` or
+    /// `SecItemDelete` with the `kSecAttrModificationDate` that was found in the query, or by
+    /// `SecItemAdd`.
     @discardableResult
     public func update<Value: Sendable, Result>(
         _ key: KeychainKey<Value>, _ body: (inout Value?) throws -> Result
@@ -39,7 +40,7 @@ extension Keychain {
         try exchange(key) { value in Swift.Result { try body(&value) } }.get()
     }
 
-    /// Changes a value depending on the present one. A failure that `body` returns ends it, and
+    /// Changes a value based on its current value. If `body` returns a failure, the loop ends and
     /// nothing is written.
     private func exchange<Value: Sendable, Result, Failure: Error>(
         _ key: KeychainKey<Value>, _ body: (inout Value?) -> Swift.Result<Result, Failure>
@@ -62,16 +63,14 @@ extension Keychain {
         }
     }
 
-    /// Replaces a value if it is still what the caller takes it for.
+    /// Replaces a value if it equals an expected value.
     ///
     /// - Parameters:
-    ///   - expected: What the value must be. nil: there must be none.
-    ///   - desired: What to save instead. nil: nothing; the item is deleted.
-    ///   - key: The name of the value.
-    /// - Returns: Whether the value was as expected and is now as desired, and the value that
-    ///   was found.
-    /// - Throws: ``KeychainError`` as for `load(_:)` and
-    ///   `save(_:for:)`.
+    ///   - expected: The value that must be current, or `nil` if none may exist.
+    ///   - desired: The new value, or `nil` to delete the item.
+    ///   - key: The key of the value.
+    /// - Returns: Whether the value was exchanged, and the value that was found.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and `save(_:for:)`.
     ///
     /// The corresponding calls are those of `update(_:_:)`.
     @discardableResult
@@ -89,11 +88,11 @@ extension Keychain {
     }
 }
 
-/// Ends a repetition that gets nowhere.
+/// Ends a retry loop that makes no progress.
 ///
-/// An attempt may fail as often as another thread or process changes the item. But if it fails
-/// although the item is the same as before, the keychain doesn't find what it has just given, and
-/// never will.
+/// An attempt may fail any number of times while other threads or processes change the item. But if
+/// it fails although the item has not changed, the keychain does not find the version that it has
+/// just returned, and further attempts would fail in the same way.
 private struct StallGuard {
     private var last: AttributeValue??
     private var repeats = 0

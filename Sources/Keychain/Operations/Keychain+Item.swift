@@ -1,45 +1,47 @@
-// Keychain.Item: what is known about an item without reading its secret.
+// Keychain.Item: the attributes of an item, available without reading its secret.
 
 public import Foundation
 import KeychainCore
 
 extension Keychain {
-    /// The attributes of an item. The secret is not among them and was not read.
+    /// The attributes of an item. They don't include the secret, which is not read.
     public struct Item: Hashable, Sendable {
-        /// Whose item it is: the account of its key (`kSecAttrAccount`).
+        /// The account of the item's key (`kSecAttrAccount`).
         public let account: String
 
-        /// The name for people (`kSecAttrLabel`), if it has one.
+        /// The display name (`kSecAttrLabel`), if the item has one.
         public let label: String?
 
-        /// When the item was added. Saving over it keeps this.
+        /// When the item was added. Saving a new value keeps this date.
         public let creationDate: Date
 
-        /// When the item was last changed. Every change moves it forward.
+        /// When the item was last changed. Every change increases this date.
         public let modificationDate: Date
 
         /// When the item can be read.
         public let accessibility: Accessibility
 
-        /// What has to be shown before its secret is opened. nil: nothing; on Apple platforms also an
-        /// access control that can't be identified, such as ``AccessControl/biometryCurrentSet`` and
-        /// those that this API can't make.
+        /// The authentication that the secret requires, or `nil` if it requires none.
+        ///
+        /// On Apple platforms, it is also `nil` for an access control that can't be identified,
+        /// such as ``AccessControl/biometryCurrentSet`` and those that this API can't create.
         public let accessControl: AccessControl?
 
-        /// Whether ``accessControl`` is the item's: false where that can't be identified.
+        /// Whether ``accessControl`` describes the item; `false` if the access control can't be
+        /// identified.
         let accessControlIsKnown: Bool
 
         /// Whether the item is synchronizable.
         public let isSynchronizable: Bool
 
-        /// The access group that the item is in.
+        /// The access group of the item.
         public let accessGroup: String
 
-        /// What stays the same about the item for as long as it exists
+        /// An identifier that stays the same for as long as the item exists
         /// (`kSecValuePersistentRef`).
         ///
-        /// Saving over the item keeps it; deleting and adding gives a new one. It grants no
-        /// access.
+        /// Saving a new value keeps the reference. Deleting the item and adding it again creates a
+        /// new one. A reference grants no access.
         public var persistentReference: Data { reference.persistent(of: itemClass) }
 
         let reference: ItemReference
@@ -48,7 +50,7 @@ extension Keychain {
 }
 
 extension Keychain.Item {
-    /// An item as the keychain gives it.
+    /// Converts an item that the keychain returned.
     init(_ item: ItemSnapshot) {
         self.init(
             account: item.attributes[.account]?.text ?? "",

@@ -1,27 +1,25 @@
-// The items of a keychain without their secrets, and all of them at once.
+// Keychain+Items: lists the items of a keychain without their secrets, and deletes all of them.
 
 import KeychainCore
 
 extension Keychain {
-    /// The attributes of an item.
+    /// Returns the attributes of an item, without reading its secret.
     ///
-    /// No secret is read.
-    ///
-    /// - Parameter key: The name of the item.
-    /// - Returns: The attributes; nil if there is no such item.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The attributes, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError`` with a status of the keychain.
     public func item<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Item? {
         try access(.list, key.account).attributes()
     }
 
-    /// The attributes of all items of this keychain, in no particular order.
+    /// Returns the attributes of all items of this keychain, in no particular order.
     ///
-    /// No secret is read. A damaged item is left out if another one is whole.
+    /// No secret is read. Damaged items are omitted if at least one item is intact.
     ///
-    /// - Throws: ``KeychainError``, with code ``KeychainError/Code/interactionNotAllowed`` if
-    ///   one of the items is locked, or any status of the keychain.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/interactionNotAllowed`` if one of
+    ///   the items is locked, or with any other status of the keychain.
     ///
-    /// The corresponding call is `SecItemCopyMatching` with a limit of all.
+    /// The corresponding call is `SecItemCopyMatching` with `kSecMatchLimitAll`.
     public func items() throws(KeychainError) -> [Item] {
         do {
             return try list()
@@ -40,13 +38,14 @@ extension Keychain {
         }
     }
 
-    /// Deletes all items of this keychain: those of its service, in its access group.
+    /// Deletes all items of this keychain, that is, all items of its service in its access group.
     ///
-    /// When it throws, nothing was deleted, except perhaps after an
-    /// ``KeychainError/Cause/interruption``. Items of other services, of other groups and, for a
-    /// keychain of local items, synchronizable ones stay.
+    /// If this method throws, nothing was deleted, except possibly after an
+    /// ``KeychainError/Cause/interruption``. Items of other services and other groups are kept, and
+    /// so are synchronizable items if this keychain is for local items.
     ///
-    /// - Returns: How many there were. On Apple platforms they are counted just before.
+    /// - Returns: The number of deleted items. On Apple platforms, the items are counted just
+    ///   before the deletion.
     /// - Throws: ``KeychainError`` with a status of the keychain.
     ///
     /// The corresponding call is `SecItemDelete`.

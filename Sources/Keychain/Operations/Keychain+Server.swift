@@ -1,12 +1,13 @@
-// Keychain.Server: what the internet passwords of a keychain belong to.
-//   (1) Every part belongs to the primary key of an item. One that is nil means items without it, and
-//       never items with any: so an account names one item of a group.
+// Keychain.Server: the server that the internet passwords of a keychain belong to.
+//   (1) Every part of a server belongs to the primary key of the items. A part that is `nil`
+//       matches only items without that part. An account therefore identifies exactly one item in a
+//       group.
 
 import KeychainCore
 
 extension Keychain {
-    /// A place on a network that people sign in to: what the internet passwords of a keychain belong
-    /// to, as other secrets belong to a service.
+    /// A server that users sign in to. Internet passwords belong to a server as other secrets
+    /// belong to a service.
     ///
     /// ```swift
     /// let mail = Keychain(
@@ -14,40 +15,42 @@ extension Keychain {
     /// try mail.save(password, for: KeychainKey("alice"))
     /// ```
     ///
-    /// All parts together identify the server, byte for byte: "example.com" at port 443 is another one
-    /// than "example.com" without a port, and neither sees the other's passwords. On Apple's
-    /// platforms a part that is absent can't be told from one that is there while the keychain is
-    /// locked: an operation that meets a locked password of the same host and account fails with
-    /// ``KeychainError/Code/interactionNotAllowed`` there.
+    /// All parts together identify the server, compared byte for byte. "example.com" with port 443
+    /// and "example.com" without a port are different servers, and neither has access to the
+    /// other's passwords.
+    ///
+    /// On Apple platforms, the keychain can't distinguish an absent part from a present one while
+    /// it is locked. There, an operation that encounters a locked password with the same host and
+    /// account fails with ``KeychainError/Code/interactionNotAllowed``.
     public struct Server: Hashable, Sendable {
         /// The name or address of the host (`kSecAttrServer`).
         public var host: String
 
-        /// The protocol (`kSecAttrProtocol`). nil: none is stored.
+        /// The protocol (`kSecAttrProtocol`), or `nil` to store none.
         public var `protocol`: NetworkProtocol?
 
-        /// The port, 1 to 65,535 (`kSecAttrPort`). nil, or 0: none is stored.
+        /// The port, 1 to 65,535 (`kSecAttrPort`). If `nil` or 0, none is stored.
         public var port: UInt16?
 
-        /// The path on the server (`kSecAttrPath`). nil, or empty: none is stored.
+        /// The path on the server (`kSecAttrPath`). If `nil` or empty, none is stored.
         public var path: String?
 
-        /// The security domain, for HTTP its realm (`kSecAttrSecurityDomain`). nil, or empty: none is
-        /// stored.
+        /// The security domain; for HTTP, the realm (`kSecAttrSecurityDomain`). If `nil` or empty,
+        /// none is stored.
         public var securityDomain: String?
 
-        /// How people sign in (`kSecAttrAuthenticationType`). nil: it isn't stored.
+        /// The authentication scheme (`kSecAttrAuthenticationType`), or `nil` to store none.
         public var authenticationType: AuthenticationType?
 
-        /// A server.
+        /// Creates a server.
         ///
         /// - Parameters:
         ///   - host: The name or address of the host.
         ///   - protocol: The protocol.
         ///   - port: The port, 1 to 65,535.
         ///   - path: The path on the server.
-        ///   - securityDomain: The security domain, for HTTP its realm.
-        ///   - authenticationType: How people sign in.
+        ///   - securityDomain: The security domain; for HTTP, the realm.
+        ///   - authenticationType: The authentication scheme.
         public init(
             _ host: String, protocol: NetworkProtocol? = nil, port: UInt16? = nil,
             path: String? = nil,
@@ -61,7 +64,7 @@ extension Keychain {
             self.authenticationType = authenticationType
         }
 
-        /// Every part as text, in a fixed order.
+        /// All parts as text, in a fixed order.
         var parts: [String] {
             [
                 host, `protocol`?.rawValue ?? "", "\(port ?? 0)", path ?? "", securityDomain ?? "",
@@ -69,8 +72,8 @@ extension Keychain {
             ]
         }
 
-        /// Every part of the primary key that is the server's. An absent part is stored as empty text
-        /// or as zero, and so is found by it.
+        /// The attributes of the primary key that describe the server. An absent part is stored,
+        /// and searched for, as the empty string or zero.
         var attributes: Attributes {
             [
                 .server: .string(host),
@@ -85,7 +88,7 @@ extension Keychain {
 }
 
 extension Keychain.Server {
-    /// A protocol (`kSecAttrProtocol`). Only the named ones exist.
+    /// A network protocol (`kSecAttrProtocol`). Only the protocols declared here exist.
     public struct NetworkProtocol: Hashable, Sendable {
         /// The four characters of the corresponding `kSecAttrProtocol…` constant.
         public let rawValue: String
@@ -102,9 +105,9 @@ extension Keychain.Server {
         public static let http = Self("http")
         /// HTTP over TLS (`kSecAttrProtocolHTTPS`).
         public static let https = Self("htps")
-        /// A proxy for HTTP (`kSecAttrProtocolHTTPProxy`).
+        /// HTTP proxy (`kSecAttrProtocolHTTPProxy`).
         public static let httpProxy = Self("htpx")
-        /// A proxy for HTTP over TLS (`kSecAttrProtocolHTTPSProxy`).
+        /// HTTPS proxy (`kSecAttrProtocolHTTPSProxy`).
         public static let httpsProxy = Self("htsx")
         /// SOCKS (`kSecAttrProtocolSOCKS`).
         public static let socks = Self("sox ")
@@ -142,7 +145,8 @@ extension Keychain.Server {
         public static let ipp = Self("ipp ")
     }
 
-    /// How people sign in to a server (`kSecAttrAuthenticationType`). Only the named ones exist.
+    /// An authentication scheme of a server (`kSecAttrAuthenticationType`). Only the schemes
+    /// declared here exist.
     public struct AuthenticationType: Hashable, Sendable {
         /// The four characters of the corresponding `kSecAttrAuthenticationType…` constant.
         public let rawValue: String
@@ -155,7 +159,7 @@ extension Keychain.Server {
         public static let httpBasic = Self("http")
         /// HTTP Digest (`kSecAttrAuthenticationTypeHTTPDigest`).
         public static let httpDigest = Self("httd")
-        /// A form in a page (`kSecAttrAuthenticationTypeHTMLForm`).
+        /// An HTML form (`kSecAttrAuthenticationTypeHTMLForm`).
         public static let htmlForm = Self("form")
         /// NTLM (`kSecAttrAuthenticationTypeNTLM`).
         public static let ntlm = Self("ntlm")
@@ -165,7 +169,7 @@ extension Keychain.Server {
         public static let dpa = Self("dpaa")
         /// Remote password authentication (`kSecAttrAuthenticationTypeRPA`).
         public static let rpa = Self("rpaa")
-        /// What the protocol has by default (`kSecAttrAuthenticationTypeDefault`).
+        /// The protocol's default scheme (`kSecAttrAuthenticationTypeDefault`).
         public static let `default` = Self("dflt")
     }
 }

@@ -1,30 +1,30 @@
-// Saving, loading and deleting one value by its key, blocking the calling thread.
+// Keychain+Values: synchronous operations that save, load and delete one value by its key.
 
 extension Keychain {
-    /// Saves a value, replacing the one that was there.
+    /// Saves a value, replacing an existing one.
     ///
-    /// The item is durable when this returns. When it throws, the keychain is as it was, except
-    /// perhaps after an ``KeychainError/Cause/interruption``. An item that is there is changed in
-    /// place: it keeps its persistent reference and creation date, no reader sees it missing, and
-    /// it gets the accessibility of the key.
+    /// The item is durable when this method returns. If it throws, the keychain is unchanged,
+    /// except possibly after an ``KeychainError/Cause/interruption``. An existing item is changed
+    /// in place: it keeps its persistent reference and creation date, concurrent readers never find
+    /// it missing, and its accessibility becomes that of the key.
     ///
-    /// Without an ``accessGroup`` the item of the program's default group is the one that is added or
-    /// changed, the group that comes first in its entitlements. Items of the same name in its other
-    /// groups stay as they are, so that a value never gets into a group that was not named.
+    /// If ``accessGroup`` is `nil`, this method adds or changes the item in the program's default
+    /// group, which is the first in its entitlements. Items with the same name in other groups stay
+    /// unchanged, so a value is never written to a group that the caller did not specify.
     ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError``, with code
+    ///   - key: The key of the value.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
-    ///     locked: keep the value and try again after unlock;
-    ///   - ``KeychainError/Code/authFailed`` if the key asks for a passcode and none is set;
-    ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group;
-    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be turned into bytes;
-    ///   - ``KeychainError/Code/param`` for a synchronizable item that is to stay on this device, or
-    ///     to have an access control;
-    ///   - or any status of the keychain. Over an item under an ``AccessControl``, also as for
-    ///     `load(_:)`.
+    ///     locked. Keep the value and retry after the unlock.
+    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set.
+    ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group.
+    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded.
+    ///   - ``KeychainError/Code/param`` if a synchronizable item would be restricted to this device
+    ///     or have an access control.
+    ///   - If the existing item has an ``AccessControl``, also the errors of `load(_:)`.
     ///
     /// The corresponding calls are `SecItemAdd` and, for an existing item, `SecItemUpdate`.
     public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>)
@@ -34,16 +34,16 @@ extension Keychain {
         try access.put(access.encode(value, key, in: self))
     }
 
-    /// Saves a value where there is none.
+    /// Saves a value if none exists yet.
     ///
-    /// The item is durable when this returns. When it throws, the keychain is as it was, except
-    /// perhaps after an ``KeychainError/Cause/interruption``.
+    /// The item is durable when this method returns. If it throws, the keychain is unchanged,
+    /// except possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/duplicateItem`` if there is a
-    ///   value already; otherwise as for `save(_:for:)`.
+    ///   - key: The key of the value.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/duplicateItem`` if a value
+    ///   already exists; otherwise as for `save(_:for:)`.
     ///
     /// The corresponding call is `SecItemAdd`.
     public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>)
@@ -58,18 +58,19 @@ extension Keychain {
 
     /// Loads a value.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: The value; nil if there is none.
-    /// - Throws: ``KeychainError``, with code
-    ///   - ``KeychainError/Code/interactionNotAllowed`` while the item is locked: it is there,
-    ///     try again after unlock; or if it is under an ``AccessControl`` and no person can be asked;
-    ///   - ``KeychainError/Code/userCanceled``, ``KeychainError/Code/authFailed`` if the person
-    ///     declined, or couldn't prove who they are;
+    /// - Parameter key: The key of the value.
+    /// - Returns: The value, or `nil` if none exists.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
+    ///   - ``KeychainError/Code/interactionNotAllowed`` if the item exists but is locked, in which
+    ///     case retry after the unlock; or if it has an ``AccessControl`` and the user can't be
+    ///     asked.
+    ///   - ``KeychainError/Code/userCanceled`` if the user canceled the authentication.
+    ///   - ``KeychainError/Code/authFailed`` if the authentication failed.
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or
-    ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are no such value:
-    ///     they are in ``KeychainError/storedData`` and stay in the keychain;
-    ///   - ``KeychainError/Code/decode`` if the item is damaged;
-    ///   - or any status of the keychain.
+    ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are not a value of this
+    ///     type. The bytes are in ``KeychainError/storedData`` and stay in the keychain.
+    ///   - ``KeychainError/Code/decode`` if the item is damaged.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Value? {
@@ -78,17 +79,18 @@ extension Keychain {
         return try access.decode(secret, key)
     }
 
-    /// Loads a value or, where there is none, makes and saves one.
+    /// Loads a value or, if none exists, creates and saves one.
     ///
-    /// When several threads or processes do this at once, one of the new values is saved, and
-    /// all of them get that one.
+    /// When several threads or processes do this concurrently, exactly one of the new values is
+    /// saved, and all callers receive that value.
     ///
     /// - Parameters:
-    ///   - key: Its name.
-    ///   - makeValue: Makes the value to save. Called once at most, and only if there is none.
+    ///   - key: The key of the value.
+    ///   - makeValue: Creates the value to save. It is called at most once, and only if no value
+    ///     exists.
     /// - Returns: The value that is in the keychain.
-    /// - Throws: ``KeychainError`` as for `load(_:)` and
-    ///   `save(_:for:)`, or what `makeValue` throws.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and `save(_:for:)`, or the error that
+    ///   `makeValue` throws.
     public func load<Value: Sendable>(
         _ key: KeychainKey<Value>, orAdd makeValue: () throws -> Value
     ) throws -> Value {
@@ -96,7 +98,7 @@ extension Keychain {
         return try addOrLoad(try makeValue(), key)
     }
 
-    /// Adds a value or, where there is one by now, loads that.
+    /// Adds a value or, if another thread or process has added one since, loads that value.
     func addOrLoad<Value: Sendable>(
         _ value: Value, _ key: KeychainKey<Value>
     ) throws(KeychainError) -> Value {
@@ -109,10 +111,10 @@ extension Keychain {
         throw access.unsettled
     }
 
-    /// Deletes a value. Deleting one that is not there succeeds.
+    /// Deletes a value. Deleting a value that does not exist succeeds.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: Whether there was one.
+    /// - Parameter key: The key of the value.
+    /// - Returns: `true` if the value existed.
     /// - Throws: ``KeychainError`` with a status of the keychain.
     ///
     /// The corresponding call is `SecItemDelete`.
@@ -121,12 +123,12 @@ extension Keychain {
         try access(.delete, key.account).delete()
     }
 
-    /// Whether there is a value. The secret is not read.
+    /// Checks whether a value exists, without reading the secret.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: Whether there is one.
-    /// - Throws: ``KeychainError`` with a status of the keychain. A lock, or damage that was met,
-    ///   is never a "no".
+    /// - Parameter key: The key of the value.
+    /// - Returns: `true` if the value exists.
+    /// - Throws: ``KeychainError`` with a status of the keychain. A locked or damaged item is
+    ///   reported as an error, never as `false`.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
         try access(.load, key.account).attributes() != nil
     }

@@ -1,18 +1,19 @@
-// Keychain+Versions: keeping what is replaced or deleted.
+// Keychain+Versions: keeps earlier versions of items that are replaced or deleted.
 
 extension Keychain {
-    /// The same keychain, whose operations keep what they replace or delete as an earlier version.
+    /// Returns a copy of this keychain whose operations keep what they replace or delete as an
+    /// earlier version.
     ///
     /// ```swift
     /// try keychain.keepingVersions().save(token, for: .token)
     /// ```
     ///
-    /// A version is encrypted as the item was, and asks for what the item asked for. It is kept for as
-    /// many changes and days as the user has set, 10 and 30 unless they did. It is no item: no other
-    /// operation finds it. The user lists versions with `keychainctl history`, and brings one back with
-    /// `keychainctl restore --version`.
+    /// A version is encrypted like the item and requires the same authentication. By default, the
+    /// 10 most recent versions are kept for 30 days; the user can change both limits. A version is
+    /// not an item: no other operation finds it. The user lists versions with `keychainctl history`
+    /// and restores one with `keychainctl restore --version`.
     ///
-    /// On Apple platforms nothing is kept.
+    /// On Apple platforms, no versions are kept.
     ///
     /// - Returns: A keychain for the same items.
     public func keepingVersions() -> Keychain {

@@ -1,20 +1,22 @@
-// Keys of the Secure Enclave by name: making, loading and deleting them, blocking the calling thread.
-//   (1) Without a Secure Enclave nothing is made, and no key in software stands in for one.
-//   (2) A key is stored before it is handed out. If storing fails, the key is gone.
-//   (3) The item of a key is the one that the SecItem functions store for the same request, so each
+// Keychain+SecureEnclave: synchronous operations that create, load and delete Secure Enclave keys
+// by name.
+//   (1) Without a Secure Enclave, no key is created. A software key is never used instead.
+//   (2) A key is stored before it is returned. If storing it fails, the key is lost.
+//   (3) The item of a key is the same as the one that the SecItem functions store for the same
+//       request, so each API finds the keys that the other created.
 //       finds the keys that the other made.
 
 import Foundation
 import KeychainCore
 
 extension Keychain {
-    /// Whether there is a Secure Enclave: on Linux, a TPM 2.0 that this program or the service it
-    /// speaks to can use.
+    /// Checks whether a Secure Enclave is available: on Linux, a TPM 2.0 that this program or the
+    /// service that it uses can access.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: `true` if a Secure Enclave is available.
     /// - Throws: ``KeychainError`` with a status of the keychain.
     ///
-    /// CryptoKit's `SecureEnclave.isAvailable` corresponds to it.
+    /// The corresponding property is CryptoKit's `SecureEnclave.isAvailable`.
     public func hasSecureEnclave() throws(KeychainError) -> Bool {
         do {
             return try database.connection().perform(HasSecureEnclave())
@@ -23,30 +25,33 @@ extension Keychain {
         }
     }
 
-    /// Makes a key in the Secure Enclave: on P-256, bound to this device, never extractable.
+    /// Creates a P-256 key in the Secure Enclave. The key is bound to this device and can't be
+    /// extracted.
     ///
-    /// It is durable when this returns. When it throws, nothing was stored, except perhaps after an
-    /// ``KeychainError/Cause/interruption``.
+    /// The key is durable when this method returns. If it throws, nothing was stored, except
+    /// possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
-    ///   - name: The name of the key among those of this service and access group. Without NUL.
-    ///   - accessibility: When it can be used. nil: as the items of this keychain can be read.
-    ///   - accessControl: What has to be shown when it is used. nil: nothing.
+    ///   - name: A name that is unique among the keys of this service and access group. It must not
+    ///     contain NUL characters.
+    ///   - accessibility: When the key can be used. If `nil`, the keychain's accessibility applies.
+    ///   - accessControl: The authentication that using the key requires, or `nil` for none.
     /// - Returns: The key.
-    /// - Throws: ``KeychainError``, with code
-    ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if there is no Secure Enclave;
-    ///   - ``KeychainError/Code/duplicateItem`` if there is a key of this name: load it, or delete it
-    ///     first;
-    ///   - ``KeychainError/Code/interactionNotAllowed`` while keys of this accessibility are locked:
-    ///     try again after unlock;
-    ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control needs a passcode
-    ///     and there is none;
-    ///   - ``KeychainError/Code/param`` for a name with NUL;
-    ///   - or any status of the keychain.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
+    ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if no Secure Enclave is available.
+    ///   - ``KeychainError/Code/duplicateItem`` if a key with this name exists. Load that key, or
+    ///     delete it first.
+    ///   - ``KeychainError/Code/interactionNotAllowed`` while keys of this accessibility are
+    ///     locked. Retry after the unlock.
+    ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control requires a
+    ///     passcode and none is set.
+    ///   - ``KeychainError/Code/param`` if the name contains a NUL character.
     ///
-    /// The corresponding call is `SecKeyCreateRandomKey` with `kSecAttrTokenIDSecureEnclave` and
-    /// an access control with `privateKeyUsage`. The name is `kSecAttrLabel`; it makes
-    /// `kSecAttrApplicationTag` and `kSecAttrApplicationLabel` together with the service.
+    /// The corresponding call is `SecKeyCreateRandomKey` with `kSecAttrTokenIDSecureEnclave` and an
+    /// access control with `privateKeyUsage`. The name is stored as `kSecAttrLabel`.
+    /// `kSecAttrApplicationTag` and `kSecAttrApplicationLabel` are formed from the service and the
+    /// name.
     @discardableResult
     public func createSecureEnclaveKey(
         _ name: String, accessibility: Accessibility? = nil, accessControl: AccessControl? = nil
@@ -66,16 +71,17 @@ extension Keychain {
         return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
-    /// Loads a key of the Secure Enclave. The user isn't asked for that, and the key is not used.
+    /// Loads a Secure Enclave key. The user is not asked for authentication, and the key is not
+    /// used.
     ///
     /// - Parameter name: The name of the key.
-    /// - Returns: The key; nil if there is none of this name.
-    /// - Throws: ``KeychainError``, with code
-    ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if there is no Secure Enclave: whether there
-    ///     is such a key isn't said then;
-    ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked: it is there, try again
-    ///     after unlock;
-    ///   - or any status of the keychain.
+    /// - Returns: The key, or `nil` if no key with this name exists.
+    /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
+    ///   keychain:
+    ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if no Secure Enclave is available.
+    ///     Whether the key exists is then unknown.
+    ///   - ``KeychainError/Code/interactionNotAllowed`` if the key exists but is locked. Retry
+    ///     after the unlock.
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecReturnRef`.
     public func loadSecureEnclaveKey(
@@ -95,12 +101,13 @@ extension Keychain {
         return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
-    /// Deletes a key of the Secure Enclave, for good. Deleting one that is not there succeeds.
+    /// Permanently deletes a Secure Enclave key. Deleting a key that does not exist succeeds.
     ///
     /// - Parameter name: The name of the key.
-    /// - Returns: Whether there was one.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/secureEnclaveUnavailable`` if there is
-    ///   no Secure Enclave, or any status of the keychain. Nothing was deleted then.
+    /// - Returns: `true` if the key existed.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/secureEnclaveUnavailable`` if no
+    ///   Secure Enclave is available, or with any other status of the keychain. Nothing was
+    ///   deleted.
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
@@ -116,9 +123,9 @@ extension Keychain {
         }
     }
 
-    // MARK: Steps
+    // MARK: Implementation
 
-    /// Makes requests about a key to this keychain, where it has a Secure Enclave.
+    /// Performs requests for a key, after checking that the keychain has a Secure Enclave.
     private func withSecureEnclave<Result>(
         _ operation: KeychainError.Operation, _ name: String,
         _ body: (KeychainDatabase.Connection, ItemQuery) throws(KeychainFailure) -> Result
@@ -136,11 +143,13 @@ extension Keychain {
         }
     }
 
-    /// The key of a name.
+    /// Returns the query for the key with a name.
     ///
-    /// Service and name, which both are without NUL, are the key's application tag, and its
-    /// application label too, which is the first part of a key's primary key: so there is one key of
-    /// a name. With a server, all of its parts stand where the service stands, each after a NUL: so no
+    /// The application tag is the service, a NUL and the name. Service and name contain no NUL. The
+    /// tag is also the application label, which is the first part of a key's primary key, so there
+    /// is only one key per name. For a server, all parts of the server take the place of the
+    /// service, each preceded by a NUL. The tag therefore differs from that of every service and
+    /// every other server.
     /// service has the same tag, and no other server.
     private func secureEnclaveKey(_ name: String) throws(KeychainFailure) -> ItemQuery {
         let texts = [name, service] + (server?.parts ?? [])
@@ -159,7 +168,7 @@ extension Keychain {
 }
 
 extension ItemQuery {
-    /// The attributes of the key that a query tells from others.
+    /// The attributes of a new key: those of a P-256 hardware key, and those of the query.
     fileprivate func attributesOfNewKey(named name: String) -> Attributes {
         let onP256 = Attributes.ofKey(
             type: Attributes.ellipticKeyType, sizeInBits: 256, isPrivate: true, isRSA: false,
@@ -172,8 +181,8 @@ extension ItemQuery {
 }
 
 extension KeychainError {
-    /// What a request about a key in hardware failed with: that something is not implemented says that
-    /// there is none.
+    /// The error of a request for a hardware key. A status that says "not implemented" means that
+    /// no Secure Enclave is available.
     static func ofSecureEnclave(
         _ failure: KeychainFailure, _ operation: Operation, _ service: String, _ name: String
     ) -> KeychainError {

@@ -1,21 +1,22 @@
-// Keys of the Secure Enclave, asynchronously: hardware takes its time, and so do people.
+// SecureEnclaveKey+Async: the asynchronous forms, because both the hardware and the user's response
+// can take time.
 
 public import Crypto
 public import Foundation
 
 extension Keychain {
-    /// Whether there is a Secure Enclave, without blocking the caller.
+    /// Checks whether a Secure Enclave is available, without blocking the caller.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func hasSecureEnclave() async throws -> Bool {
         try await BlockingPool.shared.run { try hasSecureEnclave() }
     }
 
-    /// Makes a key in the Secure Enclave, without blocking the caller.
+    /// Creates a key in the Secure Enclave, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func createSecureEnclaveKey(
         _ name: String, accessibility: Accessibility? = nil, accessControl: AccessControl? = nil
@@ -26,20 +27,20 @@ extension Keychain {
         }
     }
 
-    /// Loads a key of the Secure Enclave without blocking the caller; nil if there is none.
+    /// Loads a Secure Enclave key, or returns `nil` if none exists, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func loadSecureEnclaveKey(_ name: String) async throws -> SecureEnclaveKey? {
         try await BlockingPool.shared.run { try loadSecureEnclaveKey(name) }
     }
 
-    /// Deletes a key of the Secure Enclave without blocking the caller. Deleting one that is not there
+    /// Deletes a Secure Enclave key without blocking the caller. Deleting a key that does not exist
     /// succeeds.
     ///
-    /// - Returns: Whether there was one.
-    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    /// - Returns: `true` if the key existed.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func deleteSecureEnclaveKey(_ name: String) async throws -> Bool {
         try await BlockingPool.shared.run { try deleteSecureEnclaveKey(name) }
@@ -47,22 +48,22 @@ extension Keychain {
 }
 
 extension Keychain.SecureEnclaveKey {
-    /// Signs data, hashed with SHA-256, without blocking the caller.
+    /// Signs the SHA-256 hash of data, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func signature(
         for data: some DataProtocol & Sendable
     ) async throws -> P256.Signing.ECDSASignature {
         try await BlockingPool.shared.run { try signature(for: data) }
     }
 
-    /// Agrees on a secret with the owner of a public key, without blocking the caller.
+    /// Computes a shared secret with the owner of a public key, without blocking the caller.
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: As the synchronous form, or `CancellationError`.
+    /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func sharedSecret(
         with publicKey: P256.KeyAgreement.PublicKey
     ) async throws -> SharedSecret {

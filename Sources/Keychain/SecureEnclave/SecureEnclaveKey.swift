@@ -1,5 +1,5 @@
-// Keychain.SecureEnclaveKey: a key in hardware, and what it does.
-//   (1) It holds no secret: what it does is done in the hardware.
+// Keychain.SecureEnclaveKey: a hardware key and its operations.
+//   (1) The value contains no secret: the hardware performs all operations with the private key.
 
 public import Crypto
 public import Foundation
@@ -10,21 +10,21 @@ import KeychainCrypto
 #endif
 
 extension Keychain {
-    /// A private key on P-256 that never leaves the Secure Enclave.
+    /// A P-256 private key that never leaves the Secure Enclave.
     ///
-    /// Make one with `createSecureEnclaveKey(_:accessibility:accessControl:)`, or have it from
-    /// `loadSecureEnclaveKey(_:)`. It may be used from many threads and tasks at once.
+    /// Create a key with `createSecureEnclaveKey(_:accessibility:accessControl:)`, or load one with
+    /// `loadSecureEnclaveKey(_:)`. A key can be used concurrently by many threads and tasks.
     public struct SecureEnclaveKey: Sendable {
-        /// The name it was made under.
+        /// The name of the key.
         public let name: String
 
-        /// The public half, to verify its signatures.
+        /// The public key for verifying signatures.
         public let publicKey: P256.Signing.PublicKey
 
-        /// The public half, to agree on secrets with.
+        /// The public key for key agreement.
         public let agreementPublicKey: P256.KeyAgreement.PublicKey
 
-        /// What the keychain uses the key by.
+        /// The blob by which the keychain identifies the key.
         private let blob: Data
         private let keychain: Keychain
 
@@ -45,17 +45,18 @@ extension Keychain {
             self.keychain = keychain
         }
 
-        /// Signs data, hashed with SHA-256.
+        /// Signs the SHA-256 hash of data.
         ///
-        /// - Parameter data: What is signed, 0 bytes and up.
-        /// - Returns: The signature, which ``publicKey`` verifies.
-        /// - Throws: ``KeychainError``, with code
-        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, or a person
-        ///     would have to be asked and can't be: try again after unlock;
-        ///   - ``KeychainError/Code/userCanceled``, ``KeychainError/Code/authFailed`` if the person
-        ///     declined, or couldn't prove who they are;
-        ///   - ``KeychainError/Code/decode`` if the key is damaged or the hardware another one;
-        ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if the hardware is gone.
+        /// - Parameter data: The data to sign, which may be empty.
+        /// - Returns: The signature, which can be verified with ``publicKey``.
+        /// - Throws: ``KeychainError`` with one of the following codes:
+        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, or if the user
+        ///     would have to be asked and can't be. Retry after the unlock.
+        ///   - ``KeychainError/Code/userCanceled`` if the user canceled the authentication.
+        ///   - ``KeychainError/Code/authFailed`` if the authentication failed.
+        ///   - ``KeychainError/Code/decode`` if the key is damaged or belongs to other hardware.
+        ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if the hardware is no longer
+        ///     available.
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(
@@ -64,11 +65,11 @@ extension Keychain {
             try signature(ofSigned: Data(SHA256.hash(data: data)))
         }
 
-        /// Signs a digest that was computed before.
+        /// Signs a digest that has already been computed.
         ///
-        /// - Parameter digest: The digest of what is signed.
-        /// - Returns: The signature, which ``publicKey`` verifies for the same digest.
-        /// - Throws: ``KeychainError`` as for data.
+        /// - Parameter digest: The digest of the data to sign.
+        /// - Returns: The signature, which can be verified with ``publicKey`` for the same digest.
+        /// - Throws: The errors of signing data.
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(
@@ -77,12 +78,12 @@ extension Keychain {
             try signature(ofSigned: MadeSecureEnclaveKey.signedBytes(of: Data(digest)))
         }
 
-        /// Agrees on a secret with the owner of a public key, who gets the same one with
-        /// ``agreementPublicKey``.
+        /// Computes a shared secret with the owner of a public key, who obtains the same secret
+        /// from ``agreementPublicKey``.
         ///
-        /// - Parameter publicKey: The other side's key.
-        /// - Returns: The secret, from which keys can be derived.
-        /// - Throws: ``KeychainError`` as for signing.
+        /// - Parameter publicKey: The peer's public key.
+        /// - Returns: The shared secret, from which keys can be derived.
+        /// - Throws: The errors of signing data.
         ///
         /// The corresponding call is `SecKeyCopyKeyExchangeResult`.
         public func sharedSecret(
@@ -99,7 +100,7 @@ extension Keychain {
             }
         }
 
-        /// Signs the 32 bytes that the hardware takes.
+        /// Signs the 32 bytes that the hardware expects.
         private func signature(
             ofSigned bytes: Data
         ) throws(KeychainError) -> P256.Signing.ECDSASignature {

@@ -1,5 +1,5 @@
-// A shared secret by its coordinate, where the module that has it elsewhere, KeychainCrypto, isn't
-// built.
+// SharedSecret+Coordinate: creates a shared secret from its coordinate, on platforms where
+// KeychainCrypto, which provides this elsewhere, is not built.
 
 #if canImport(Darwin)
 
@@ -7,10 +7,10 @@ import Crypto
 import Foundation
 
 extension SharedSecret {
-    /// The secret with this x coordinate of a point on P-256, 32 bytes: what the owner of the private
-    /// key 1 agrees on with that point. The point's sign doesn't matter.
+    /// Creates the secret from the 32-byte x coordinate of a point on P-256, as the result of a key
+    /// agreement between the private key 1 and that point. The sign of the point doesn't matter.
     ///
-    /// - Throws: What the library throws where there is no point of this coordinate.
+    /// - Throws: The library's error if no point on the curve has this coordinate.
     init(p256Coordinate coordinate: Data) throws {
         let one = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: [UInt8](repeating: 0, count: 31) + [1])

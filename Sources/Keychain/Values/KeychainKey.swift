@@ -1,10 +1,10 @@
-// KeychainKey: the name of a secret, the type of its value and how it is protected.
+// KeychainKey: the name of a secret, the type of its value, and its protection.
 
 public import Foundation
 
 /// The name of a secret together with the type of its value.
 ///
-/// Declare each key once, where the whole program finds it, and use it by its name:
+/// Declare each key once, where the whole program can see it, and refer to it by name:
 ///
 /// ```swift
 /// extension KeychainKey where Value == String {
@@ -19,7 +19,7 @@ public import Foundation
 /// let state = try keychain.load(.deviceState)
 /// ```
 ///
-/// Where the account is known only when the program runs, make the key of it:
+/// If the account is known only at run time, create the key from it:
 ///
 /// ```swift
 /// try keychain.save(password, for: KeychainKey(user.name))
@@ -27,40 +27,42 @@ public import Foundation
 /// try keychain.delete(.account(user.name))
 /// ```
 ///
-/// A value is stored as its ``KeychainValue`` form if its type has one, otherwise as JSON with
-/// ISO 8601 dates. Give `encode` and `decode` to store it as anything else.
+/// A value is stored in its ``KeychainValue`` form if its type has one, and otherwise as JSON with
+/// ISO 8601 dates. To store it in another form, specify `encode` and `decode`.
 public struct KeychainKey<Value: Sendable>: Sendable {
-    /// Whose item it is (`kSecAttrAccount`). Compared byte for byte: case counts, and so does
-    /// the Unicode form.
+    /// The account of the item (`kSecAttrAccount`). Accounts are compared byte for byte, so they
+    /// differ if their case or Unicode normalization form differs.
     public let account: String
 
-    /// A name for people (`kSecAttrLabel`). nil: a new item gets none, a present one keeps its.
+    /// The display name (`kSecAttrLabel`). If `nil`, a new item gets none and an existing item
+    /// keeps its own.
     public let label: String?
 
-    /// When the item can be read. nil: as the keychain says.
+    /// When the item can be read. If `nil`, the keychain's accessibility applies.
     public let accessibility: Keychain.Accessibility?
 
-    /// What has to be shown before the secret is opened. nil: nothing.
+    /// The authentication that opening the secret requires, or `nil` if none is required.
     ///
-    /// A save brings an item that is there to the access control of the key. To change or take away
-    /// the one that it has, a person has to satisfy that.
+    /// Saving over an existing item changes its access control to that of the key. To change or
+    /// remove an access control, the user has to satisfy it.
     public let accessControl: Keychain.AccessControl?
 
     let encode: @Sendable (Value) throws -> Data
     let decode: @Sendable (Data) throws -> Value
 
-    /// A key whose values are stored in a form of your own.
+    /// Creates a key whose values are stored in a custom form.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
-    ///   - encode: Turns a value into the bytes to store. What it throws becomes the underlying
-    ///     error of a ``KeychainError`` with code ``KeychainError/Code/encodingFailed``.
-    ///   - decode: Turns stored bytes into a value. What it throws becomes the underlying error
-    ///     of a ``KeychainError`` with code ``KeychainError/Code/decodingFailed``, unless it is
-    ///     a ``KeychainError`` itself; then its code is kept.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - encode: Converts a value to the bytes to store. An error that it throws becomes the
+    ///     underlying error of a ``KeychainError`` with code ``KeychainError/Code/encodingFailed``.
+    ///   - decode: Converts stored bytes to a value. An error that it throws becomes the underlying
+    ///     error of a ``KeychainError`` with code ``KeychainError/Code/decodingFailed``. If it
+    ///     throws a ``KeychainError``, that error's code is kept.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil,
@@ -76,17 +78,18 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     }
 }
 
-// Swift picks the most specific of the following: a type that is both a `KeychainValue` and
-// `Codable`, as `String` is, is stored in its `KeychainValue` form.
+// Swift chooses the most specific of the following initializers. A type that is both a
+// `KeychainValue` and `Codable`, such as `String`, is therefore stored in its `KeychainValue` form.
 
 extension KeychainKey where Value: KeychainValue {
-    /// A key whose values are stored in their ``KeychainValue`` form.
+    /// Creates a key whose values are stored in their ``KeychainValue`` form.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -98,16 +101,18 @@ extension KeychainKey where Value: KeychainValue {
 }
 
 extension KeychainKey where Value: Codable {
-    /// A key whose values are stored as JSON with ISO 8601 dates.
+    /// Creates a key whose values are stored as JSON with ISO 8601 dates.
     ///
-    /// Dates are stored to the second. If the type turns out to be a ``KeychainValue`` when the
-    /// program runs, that form is used, so that generic code and plain code agree.
+    /// Dates are stored with a precision of one second. If the type is found to be a
+    /// ``KeychainValue`` at run time, that form is used, so that generic and non-generic code use
+    /// the same form.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -137,19 +142,20 @@ extension KeychainKey where Value: Codable {
 }
 
 extension KeychainKey where Value: Codable {
-    /// A key whose values are stored by coders of your own.
+    /// Creates a key whose values are stored as JSON by custom coders.
     ///
-    /// They are used whatever forms the type has besides. For coders other than JSON's, give
-    /// `encode` and `decode`.
+    /// The coders are used even if the type is also a ``KeychainValue``. For formats other than
+    /// JSON, specify `encode` and `decode`.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
-    ///   - encoder: Turns a value into JSON. Don't change it afterwards: it is used from any
-    ///     thread.
-    ///   - decoder: Turns JSON into a value. Don't change it afterwards.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
+    ///   - encoder: Converts a value to JSON. Don't change it afterwards, because it is used from
+    ///     any thread.
+    ///   - decoder: Converts JSON to a value. Don't change it afterwards.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil,
@@ -163,13 +169,14 @@ extension KeychainKey where Value: Codable {
 }
 
 extension KeychainKey where Value: KeychainValue & Codable {
-    /// A key whose values are stored in their ``KeychainValue`` form.
+    /// Creates a key whose values are stored in their ``KeychainValue`` form.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -181,13 +188,14 @@ extension KeychainKey where Value: KeychainValue & Codable {
 }
 
 extension KeychainKey where Value == Data {
-    /// A key whose values are stored as they are.
+    /// Creates a key whose values are stored unchanged.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil
@@ -197,17 +205,18 @@ extension KeychainKey where Value == Data {
             encode: { $0 }, decode: { $0 })
     }
 
-    /// The item of an account, whatever its type: for deleting it, for its attributes, and for
-    /// whatever else needs no value. Loaded, it is the stored bytes.
+    /// A key for the item of an account, regardless of the type of its value. Use it to delete the
+    /// item, to read its attributes, and for other operations that need no value. Loading it
+    /// returns the stored bytes.
     ///
     /// - Parameter account: The account of the item.
-    /// - Returns: The key of its bytes.
+    /// - Returns: A key for the bytes of the item.
     public static func account(_ account: String) -> Self { Self(account) }
 }
 
-/// The JSON form of `Codable` values.
+/// The JSON representation of `Codable` values.
 enum JSONForm {
-    /// Sorted keys: equal values give equal bytes.
+    /// Keys are sorted so that equal values have equal bytes.
     static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601

@@ -1,19 +1,19 @@
-// The keys of CryptoKit as keychain values.
+// KeychainValue+Crypto: stores CryptoKit's keys as keychain values.
 
 public import Crypto
 public import Foundation
 
 extension SymmetricKey: KeychainValue {
-    /// A key of stored bytes.
+    /// Creates a key from stored bytes.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if there are
-    ///   none. Any other size is a key: check `bitCount` where only one size will do.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if `keychainData`
+    ///   is empty. Any other size is accepted: check `bitCount` if only one size is valid.
     public init(keychainData: Data) throws {
         guard !keychainData.isEmpty else { throw KeychainError(.invalidData) }
         self.init(data: keychainData)
     }
 
-    /// The bytes of the key, in a copy.
+    /// A copy of the key's bytes.
     public var keychainData: Data {
         // SAFETY: the buffer is valid during the call, and its bytes are copied in it.
         unsafe withUnsafeBytes { unsafe Data($0) }
@@ -21,17 +21,18 @@ extension SymmetricKey: KeychainValue {
 }
 
 extension KeychainKey where Value == SymmetricKey {
-    /// A key whose values are symmetric keys of one size.
+    /// Creates a keychain key whose values are symmetric keys of one size.
     ///
-    /// Stored bytes of another size are ``KeychainError/Code/invalidData`` when they are loaded,
-    /// and stay; saving a key of another size is ``KeychainError/Code/invalidKey``, and stores
-    /// nothing.
+    /// Loading stored bytes of another size fails with ``KeychainError/Code/invalidData``, and the
+    /// bytes stay in the keychain. Saving a key of another size fails with
+    /// ``KeychainError/Code/invalidKey``, and nothing is stored.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
-    ///   - label: A name for people.
-    ///   - accessibility: When the item can be read. nil: as the keychain says.
-    ///   - accessControl: What has to be shown beside. nil: nothing.
+    ///   - label: The display name.
+    ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
+    ///     applies.
+    ///   - accessControl: The authentication that is also required, or `nil` for none.
     ///   - size: The size of each key, a multiple of 8 bits.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
@@ -51,21 +52,21 @@ extension KeychainKey where Value == SymmetricKey {
     }
 }
 
-/// A private key that is its raw bytes.
+/// A private key that is stored as its raw bytes.
 ///
-/// CryptoKit's keys have these two members, and no protocol that says so.
+/// CryptoKit's keys have these two members, but CryptoKit declares no protocol for them.
 public protocol RawPrivateKey: KeychainValue {
-    /// A key of its raw bytes.
+    /// Creates a key from its raw bytes.
     init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws
     /// The raw bytes of the key.
     var rawRepresentation: Data { get }
 }
 
 extension RawPrivateKey {
-    /// A key of stored raw bytes.
+    /// Creates a key from stored raw bytes.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if they are no
-    ///   key of this kind.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if the bytes are
+    ///   not a key of this type.
     public init(keychainData: Data) throws {
         do {
             try self.init(rawRepresentation: keychainData)
@@ -87,25 +88,26 @@ extension P384.KeyAgreement.PrivateKey: RawPrivateKey {}
 extension P521.Signing.PrivateKey: RawPrivateKey {}
 extension P521.KeyAgreement.PrivateKey: RawPrivateKey {}
 
-/// A private key of a post-quantum algorithm: a seed and a hash of its public key.
+/// A private key of a post-quantum algorithm, which is stored as a seed and a hash of its public
+/// key.
 ///
-/// CryptoKit's keys have these two members, and no protocol that says so. The seeds of several
-/// algorithms have one length: the hash is what tells a key of another algorithm, which the seed
-/// alone would not.
+/// CryptoKit's keys have these two members, but CryptoKit declares no protocol for them. The seeds
+/// of several algorithms have the same length. The hash detects a key of another algorithm, which
+/// the seed alone would not.
 public protocol IntegrityCheckedPrivateKey: KeychainValue {
-    /// A key of its seed and the hash of its public key.
+    /// Creates a key from its seed and the hash of its public key.
     init<Bytes: DataProtocol>(integrityCheckedRepresentation: Bytes) throws
     /// The seed, and the SHA3-256 hash of the public key.
     var integrityCheckedRepresentation: Data { get }
-    /// How long the representation is.
+    /// The length of the representation in bytes.
     static var integrityCheckedByteCount: Int { get }
 }
 
 extension IntegrityCheckedPrivateKey {
-    /// A key of its stored seed and hash.
+    /// Creates a key from its stored seed and hash.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if the bytes have
-    ///   another length, or the hash is that of another key.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if the bytes have a
+    ///   different length, or if the hash does not match the key.
     public init(keychainData: Data) throws {
         guard keychainData.count == Self.integrityCheckedByteCount else {
             throw KeychainError(.invalidData)
@@ -123,30 +125,30 @@ extension IntegrityCheckedPrivateKey {
 
 @available(macOS 26, iOS 26, watchOS 26, tvOS 26, macCatalyst 26, visionOS 26, *)
 extension MLKEM768.PrivateKey: IntegrityCheckedPrivateKey {
-    /// A seed of 64 bytes (d ‖ z of FIPS 203) and a hash of 32.
+    /// The length of a 64-byte seed (d ‖ z in FIPS 203) and a 32-byte hash.
     public static var integrityCheckedByteCount: Int { 96 }
 }
 
 @available(macOS 26, iOS 26, watchOS 26, tvOS 26, macCatalyst 26, visionOS 26, *)
 extension MLKEM1024.PrivateKey: IntegrityCheckedPrivateKey {
-    /// A seed of 64 bytes (d ‖ z of FIPS 203) and a hash of 32.
+    /// The length of a 64-byte seed (d ‖ z in FIPS 203) and a 32-byte hash.
     public static var integrityCheckedByteCount: Int { 96 }
 }
 
 @available(macOS 26, iOS 26, watchOS 26, tvOS 26, macCatalyst 26, visionOS 26, *)
 extension MLDSA65.PrivateKey: IntegrityCheckedPrivateKey {
-    /// A seed of 32 bytes (ξ of FIPS 204) and a hash of 32.
+    /// The length of a 32-byte seed (ξ in FIPS 204) and a 32-byte hash.
     public static var integrityCheckedByteCount: Int { 64 }
 }
 
 @available(macOS 26, iOS 26, watchOS 26, tvOS 26, macCatalyst 26, visionOS 26, *)
 extension MLDSA87.PrivateKey: IntegrityCheckedPrivateKey {
-    /// A seed of 32 bytes (ξ of FIPS 204) and a hash of 32.
+    /// The length of a 32-byte seed (ξ in FIPS 204) and a 32-byte hash.
     public static var integrityCheckedByteCount: Int { 64 }
 }
 
 @available(macOS 26, iOS 26, watchOS 26, tvOS 26, macCatalyst 26, visionOS 26, *)
 extension XWingMLKEM768X25519.PrivateKey: IntegrityCheckedPrivateKey {
-    /// A seed of 32 bytes and a hash of 32.
+    /// The length of a 32-byte seed and a 32-byte hash.
     public static var integrityCheckedByteCount: Int { 64 }
 }

@@ -1,12 +1,13 @@
-// KeychainValue: a type that says itself how it is stored, and the standard types that do.
+// KeychainValue: a type that defines how its values are stored, and the standard types that
+// conform.
 
 public import Foundation
 
 /// A type whose values can be stored as a secret.
 ///
-/// `Data`, `String`, `UUID`, `SymmetricKey` and CryptoKit's private keys are keychain values, those of
-/// the post-quantum algorithms ML-KEM, ML-DSA and X-Wing among them.
-/// Adopt the protocol to store a type of your own in a form of your own:
+/// `Data`, `String`, `UUID`, `SymmetricKey` and CryptoKit's private keys are keychain values,
+/// including the private keys of the post-quantum algorithms ML-KEM, ML-DSA and X-Wing. Adopt this
+/// protocol to store your own type in a form that you define:
 ///
 /// ```swift
 /// extension PairingCode: KeychainValue {
@@ -18,36 +19,36 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A `Codable` type needs nothing of this; it is stored as JSON.
+/// A `Codable` type does not need this protocol: its values are stored as JSON.
 public protocol KeychainValue: Sendable {
-    /// Makes a value of stored bytes.
+    /// Creates a value from stored bytes.
     ///
-    /// - Throws: Any error if the bytes are no value of this type. The caller of `load` gets a
-    ///   ``KeychainError`` with code ``KeychainError/Code/decodingFailed`` and yours as the
-    ///   underlying error or, if you throw a ``KeychainError``, one with the code of yours.
+    /// - Throws: Any error if the bytes are not a value of this type. The caller of `load` receives
+    ///   a ``KeychainError`` with code ``KeychainError/Code/decodingFailed`` and your error as the
+    ///   underlying error. If you throw a ``KeychainError``, its code is kept.
     init(keychainData: Data) throws
 
     /// The bytes to store.
     ///
-    /// - Throws: Any error if the value has no such form.
+    /// - Throws: Any error if the value can't be represented as bytes.
     var keychainData: Data { get throws }
 }
 
 extension Data: KeychainValue {
-    /// The stored bytes as they are.
+    /// Uses the stored bytes unchanged.
     public init(keychainData: Data) {
         self = keychainData
     }
 
-    /// These bytes.
+    /// The data itself.
     public var keychainData: Data { self }
 }
 
 extension String: KeychainValue {
-    /// Text of stored UTF-8.
+    /// Creates a string from stored UTF-8.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/dataConversionFailed`` if the
-    ///   bytes are no UTF-8. Nothing is replaced or dropped.
+    ///   bytes are not valid UTF-8. No bytes are replaced or dropped.
     public init(keychainData: Data) throws {
         guard let text = String(validating: keychainData, as: UTF8.self) else {
             throw KeychainError(.dataConversionFailed)
@@ -55,15 +56,15 @@ extension String: KeychainValue {
         self = text
     }
 
-    /// The text as UTF-8, without a byte-order mark or a closing zero.
+    /// The text as UTF-8, without a byte order mark or a terminating zero.
     public var keychainData: Data { Data(utf8) }
 }
 
 extension UUID: KeychainValue {
-    /// An identifier from its 36 characters, as `uuidString` gives them; case doesn't count.
+    /// Creates an identifier from the 36 characters of its `uuidString`, ignoring case.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if the bytes
-    ///   are anything else.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if the bytes have
+    ///   any other format.
     public init(keychainData: Data) throws {
         guard let text = String(validating: keychainData, as: UTF8.self),
             let identifier = UUID(uuidString: text)
