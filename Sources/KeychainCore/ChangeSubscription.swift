@@ -12,6 +12,6 @@ extension RequestHandler {
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {
-        throw KeychainFailure(.unimplemented, "This keychain doesn't tell of changes.")
+        throw KeychainFailure(.unimplemented, "This keychain can't report changes.")
     }
 }

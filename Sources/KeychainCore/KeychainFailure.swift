@@ -73,7 +73,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .dataNotAvailable,
             "The biometric enrollment changed since the item \(item) was made, so it can't be "
-                + "opened any more. Delete it, and get its data anew.",
+                + "opened any more. Delete it and obtain its data again.",
             item: item)
     }
 
@@ -90,7 +90,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .decode,
             "The item \(item) is damaged. Nothing was deleted. "
-                + "Run `keychainctl check`: it says how to move it out of the way.",
+                + "Run `keychainctl check` for instructions to set it aside.",
             cause: .damage, item: item)
     }
 
@@ -124,7 +124,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     /// An index entry points to a row that doesn't match it.
     package static let misleadingIndex = damagedStore(
-        "an index leads to an item that it should not lead to")
+        "an index entry points to the wrong item")
 
     /// The error if there is no database, and so nothing to recover.
     package static func missingDatabase(in folder: String) -> KeychainFailure {

@@ -93,7 +93,7 @@ extension SecAccessControl {
         case unknownFlag = "An access control flag is unknown."
         case orTogetherWithAnd = "The flags or and and exclude each other."
         case bothKindsOfBiometry =
-            "The flags biometryAny and biometryCurrentSet exclude each other."
+            "The flags biometryAny and biometryCurrentSet can't be combined."
         case userPresenceNotAlone =
             "The flag userPresence goes with applicationPassword and privateKeyUsage only."
     }

@@ -62,7 +62,7 @@ extension PlatformHardware {
     static func reason(for choice: HardwareChoice) -> String {
         switch choice {
         case .chip(let configuration):
-            guard let module = hardware(for: choice) else { return "There is none." }
+            guard let module = hardware(for: choice) else { return "There is no TPM." }
             if let failure = module.failure {
                 return "The TPM at \(configuration) can't be used. \(failure.reason)"
             }

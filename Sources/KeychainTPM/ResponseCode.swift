@@ -110,7 +110,7 @@ extension KeychainFailure {
                     "The TPM isn't the one that this keychain was first used with: its storage key "
                         + "has another name. It was cleared or replaced, the keychain comes from "
                         + "another machine, or something stands between this program and the TPM. "
-                        + "Nothing secret was sent to it.",
+                        + "No secret was sent to it.",
                     cause: .otherMachine)
             case .foreign:
                 KeychainFailure(
@@ -120,7 +120,7 @@ extension KeychainFailure {
                     cause: .damage)
             case .damaged:
                 KeychainFailure(
-                    .decode, "What the TPM is to use is damaged (\(text)).", cause: .damage)
+                    .decode, "The data for the TPM is damaged (\(text)).", cause: .damage)
             case .unauthorized:
                 KeychainFailure(
                     .decode,

@@ -92,7 +92,7 @@ package enum ServiceMessage: UInt8, Sendable {
     ) throws(KeychainFailure) -> (id: UInt64, kind: ServiceMessage) {
         let id: UInt64 = try reader.number()
         guard let kind = ServiceMessage(rawValue: try reader.number()) else {
-            throw .unreadable("a reply of no kind")
+            throw .unreadable("a reply of an unknown kind")
         }
         return (id, kind)
     }

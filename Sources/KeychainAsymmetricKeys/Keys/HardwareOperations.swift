@@ -32,7 +32,7 @@ extension ECDSAForm {
             case .rfc4754: parsed.rawRepresentation
             }
         } catch {
-            throw .parameter("The hardware gave no signature.")
+            throw .parameter("The hardware returned no valid signature.")
         }
     }
 }

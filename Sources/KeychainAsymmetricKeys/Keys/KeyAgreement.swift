@@ -62,7 +62,7 @@ extension AsymmetricPrivateKey {
                 // RFC 7748, section 6.1: a public key of low order gives an all-zero secret, which
                 // an attacker knows. The library accepts such a key. The check is constant time.
                 guard secret.reduce(0, |) != 0 else {
-                    throw KeyOperationFailure.parameter("The other side's key has a low order.")
+                    throw KeyOperationFailure.parameter("The peer's public key has low order.")
                 }
                 return secret
             default:

@@ -85,7 +85,7 @@ extension DigestAlgorithm? {
             }
             return Array(input)
         case (nil, _):
-            guard !input.isEmpty else { throw .parameter("There is no digest.") }
+            guard !input.isEmpty else { throw .parameter("The digest is empty.") }
             return Array(input)
         }
     }

@@ -199,7 +199,7 @@ extension KeyHierarchy {
     }
 
     func nextNumber() throws(KeychainFailure) -> UInt32 {
-        guard keybag.nextSlotNumber < .max else { throw .param("All numbers of slots are used.") }
+        guard keybag.nextSlotNumber < .max else { throw .param("All slot numbers are used.") }
         return keybag.nextSlotNumber
     }
 

@@ -85,7 +85,7 @@ struct SlotWrapper {
         case .passcode(let passcode) where passcode.count == 0:
             throw .param("The passcode is empty.")
         case .credential(let secret) where secret.count < WayIn.leastCredentialByteCount:
-            throw .param("A credential has \(WayIn.leastCredentialByteCount) bytes at the least.")
+            throw .param("A credential must have at least \(WayIn.leastCredentialByteCount) bytes.")
         case .recoveryCode(let code) where code.count != RecoveryCode.byteCount:
             throw .param("A recovery code has \(RecoveryCode.byteCount) bytes.")
         default: break
@@ -115,7 +115,7 @@ struct SlotWrapper {
                 try chip.unseal(sealed).isEqual(to: secret)
             else {
                 throw KeychainFailure(
-                    .notAvailable, "The chip did not give back what it was to seal.")
+                    .notAvailable, "The chip did not return the secret that it had sealed.")
             }
             slot.kind = .machineChip
             slot.sealed = sealed

@@ -38,7 +38,7 @@ package struct MachineIdentity: Sendable {
         if sources.containerMarks.contains(where: Files.isThere)
             || isContainer(sources.firstEnvironment)
         {
-            return MachineIdentity(absence: "This is a container, whose identity doesn't last.")
+            return MachineIdentity(absence: "This is a container, which has no permanent identity.")
         }
         guard let file = Files.open(sources.machineID, O_RDONLY | O_NONBLOCK),
             let status = Files.status(of: file), status.isPlainFile,
@@ -53,7 +53,7 @@ package struct MachineIdentity: Sendable {
                 absence: "\(sources.machineID) is in memory: the next start has another one.")
         }
         guard let id = bytes(of: content) else {
-            return MachineIdentity(absence: "\(sources.machineID) holds no machine id.")
+            return MachineIdentity(absence: "\(sources.machineID) contains no machine id.")
         }
         return MachineIdentity(secret: applicationSpecific(id), absence: nil)
     }

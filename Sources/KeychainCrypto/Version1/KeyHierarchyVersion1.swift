@@ -199,7 +199,7 @@ package struct KeyHierarchyVersion1: Sendable {
                 authenticating: binding(role, protection, protector))
         } catch {
             throw KeychainFailure(
-                .invalidKeychain, "The keybag lacks a key or holds an altered one.")
+                .invalidKeychain, "The keybag lacks a key or contains an altered one.")
         }
     }
 

@@ -175,7 +175,7 @@ struct PEMBlock: Hashable {
         PEMDocument(type: label, derBytes: bytes).pemString + "\n"
     }
 
-    private static let damage = KeychainFailure(.decode, "The text in PEM is damaged.")
+    private static let damage = KeychainFailure(.decode, "The PEM text is damaged.")
 }
 
 // MARK: - PKCS #7
@@ -203,7 +203,7 @@ enum CertificateBundle {
             certificates.append(certificate)
         }
         guard !certificates.isEmpty else {
-            throw KeychainFailure(.decode, "The PKCS #7 message holds no certificates.")
+            throw KeychainFailure(.decode, "The PKCS #7 message contains no certificates.")
         }
         return certificates
     }

@@ -89,7 +89,7 @@ struct ItemExport {
         case .formatPKCS7:
             let certificates = items.compactMap(\.certificate)
             guard items.allSatisfy({ $0.key == nil }) else {
-                throw .param("PKCS #7 holds certificates, and no keys.")
+                throw .param("PKCS #7 can contain only certificates, not keys.")
             }
             return data(
                 of: PEMBlock(label: "PKCS7", bytes: CertificateBundle.message(of: certificates)))

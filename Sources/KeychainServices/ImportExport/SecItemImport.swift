@@ -161,7 +161,7 @@ struct ItemImport {
                     : "A block of the text in PEM holds something that is not supported.")
         }
         guard let form = ExternalForm(block.bytes) else {
-            throw KeychainFailure(.decode, "A block of the text in PEM is damaged.")
+            throw KeychainFailure(.decode, "A block of the PEM text is damaged.")
         }
         return try result(of: block.bytes, form, &budget)
     }
@@ -170,7 +170,7 @@ struct ItemImport {
         of bytes: [UInt8], _ form: ExternalForm, _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
         guard [.formatUnknown, .formatPEMSequence, form.format].contains(format) else {
-            throw KeychainFailure(.unknownFormat, "The data are not of the stated format.")
+            throw KeychainFailure(.unknownFormat, "The data is not in the stated format.")
         }
         let items = try items(in: bytes, form, &budget)
         let type: SecExternalItemType =

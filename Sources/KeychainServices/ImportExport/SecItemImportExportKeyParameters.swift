@@ -105,7 +105,7 @@ struct Passphrase {
     }
 
     static let required = KeychainFailure(
-        .passphraseRequired, "A passphrase is needed, in the key parameters.")
+        .passphraseRequired, "A passphrase is required. Pass it in the key parameters.")
 }
 
 #endif

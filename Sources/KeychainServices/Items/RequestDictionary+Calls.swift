@@ -45,7 +45,7 @@ extension RequestDictionary {
             throw .param("The item list is no array of keys, certificates and identities.")
         }
         guard valueReference == nil, data == nil else {
-            throw .param("An add takes an item list or a value, not both.")
+            throw .param("An item list and a value can't be combined in one addition.")
         }
         var items: [[NewItem]] = []
         for object in itemList {
@@ -170,11 +170,11 @@ extension RequestDictionary {
         case .update:
             if hasItemList { throw .param("An update takes no item list.") }
             if hasMatchKey { throw .param("An update takes no match key.") }
-            if !returns.isEmpty { throw .param("An update returns nothing.") }
+            if !returns.isEmpty { throw .param("An update can't return results.") }
             if case .identity = reference {
                 // As on Apple platforms, where only the two halves can be updated by reference.
                 throw KeychainFailure(
-                    .internalError, "Identities are not updated by persistent reference.")
+                    .internalError, "Identities can't be updated by persistent reference.")
             }
         case .delete:
             // A deletion always affects all matching items, and code for macOS must say so. Other

@@ -50,7 +50,7 @@ extension RequestDictionary {
             }
         case "m_TrustedOnly":
             guard case .boolean(let isWanted) = value else {
-                return refuse("“Trusted only” is no boolean.")
+                return refuse("“Trusted only” is not a boolean.")
             }
             certificateFilter.trustedOnly = isWanted
         case "m_EmailAddressIfPresent":
@@ -68,10 +68,10 @@ extension RequestDictionary {
         case .string("m_LimitAll"): limit = .all
         case .number(let number):
             guard let count = Int(exactly: number), count >= 0 else {
-                return refuse("The limit is negative or no whole number.")
+                return refuse("The limit is negative or not an integer.")
             }
             limit = .count(count)
-        default: refuse("There is no such limit.")
+        default: refuse("The limit is not valid.")
         }
     }
 
@@ -161,7 +161,7 @@ struct AuthenticationKeys {
         case ("u_AuthUI", .string("u_AuthUIA")): break
         case ("u_AuthUI", .string("u_AuthUIF")): fails = true
         case ("u_AuthUI", .string("u_AuthUIS")): skips = true
-        case ("u_AuthUI", _): return "There is no such way of authentication."
+        case ("u_AuthUI", _): return "The value of kSecUseAuthenticationUI is unknown."
         case ("u_NoAuthUI", .boolean(let isForbidden)): if isForbidden { fails = true }
         case ("u_NoAuthUI", _): return "The value of “\(key)” is not a boolean."
         case ("u_AuthCtx", .object(let object)):

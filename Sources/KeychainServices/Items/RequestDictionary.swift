@@ -183,16 +183,16 @@ struct RequestDictionary {
     }
 
     private mutating func resolveClass() throws(KeychainFailure) {
-        if isClassRefused { throw .param("The class is not text, or its key not known.") }
+        if isClassRefused { throw .param("The class is not text, or its key is unknown.") }
         if let classCode {
             guard let named = ItemKind(name: classCode) else {
-                throw KeychainFailure(.noSuchClass, "There is no such class.")
+                throw KeychainFailure(.noSuchClass, "The class is unknown.")
             }
             kind = named
         }
         if let referred = reference?.kind {
             guard kind == nil || kind == referred else {
-                throw KeychainFailure(.noSuchClass, "The reference is to another class.")
+                throw KeychainFailure(.noSuchClass, "The reference is to an item of another class.")
             }
             kind = referred
         }

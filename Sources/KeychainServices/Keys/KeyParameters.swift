@@ -35,7 +35,7 @@ package struct KeyType: Sendable {
         case 109: throw .notBuilt("keys for Kyber")
         case 110: throw .notBuilt("keys for ML-KEM")
         case 111: throw .notBuilt("keys for ML-DSA")
-        default: throw .param("There are no keys of this type.")
+        default: throw .param("The key type is unknown.")
         }
     }
 }

@@ -214,14 +214,14 @@ private struct NewKeyPair {
         switch parameters.number(kSecAttrKeySizeInBits) {
         case .number(let number): size = Int(number)
         case nil where parameters[kSecAttrKeySizeInBits] == nil: size = nil
-        default: throw .param("The size of the key is no number.")
+        default: throw .param("The size of the key is not a number.")
         }
         switch type.kind {
         case .rsa:
             return .rsa(sizeInBits: size ?? 2048)
         case .elliptic:
             guard let curve = EllipticCurve(rawValue: size ?? 256) else {
-                throw .param("There is no elliptic curve of this size: 256, 384 and 521 exist.")
+                throw .param("There is no elliptic curve of this size. Use 256, 384 or 521.")
             }
             return .elliptic(curve)
         case .ed25519, .x25519:

@@ -208,7 +208,7 @@ extension SecKey {
             throw .param("There is no algorithm of this name.")
         }
         if case .notBuilt(let what) = meaning { throw .notBuilt(what) }
-        guard shape.has(meaning) else { throw .param("The key has no such algorithm.") }
+        guard shape.has(meaning) else { throw .param("The key doesn't support this algorithm.") }
         return meaning
     }
 
@@ -284,10 +284,10 @@ extension SecKey {
         with peer: SecKey, _ algorithm: SecKeyAlgorithm, _ parameters: KeyParameters
     ) throws(KeychainFailure) -> Data {
         guard case .keyExchange(let exchange) = try meaning(of: algorithm) else {
-            throw .param("The algorithm doesn't agree on secrets.")
+            throw .param("The algorithm is not for key exchange.")
         }
         guard case .publicKey(let publicKey) = peer.material else {
-            throw .param("The other side's key has to be public.")
+            throw .param("The peer's key must be a public key.")
         }
         let settings = try parameters.keyExchange()
         switch material {
@@ -316,12 +316,12 @@ extension KeyParameters {
         switch number(requestedSize) {
         case .number(let count): settings.requestedByteCount = Int(count)
         case nil where self[requestedSize] == nil: break
-        default: throw .param("The requested size is no number.")
+        default: throw .param("The requested size is not a number.")
         }
         switch self[sharedInfo] {
         case .data(let info): settings.sharedInfo = info
         case nil: break
-        default: throw .param("The shared information is no data.")
+        default: throw .param("The shared information is not data.")
         }
         return settings
     }

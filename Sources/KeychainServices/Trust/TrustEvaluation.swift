@@ -95,7 +95,7 @@ struct TrustEvaluation: Sendable {
             failure: TrustFailure(
                 status: errSecNotTrusted,
                 reason: anchors.isEmpty
-                    ? "There is no trusted authority to lead a chain to."
+                    ? "There are no trusted certificate authorities."
                     : "The chain ends at \(end), which no trusted authority signed."))
     }
 

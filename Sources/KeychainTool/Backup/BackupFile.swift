@@ -38,7 +38,7 @@ struct BackupFile: ~Copyable {
                 .denied, "\(printable(part)) is another user's, or no plain file. Remove it.")
         }
         guard Files.lock(file) else {
-            throw ControlFailure(.failure, "Another process writes \(printable(path)).")
+            throw ControlFailure(.failure, "Another process is writing \(printable(path)).")
         }
         guard fchmod(file.number, 0o600) == 0, ftruncate(file.number, 0) == 0 else {
             throw ControlFailure(

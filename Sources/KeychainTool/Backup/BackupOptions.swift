@@ -44,7 +44,7 @@ struct BackupRecipientOptions: ParsableArguments {
             defer { bytes.erase() }
             let lines = KeyFile.lines(of: bytes)
             guard !lines.isEmpty else {
-                throw ControlFailure(.failure, "\(printable(path)) names no recipient.")
+                throw ControlFailure(.failure, "\(printable(path)) contains no recipients.")
             }
             for line in lines {
                 recipients.append(try Self.parsed(String(decoding: line, as: UTF8.self)))
@@ -106,7 +106,7 @@ struct BackupIdentityOptions: ParsableArguments {
 
     func validate() throws {
         guard backup != nil || identity.isEmpty && passphraseFd == nil else {
-            throw ValidationError("--identity and --passphrase-fd go with --backup.")
+            throw ValidationError("--identity and --passphrase-fd require --backup.")
         }
     }
 
@@ -139,7 +139,7 @@ struct BackupIdentityOptions: ParsableArguments {
             defer { bytes.erase() }
             let lines = KeyFile.lines(of: bytes)
             guard !lines.isEmpty else {
-                throw ControlFailure(.failure, "\(printable(path)) holds no private key.")
+                throw ControlFailure(.failure, "\(printable(path)) contains no private keys.")
             }
             for line in lines {
                 guard let identity = AgeIdentity(text: Array(line)) else {

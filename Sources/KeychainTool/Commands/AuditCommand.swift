@@ -56,7 +56,7 @@ struct AuditCommand: ParsableCommand {
             throw ValidationError("--verify and --take-key don't go together.")
         }
         guard verify || keyFd == nil && expect == nil else {
-            throw ValidationError("--key-fd and --expect belong to --verify.")
+            throw ValidationError("--key-fd and --expect require --verify.")
         }
         guard expect.map({ AuditWitness($0) != nil }) != false else {
             throw ValidationError("--expect takes a number, a colon and 32 digits.")

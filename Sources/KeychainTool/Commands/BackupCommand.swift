@@ -18,7 +18,7 @@ struct BackupCommand: ParsableCommand {
             looks whether a file is whole.
             """)
 
-    @Argument(help: ArgumentHelp("Where to write the backup.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
     var path: String
 
     @Flag(help: "Replaces a file of this name, once the new one is whole.")

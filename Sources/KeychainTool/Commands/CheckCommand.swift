@@ -18,7 +18,7 @@ struct CheckCommand: ParsableCommand {
             With --backup the keychain isn't looked at: all of the file is opened and read.
             """)
 
-    @Flag(help: "Moves damaged items out of the way. None is deleted.")
+    @Flag(help: "Sets damaged items aside. No item is deleted.")
     var setAside = false
 
     @Flag(help: "Writes a JSON object.")

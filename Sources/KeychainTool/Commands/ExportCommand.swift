@@ -26,10 +26,10 @@ struct ExportCommand: ParsableCommand {
         case env, json
     }
 
-    @Argument(help: "The form of the file.")
+    @Argument(help: "The format of the file.")
     var format: Format
 
-    @Argument(help: "The file, of mode 600, or - for standard output.")
+    @Argument(help: "The file, created with mode 600, or - for standard output.")
     var path: String
 
     @Option(help: ArgumentHelp("The passwords of this service only.", valueName: "name"))
@@ -62,7 +62,7 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         if path == "-", Descriptor.isTerminal(STDOUT_FILENO) {
             throw ControlFailure(
-                .usage, "A terminal isn't written to. Name a file, or send the output on.")
+                .usage, "The output is a terminal. Specify a file, or redirect the output.")
         }
         guard let session = try KeychainSession(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound

@@ -21,7 +21,7 @@ struct FindCommand: ParsableCommand {
     @Flag(help: "The name SERVICE/ACCOUNT begins with the text.")
     var prefix = false
 
-    @Flag(help: "Shows the names as a tree, by their slashes.")
+    @Flag(help: "Shows the names as a tree, split at slashes.")
     var tree = false
 
     @Flag(help: "Writes an array of JSON objects with all attributes.")
@@ -39,7 +39,7 @@ struct FindCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard !(tree && json) else {
-            throw ValidationError("--tree and --json exclude each other.")
+            throw ValidationError("--tree and --json can't be combined.")
         }
     }
 

@@ -21,27 +21,27 @@ struct GenerateCommand: ParsableCommand {
 
     @OptionGroup var key: KeyOptions
 
-    @Option(help: ArgumentHelp("How many characters it has: 1 to 1024.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of characters, 1 to 1024.", valueName: "number"))
     var length: Int?
 
-    @Option(help: ArgumentHelp("What it is made of.", valueName: "name"))
+    @Option(help: ArgumentHelp("The set of characters to use.", valueName: "name"))
     var alphabet: SecretAlphabet?
 
     @Option(
         help: ArgumentHelp(
-            "The characters that it is made of, each of them once.", valueName: "text"))
+            "The characters to use, each listed once.", valueName: "text"))
     var characters: String?
 
     @Option(
         help: ArgumentHelp(
-            "How many words of a list of 2048 it has, in place of characters: 1 to 128.",
+            "Uses this many words from a list of 2048 instead of characters, 1 to 128.",
             valueName: "number"))
     var words: Int?
 
-    @Option(help: ArgumentHelp("What stands between two words.", valueName: "text"))
+    @Option(help: ArgumentHelp("The separator between words.", valueName: "text"))
     var separator = "-"
 
-    @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+    @Option(help: ArgumentHelp("The label, for display.", valueName: "text"))
     var label: String?
 
     @Option(
@@ -71,7 +71,7 @@ struct GenerateCommand: ParsableCommand {
             throw ValidationError("--words is for words; the other options are for characters.")
         }
         if alphabet != nil, characters != nil {
-            throw ValidationError("--alphabet and --characters say two things of one.")
+            throw ValidationError("--alphabet and --characters can't be combined.")
         }
         guard (1...1024).contains(length ?? 1), (1...128).contains(words ?? 1) else {
             throw ValidationError("A secret has 1 to 1024 characters, or 1 to 128 words.")

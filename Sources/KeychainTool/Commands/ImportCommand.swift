@@ -27,7 +27,7 @@ struct ImportCommand: ParsableCommand {
         case fail, skip, replace, newer
     }
 
-    @Argument(help: "What kind of store it is.")
+    @Argument(help: "The kind of source.")
     var source: ImportSource
 
     @Argument(help: "The file, or with pass the folder.")

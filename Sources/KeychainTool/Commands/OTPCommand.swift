@@ -95,7 +95,7 @@ struct OTPCommand: ParsableCommand {
                 valueName: "number"))
         var counter: UInt64?
 
-        @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+        @Option(help: ArgumentHelp("The label, for display.", valueName: "text"))
         var label: String?
 
         @Option(
@@ -103,7 +103,7 @@ struct OTPCommand: ParsableCommand {
                 "When the item can be read. A new item: after-first-unlock.", valueName: "class"))
         var accessible: AccessibilityName?
 
-        @Flag(help: "Fails if the item exists.")
+        @Flag(help: "Fails if the item already exists.")
         var new = false
 
         @OptionGroup var passcode: PasscodeOptions
@@ -232,7 +232,7 @@ extension KeychainSession {
         }
         guard case .counter = secret.kind else { return .success(secret) }
         guard let advanced = secret.advanced else {
-            return .failure(.unusable("Its counter is at its end."))
+            return .failure(.unusable("Its counter has reached the maximum."))
         }
         // Each change gets a unique modification date, so this updates either the version that was
         // read, or nothing.

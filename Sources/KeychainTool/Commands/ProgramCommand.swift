@@ -154,10 +154,10 @@ struct GroupOptions: ParsableArguments {
 
     mutating func validate() throws {
         guard group.isEmpty || entitlements == nil else {
-            throw ValidationError("Give --group or --entitlements, and not both.")
+            throw ValidationError("Use either --group or --entitlements, not both.")
         }
         guard group.allSatisfy({ !$0.isEmpty }) else {
-            throw ValidationError("An access group has a name.")
+            throw ValidationError("The name of an access group can't be empty.")
         }
     }
 

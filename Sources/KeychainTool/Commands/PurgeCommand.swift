@@ -8,13 +8,13 @@ struct PurgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
         abstract: "Deletes earlier versions of items for good.",
-        discussion: "The items themselves stay as they are.")
+        discussion: "The items themselves are not changed.")
 
     @OptionGroup var selection: SelectionOptions
 
     @Option(
         help: ArgumentHelp(
-            "This version alone, as `keychainctl history` shows it.", valueName: "number"))
+            "Only this version, as shown by `keychainctl history`.", valueName: "number"))
     var version: UInt32?
 
     @Flag(help: "Deletes the versions of all items, those that can't be read among them.")
@@ -32,7 +32,7 @@ struct PurgeCommand: ParsableCommand {
             }
         } else {
             try selection.requireNarrowed()
-            guard !yes else { throw ValidationError("--yes confirms --all.") }
+            guard !yes else { throw ValidationError("--yes requires --all.") }
         }
     }
 

@@ -67,7 +67,7 @@ struct LabelCommand: ParsableCommand {
 
     @OptionGroup var options: TargetOptions
 
-    @Argument(help: ArgumentHelp("The label: a name for people.", valueName: "text"))
+    @Argument(help: ArgumentHelp("The new label, for display.", valueName: "text"))
     var text: String?
 
     @OptionGroup var passcode: PasscodeOptions

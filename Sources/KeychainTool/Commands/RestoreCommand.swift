@@ -38,7 +38,7 @@ struct RestoreCommand: ParsableCommand {
             "This version of the item, as `keychainctl history` shows it.", valueName: "number"))
     var version: UInt32?
 
-    @Flag(help: "Gives them up for good instead.")
+    @Flag(help: "Deletes the items that were set aside permanently, instead of restoring them.")
     var dismiss = false
 
     @Flag(
@@ -69,10 +69,10 @@ struct RestoreCommand: ParsableCommand {
         ])
         if version != nil {
             guard opening.backup == nil, !dismiss, !dryRun, !yes else {
-                throw ValidationError("--version goes with an item and --replace.")
+                throw ValidationError("--version can be combined only with an item and --replace.")
             }
             guard item.count == 1 else {
-                throw ValidationError("Name the item: SERVICE/ACCOUNT, or its reference.")
+                throw ValidationError("Specify the item as SERVICE/ACCOUNT or by its reference.")
             }
             return _ = try versionQueries
         }
@@ -83,11 +83,11 @@ struct RestoreCommand: ParsableCommand {
                     "--replace and --dry-run go with --backup, --replace with --version too.")
             }
             guard dismiss || !yes else {
-                throw ValidationError("--yes confirms --dismiss or --backup.")
+                throw ValidationError("--yes requires --dismiss or --backup.")
             }
         } else {
             guard references.isEmpty, !dismiss else {
-                throw ValidationError("A backup is restored as a whole, and dismisses nothing.")
+                throw ValidationError("--backup can't be combined with references or --dismiss.")
             }
             guard !(dryRun && yes) else {
                 throw ValidationError("With --dry-run there is nothing to confirm with --yes.")

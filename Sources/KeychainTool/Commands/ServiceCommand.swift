@@ -96,8 +96,8 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What starts the service: systemd, or none.",
-            discussion: "Default: systemd where it runs this machine."))
+            "The service manager: systemd or none.",
+            discussion: "Default: systemd if this machine runs it."))
     var manager: Manager?
 
     @Flag(help: "Writes a JSON object.")

@@ -9,7 +9,7 @@ import KeychainRuntime
 struct ServiceSocketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "socket",
-        abstract: "Makes sockets that give some access groups to whoever has them.",
+        abstract: "Creates sockets that grant access groups to the programs that connect to them.",
         discussion: """
             For a container, a unit or a script: give it the socket and nothing else of the service, \
             and set KEYCHAIN_SERVICE to its path there. A service that runs makes the socket within a \
@@ -46,7 +46,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the sockets, and their access groups.")
+            abstract: "Lists the sockets, with their access groups.")
 
         @Flag(help: "Writes an array of JSON objects.")
         var json = false
@@ -60,9 +60,9 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes a socket. Its connections end.")
+            abstract: "Removes a socket, and closes its connections.")
 
-        @Argument(help: ArgumentHelp("As `list` shows it.", valueName: "name"))
+        @Argument(help: ArgumentHelp("The name, as shown by `list`.", valueName: "name"))
         var name: String
 
         func run() throws {

@@ -24,13 +24,13 @@ struct SetCommand: ParsableCommand {
 
     @OptionGroup var key: KeyOptions
 
-    @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+    @Option(help: ArgumentHelp("The label, for display.", valueName: "text"))
     var label: String?
 
     @Option(help: ArgumentHelp("A remark.", valueName: "text"))
     var comment: String?
 
-    @Option(help: ArgumentHelp("What kind of item it is.", valueName: "text"))
+    @Option(help: ArgumentHelp("The kind of item, for display.", valueName: "text"))
     var description: String?
 
     @Option(
@@ -39,7 +39,7 @@ struct SetCommand: ParsableCommand {
             valueName: "class"))
     var accessible: AccessibilityName?
 
-    @Flag(help: "Fails if the item exists.")
+    @Flag(help: "Fails if the item already exists.")
     var new = false
 
     @Flag(help: "Leaves out one newline at the end of the secret.")

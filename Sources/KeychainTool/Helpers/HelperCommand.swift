@@ -46,7 +46,7 @@ struct HelperCommand: ParsableCommand {
 struct GitHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "git",
-        abstract: "Stores git's passwords: git-credential-keychain.",
+        abstract: "Stores git's passwords, as git-credential-keychain.",
         discussion: """
             With a link named git-credential-keychain to this program in the PATH, git uses it \
             after: git config --global credential.helper keychain
@@ -75,7 +75,7 @@ struct GitHelper: ParsableCommand {
 struct DockerHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "docker",
-        abstract: "Stores the passwords of registries: docker-credential-keychain.",
+        abstract: "Stores passwords of registries, as docker-credential-keychain.",
         discussion: """
             With a link named docker-credential-keychain to this program in the PATH, Docker uses \
             it after "credsStore": "keychain" in ~/.docker/config.json.

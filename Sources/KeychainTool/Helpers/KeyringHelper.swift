@@ -14,7 +14,7 @@ import KeychainRuntime
 struct KeyringHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyring",
-        abstract: "Answers pip and uv as Python's keyring does: keyring.",
+        abstract: "Answers pip and uv, as Python's keyring does.",
         discussion: """
             With a link named keyring to this program in the PATH, pip uses it after: \
             pip config set global.keyring-provider subprocess, and uv after \
@@ -33,10 +33,10 @@ struct KeyringHelper: ParsableCommand {
         case plain, json
     }
 
-    @Option(help: "With get: the password, or the user as well.")
+    @Option(help: "With get: returns the password only, or the user as well.")
     var mode = Mode.password
 
-    @Option(help: "With get: lines, or JSON.")
+    @Option(help: "With get: the output format, lines or JSON.")
     var output = Format.plain
 
     @Argument(help: "get, set or del. set reads the password from standard input.")
@@ -45,7 +45,7 @@ struct KeyringHelper: ParsableCommand {
     @Argument(help: "What the password is for.")
     var service: String
 
-    @Argument(help: "Whose it is. get --mode creds finds any without it.")
+    @Argument(help: "The user. Without it, get --mode creds returns any user's password.")
     var username: String?
 
     @OptionGroup var passcode: PasscodeOptions
@@ -135,7 +135,7 @@ struct KeyringHelper: ParsableCommand {
 struct AWSHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws",
-        abstract: "Gives AWS's tools the access keys of a profile, as credential_process.",
+        abstract: "Returns the access keys of a profile to AWS's tools, as credential_process.",
         discussion: """
             In ~/.aws/config, below the profile: credential_process = keychainctl helper aws NAME
 

@@ -27,7 +27,7 @@ enum CommaSeparatedValues {
             guard isLast || rest.isEmpty else { continue }
             if rest.first == UInt8(ascii: "\r") { rest.removeFirst() }
             guard rest.isEmpty || rest.removeFirst() == UInt8(ascii: "\n") else {
-                throw ImportProblem(line: line, text: "Something follows a closing quote.")
+                throw ImportProblem(line: line, text: "There is text after a closing quote.")
             }
             line += 1
             if isQuoted || row.fields != [""] { rows.append(row) }

@@ -21,7 +21,7 @@ enum DockerConfigFile {
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         guard let config = try? JSONDecoder().decode(Config.self, from: Data(text.utf8)) else {
             // What is wrong may be about a secret, so it isn't repeated.
-            throw ImportProblem(line: 1, text: "It is not JSON as Docker writes it.")
+            throw ImportProblem(line: 1, text: "This is not JSON as written by Docker.")
         }
         var items: [ImportedItem] = []
         for (server, registry) in (config.auths ?? [:]).sorted(by: { $0.key < $1.key }) {

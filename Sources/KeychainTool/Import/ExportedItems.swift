@@ -31,7 +31,7 @@ enum ExportedItems {
     static func items(in bytes: [UInt8]) throws(ImportProblem) -> [ImportedItem] {
         guard let items = try? JSONDecoder().decode([Item].self, from: Data(bytes)) else {
             // What is wrong may be about a secret, so it isn't repeated.
-            throw ImportProblem(line: 1, text: "It is not JSON as `export json` writes it.")
+            throw ImportProblem(line: 1, text: "This is not JSON as written by `export json`.")
         }
         var result: [ImportedItem] = []
         for (index, item) in items.enumerated() {
@@ -66,7 +66,7 @@ enum ExportedItems {
             keys[.authenticationType] = item.authenticationType.flatMap {
                 NetworkNames.value(of: $0, for: .authenticationType)
             }
-        default: throw problem("is no password.")
+        default: throw problem("is not a password.")
         }
         guard let data = item.data else { throw problem("has no secret.") }
         var remarks: Attributes = [:]

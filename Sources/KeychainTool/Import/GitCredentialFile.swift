@@ -12,7 +12,7 @@ enum GitCredentialFile {
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard let item = item(of: line, line: index + 1) else {
                 throw ImportProblem(
-                    line: index + 1, text: "It is not PROTOCOL://USER:PASSWORD@HOST.")
+                    line: index + 1, text: "The line is not PROTOCOL://USER:PASSWORD@HOST.")
             }
             items.append(item)
         }

@@ -35,7 +35,7 @@ enum KeychainDump {
             if isData {
                 isData = false
                 guard line.isEmpty || value(line[...]) != nil else {
-                    throw ImportProblem(line: index + 1, text: "It is no value.")
+                    throw ImportProblem(line: index + 1, text: "The line is not a value.")
                 }
                 entries[last].secret = value(line)
             } else if line == "data:" {

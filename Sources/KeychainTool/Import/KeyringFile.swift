@@ -57,7 +57,7 @@ enum KeyringFile {
         return distinct(items)
     }
 
-    private static let cutOff = ImportProblem(line: 0, text: "The keyring is cut off or changed.")
+    private static let cutOff = ImportProblem(line: 0, text: "The keyring is truncated or altered.")
 
     // MARK: As items here
 
@@ -204,7 +204,7 @@ private enum KeyringText {
     static func items(in bytes: [UInt8]) throws(ImportProblem) -> [KeyringFile.Item] {
         guard let text = String(validating: bytes, as: UTF8.self),
             text.hasPrefix("[keyring]")
-        else { throw ImportProblem(line: 0, text: "It is no keyring of gnome-keyring.") }
+        else { throw ImportProblem(line: 0, text: "This is not a keyring of gnome-keyring.") }
         var items: [Int: KeyringFile.Item] = [:]
         var number: Int?
         var attribute = ""
@@ -228,7 +228,7 @@ private enum KeyringText {
             case ("", "secret"): item.secret = Data(value.utf8)
             case ("", "binary-secret"):
                 guard let secret = data(hexadecimal: value) else {
-                    throw ImportProblem(line: index + 1, text: "It is not hexadecimal.")
+                    throw ImportProblem(line: index + 1, text: "The value is not hexadecimal.")
                 }
                 item.secret = secret
             case ("", "mtime"): item.modified = UInt64(value) ?? 0

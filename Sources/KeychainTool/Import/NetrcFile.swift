@@ -47,7 +47,7 @@ enum NetrcFile {
                     awaiting = (word, number)
                 case "default":
                     throw ImportProblem(
-                        line: number, text: "“default” names no machine: take it out first.")
+                        line: number, text: "“default” names no machine: remove it first.")
                 default:
                     // It may be a part of a password, so it isn't repeated.
                     throw ImportProblem(

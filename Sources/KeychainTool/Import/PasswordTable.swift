@@ -91,7 +91,7 @@ enum PasswordTable {
             return ImportedItem(
                 service: name + " (TOTP)", account: user, secret: secret.uri, line: line)
         } catch {
-            throw ImportProblem(line: line, text: "The key of the one-time codes: \(error.text)")
+            throw ImportProblem(line: line, text: "The key for one-time codes: \(error.text)")
         }
     }
 }

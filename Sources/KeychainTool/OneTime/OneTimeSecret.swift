@@ -54,7 +54,7 @@ struct OneTimeSecret {
         guard
             let algorithm = OneTimeCode.Algorithm(
                 rawValue: (given["algorithm"] ?? "SHA1").uppercased())
-        else { throw Problem("The parameter algorithm is none of SHA1, SHA256 and SHA512.") }
+        else { throw Problem("The parameter algorithm must be SHA1, SHA256 or SHA512.") }
         self.algorithm = algorithm
         guard let digits = Self.number(given["digits"] ?? "6"), (6...8).contains(digits) else {
             throw Problem("The parameter digits is not 6, 7 or 8.")
@@ -71,7 +71,7 @@ struct OneTimeSecret {
             }
             kind = .counter(counter)
         default:
-            throw Problem("The type is neither totp nor hotp.")
+            throw Problem("The type must be totp or hotp.")
         }
         self.uri = uri
     }
@@ -131,7 +131,7 @@ struct OneTimeSecret {
                 throw Problem("A parameter is not NAME=VALUE, with %XX for other characters.")
             }
             guard result.updateValue(value, forKey: String(pair[0])) == nil else {
-                throw Problem("A parameter stands there twice.")
+                throw Problem("A parameter occurs twice.")
             }
         }
         return result

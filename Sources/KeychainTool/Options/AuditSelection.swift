@@ -13,10 +13,10 @@ struct AuditSelection: ParsableArguments {
                 + "ago.", valueName: "moment"))
     var since: MomentArgument?
 
-    @Option(help: ArgumentHelp("Records before this moment.", valueName: "moment"))
+    @Option(help: ArgumentHelp("Only records before this time.", valueName: "moment"))
     var until: MomentArgument?
 
-    @Option(help: ArgumentHelp("Records of this operation, such as find.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only records of this operation, such as find.", valueName: "name"))
     var operation: String?
 
     @Option(help: ArgumentHelp("Records of this program.", valueName: "path"))
@@ -31,7 +31,7 @@ struct AuditSelection: ParsableArguments {
             valueName: "hex"))
     var reference: ReferenceArgument?
 
-    @Option(help: ArgumentHelp("The last so many of them.", valueName: "number"))
+    @Option(help: ArgumentHelp("Only the last records, at most this many.", valueName: "number"))
     var last: Int?
 
     mutating func validate() throws {

@@ -57,7 +57,7 @@ enum AuditText {
                     + "ended while it wrote. The next start removes it.")
         }
         if found.first > 1 {
-            lines.append("The records before \(found.first) were removed with their files.")
+            lines.append("Records before \(found.first) were removed together with their files.")
         }
         lines.append(
             found.findings.isEmpty

@@ -70,7 +70,7 @@ struct UserService {
         let path = own.prefix(through: own.lastIndex(of: "/") ?? own.startIndex) + "keychaind"
         guard Files.status(of: String(path))?.isPlainFile == true else {
             throw ControlFailure(
-                .failure, "keychaind isn't beside keychainctl, at \(path). Install both.")
+                .failure, "keychaind was not found next to keychainctl, at \(path). Install both.")
         }
         return String(path)
     }
@@ -127,7 +127,7 @@ struct UserService {
         }
         guard kill(peer.pid, SIGTERM) == 0, eventually(hasEnded) else {
             throw ControlFailure(
-                .failure, "Process \(peer.pid) was told to end and still runs.")
+                .failure, "Process \(peer.pid) was told to terminate, but still runs.")
         }
         return peer.pid
     }
@@ -199,7 +199,7 @@ struct UserService {
             .first { $0.hasPrefix("/") && Files.status(of: $0)?.isPlainFile == true }
         guard let path else {
             throw ControlFailure(
-                .failure, "There is no systemctl. Without systemd, use --manager none.")
+                .failure, "systemctl was not found. Without systemd, use --manager none.")
         }
         var variables = environment
         variables["XDG_RUNTIME_DIR"] = places.runtime

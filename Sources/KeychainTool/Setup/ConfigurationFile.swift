@@ -54,7 +54,7 @@ struct ConfigurationFile {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(
                 .failure,
-                "Another program changed \(printable(path)) meanwhile. It is as that left it.")
+                "Another program changed \(printable(path)) in the meantime. Its change was kept.")
         }
         if place == path, ["", "{}"].contains(text.filter { !$0.isWhitespace }) {
             guard Files.remove(place) else { throw failed() }
@@ -95,7 +95,7 @@ struct ConfigurationFile {
             String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)), mode: mode)
         guard Files.makeFolder(path, mode: mode) || errno == EEXIST else {
             throw ControlFailure(
-                .failure, "Can't make the folder \(printable(path)): \(errorText(errno)).")
+                .failure, "Can't create the folder \(printable(path)): \(errorText(errno)).")
         }
     }
 

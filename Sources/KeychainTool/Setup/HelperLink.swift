@@ -58,7 +58,7 @@ struct HelperLink {
                     atPath: place, withDestinationPath: target)
             } catch {
                 throw ControlFailure(
-                    .failure, "Can't make the link \(printable(place)): \(errorText(errno)).")
+                    .failure, "Can't create the link \(printable(place)): \(errorText(errno)).")
             }
         }
     }

@@ -20,13 +20,13 @@ struct SetupCommand: ParsableCommand {
         case git, docker, pip, aws
     }
 
-    @Argument(help: "The program.")
+    @Argument(help: "The program to configure.")
     var program: Program
 
     @Argument(help: "With aws: the profile, and the account of the item.")
     var name: String?
 
-    @Flag(help: "Takes back what this command sets up.")
+    @Flag(help: "Undoes what this command sets up.")
     var undo = false
 
     @Flag(help: "Replaces a setting that names something else. --undo doesn't bring it back.")
@@ -68,7 +68,7 @@ struct SetupCommand: ParsableCommand {
         }
         let notes = plan.notes.map { "Note: \($0)\n" }.joined()
         guard !plan.steps.isEmpty else {
-            let answer = undo ? "Nothing to take back.\n" : "Set up already.\n"
+            let answer = undo ? "Nothing to take back.\n" : "Already set up.\n"
             return try Output.print(answer + notes)
         }
         let shown = plan.steps.map { $0.shown + "\n" }.joined()

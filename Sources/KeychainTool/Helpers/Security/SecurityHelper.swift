@@ -20,7 +20,7 @@ struct SecurityHelper: ParsableCommand {
             VERB` has their options. `security -i` reads commands from standard input.
             """)
 
-    @Argument(parsing: .captureForPassthrough, help: "The verb and its options, as on macOS.")
+    @Argument(parsing: .captureForPassthrough, help: "The command and its options, as on macOS.")
     var arguments: [String] = []
 
     /// What stands behind `helper security`; nil where that isn't called.
