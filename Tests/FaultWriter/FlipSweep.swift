@@ -1,7 +1,7 @@
-// FlipSweep: opens a keychain again and again, with one byte of one file changed, and says where
-// an answer was wrong. A crash ends the process, which the test sees.
-//   Right are: the data that were written; an error that says damage. Wrong are: other data,
-//   "not found" for what is there, a list that lacks what can be loaded.
+// FlipSweep: opens a keychain again and again, each time with one byte of one file changed, and
+// reports wrong answers. A crash ends the process, which the test notices.
+//   Correct answers are the written data, or an error that reports damage. Wrong answers are other
+//   data, "not found" for an existing item, or a list without an item that can be loaded.
 
 import Foundation
 import KeychainEngine
@@ -41,11 +41,11 @@ struct FlipSweep {
     private struct Tally {
         var flips = 0
         var wrong: [String] = []
-        /// Everything was answered as if nothing had happened.
+        /// All answers were as without the change.
         var whole = 0
-        /// An item was reported damaged, by its reference.
+        /// An item was reported as damaged, by its reference.
         var itemDamage = 0
-        /// The keychain was reported damaged.
+        /// The keychain was reported as damaged.
         var structureDamage = 0
     }
 

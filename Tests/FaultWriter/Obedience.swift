@@ -1,10 +1,10 @@
-// Obedience: changes a keychain as lines on standard input say, and acknowledges each.
+// Obedience: changes a keychain according to lines on standard input, and acknowledges each change.
 
 import Foundation
 import KeychainEngine
 import KeychainCore
 
-/// `save ACCOUNT VALUE` or `delete ACCOUNT` a line, for the items of one service and group.
+/// Each line is `save ACCOUNT VALUE` or `delete ACCOUNT`, for items of one service and group.
 struct Obedience {
     let directory: String
     let service: String

@@ -1,4 +1,4 @@
-// Probe: what a keychain in a bad place answers, a line for each operation.
+// Probe: prints the answers of a keychain in a bad environment, one line for each operation.
 
 import Foundation
 import KeychainEngine
@@ -7,7 +7,7 @@ import KeychainCore
 struct Probe {
     let directory: String
 
-    /// Makes a closed keychain with one item.
+    /// Creates a keychain with one item and closes it.
     func prepare() throws {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         _ = try engine.perform(AddItem(item("kept", Data("value".utf8))), as: caller)
@@ -15,7 +15,8 @@ struct Probe {
         acknowledge("made")
     }
 
-    /// Opens, loads and saves; each line is an operation, its status and what it says.
+    /// Opens the keychain, loads and saves. Each line of output has an operation, its status and
+    /// its text.
     func run() {
         guard
             let engine = attempt(
@@ -39,7 +40,7 @@ struct Probe {
         }
     }
 
-    /// Says how many items there are, or why that can't be told.
+    /// Prints the number of items, or the reason why counting failed.
     func count() {
         do throws(KeychainFailure) {
             let engine = try KeychainEngine.open(directory: directory, options: .testing)
@@ -58,8 +59,8 @@ struct Probe {
         acknowledge("count \(found.count)")
     }
 
-    /// Counts, has an item added by another way to the same folder, and counts again: once while
-    /// the other has it open, and once after.
+    /// Counts the items, lets another process add one through a different path to the same folder,
+    /// and counts again: once while that process has the keychain open, and once afterwards.
     func countTwice(writingTo other: String) throws {
         let reader = try KeychainEngine.open(directory: directory, options: .testing)
         defer { reader.close() }
@@ -71,8 +72,8 @@ struct Probe {
         try count(reader)
     }
 
-    /// What a program does that was started with its standard streams closed: it opens a keychain
-    /// and prints a secret.
+    /// Opens a keychain and prints a secret, as a program does that was started with closed
+    /// standard streams.
     func printToClosedStreams() throws {
         for descriptor in STDIN_FILENO...STDERR_FILENO { close(descriptor) }
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
@@ -98,7 +99,7 @@ struct Probe {
     }
 }
 
-/// Gives up the rights of root, which no permission stops, for those of a user without files.
+/// Replaces root's rights, which override all permissions, with those of a user without files.
 func becomeNobody() throws {
     guard geteuid() == 0 else { return }
     guard setgid(65_534) == 0, setuid(65_534) == 0 else {
@@ -106,7 +107,8 @@ func becomeNobody() throws {
     }
 }
 
-/// A disk that is full: what was acknowledged stays, and with some room again all goes on.
+/// Fills the disk and verifies that acknowledged writes are kept, and that writing works again when
+/// there is space.
 struct FullDisk {
     let directory: String
 

@@ -1,4 +1,4 @@
-// SharedCommits: writes of several threads in one commit, for which there is no space on the disk.
+// SharedCommits: writes of several threads in one commit for which there is no space on the disk.
 
 import Dispatch
 import Foundation
@@ -7,7 +7,8 @@ import KeychainCore
 import KeychainSQLite
 import Synchronization
 
-/// Lets eight threads write while the disk is full, and again when it isn't. Prints how each ended.
+/// Lets eight threads write while the disk is full, and again when it isn't. Prints the status of
+/// each write.
 struct FullDiskOfThreads {
     let directory: String
     private static let threadCount = 8
@@ -15,7 +16,7 @@ struct FullDiskOfThreads {
     func run() throws {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         _ = try engine.perform(AddItem(item("before", Data([1]))), as: caller)
-        // The log is empty then, so that the next commit needs space for all its pages.
+        // Empties the log, so that the next commit needs space for all of its pages.
         try engine.store.emptyLog()
         let ballast = directory + "/ballast"
         try fillDisk(ballast)
@@ -31,7 +32,7 @@ struct FullDiskOfThreads {
         acknowledge("\(found.count) \(check.isSound ? "sound" : "damaged")")
     }
 
-    /// Writes until nothing more fits, a byte at a time at last.
+    /// Writes until the disk is full, at the end byte by byte.
     private func fillDisk(_ path: String) throws {
         // SAFETY: the path is copied within the call.
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
@@ -47,14 +48,14 @@ struct FullDiskOfThreads {
         close(descriptor)
     }
 
-    /// Additions that have all come before the first of their commit is carried out.
+    /// Makes additions that are all queued before the first of their commit is carried out.
     /// - Returns: The status of each.
     private func additions(_ name: String, to engine: KeychainEngine) throws -> [Status?] {
         let statuses = Mutex([Status?](repeating: nil, count: Self.threadCount))
         let ended = DispatchGroup()
         let store = engine.store
         let generation = try store.header().keybagGeneration
-        // It fails with the others: it is in their commit.
+        // It fails with the others, because it is part of their commit.
         _ = try? store.write(keybagGeneration: generation) { _ in
             for thread in 0..<Self.threadCount {
                 ended.enter()

@@ -1,5 +1,5 @@
-// Writers: loops that change a keychain and acknowledge each change on standard output, after it
-// was committed.
+// Writers: loops that change a keychain and acknowledge each change on standard output after its
+// commit.
 
 import Foundation
 import KeychainEngine
@@ -24,22 +24,24 @@ func item(_ account: String, _ data: Data) -> NewItem {
         protection: .afterFirstUnlock, data: data)
 }
 
-/// Writes a line at once, so that it is out before the next change begins.
+/// Writes a line without buffering, before the next change begins.
 func acknowledge(_ line: String) {
-    // What can't be said is not acknowledged.
+    // If it can't be written, the change is not acknowledged.
     try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
 }
 
-/// Step n of a sequence that both writer and test know: account, and value or nil to delete.
+/// Step n of a sequence that writer and test both know: an account, and its value, or `nil` to
+/// delete it.
 func step(_ number: Int) -> (account: String, value: Data?) {
     let account = "account \(number * 7 % 16)"
     if number % 5 == 4 { return (account, nil) }
-    // Sizes from a few bytes to several pages, so that overflow chains come and go.
+    // Sizes range from a few bytes to several pages, so that overflow chains are created and
+    // deleted.
     let padding = Data(repeating: UInt8(truncatingIfNeeded: number), count: number * 131 % 9000)
     return (account, Data("value \(number)\n".utf8) + padding)
 }
 
-/// Those of tests, with a place to remember verifications where one is given.
+/// The options for tests, with a folder for remembered verifications if one is given.
 func options(rememberingIn folder: String?) -> EngineOptions {
     var options = EngineOptions.testing
     options.freshness = folder.map { FreshnessOptions(folder: $0) }
@@ -63,7 +65,7 @@ struct WritingLoop {
     }
 }
 
-/// Carries out a step, on accounts whose names begin with `prefix`.
+/// Carries out a step on accounts whose names begin with `prefix`.
 private func apply(
     _ number: Int, to engine: KeychainEngine, prefix: String = ""
 ) throws(KeychainFailure) {
@@ -77,12 +79,12 @@ private func apply(
         try engine.perform(UpdateItems(query(account), ItemChanges(data: value)), as: caller)
     } catch {
         guard error.status == .itemNotFound else { throw error }
-        // A delete has nothing to do then, an update becomes an add.
+        // In that case a deletion has nothing to do, and an update becomes an addition.
         if let value { _ = try engine.perform(AddItem(item(account, value)), as: caller) }
     }
 }
 
-/// Several threads of one process, each with accounts of its own, whose writes share commits.
+/// Several threads of one process, each with its own accounts, whose writes share commits.
 struct WritingThreads {
     let directory: String
     /// The first step of each thread.
@@ -105,12 +107,12 @@ struct WritingThreads {
                 }
             }
         }
-        // Until it is killed.
+        // Waits until it is killed.
         while true { pause() }
     }
 }
 
-/// One of many processes that write to a keychain, from its making on.
+/// One of many processes that write to a keychain from its creation on.
 struct Crowd {
     let directory: String
     let worker: Int
@@ -120,7 +122,7 @@ struct Crowd {
         let engine = try KeychainEngine.open(
             directory: directory, options: options(rememberingIn: runtime))
         if runtime != nil {
-            // The test lets all go on once all have it open.
+            // The test starts all processes once all of them have opened the keychain.
             acknowledge("opened")
             _ = readLine()
         }
@@ -134,7 +136,7 @@ struct Crowd {
     }
 }
 
-/// Updates the account that all workers write to, or makes it if no worker has yet.
+/// Updates the account that all workers write to, or adds it if no worker has yet.
 private func saveShared(_ data: Data, in engine: KeychainEngine) throws(KeychainFailure) {
     do {
         _ = try engine.perform(AddItem(item("shared", data)), as: caller)
@@ -144,7 +146,7 @@ private func saveShared(_ data: Data, in engine: KeychainEngine) throws(Keychain
     }
 }
 
-/// Adds items until that fails, with files limited to `limit` bytes (0: not limited).
+/// Adds items until that fails, with a maximum file size of `limit` bytes (0: no limit).
 struct Filling {
     let directory: String
     let limit: Int
@@ -173,7 +175,8 @@ struct Filling {
     }
 }
 
-/// Recovers a keychain, and is killed behind the call of that number that changes a name in a folder.
+/// Runs a recovery, which is killed after the given number of system calls that change a name in a
+/// folder.
 struct KilledRecovery {
     let directory: String
     let callNumber: Int
@@ -194,7 +197,7 @@ struct KilledRecovery {
     }
 }
 
-/// Leaves a keychain whose last commits, an addition, a change and a deletion, are in the log only.
+/// Leaves a keychain whose last commits, an addition, a change and a deletion, are only in the log.
 struct LeftChanges {
     let directory: String
 
@@ -217,7 +220,7 @@ struct LeftChanges {
     }
 }
 
-/// Leaves a keychain whose last commits are in the log only, as a process that was killed does.
+/// Leaves a keychain whose last commits are only in the log, like a killed process.
 struct LeftLog {
     let directory: String
 

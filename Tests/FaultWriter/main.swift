@@ -1,4 +1,5 @@
-// fault-writer: the process that fault tests kill, crowd and starve.
+// fault-writer: the process that fault tests kill, run many times in parallel, and deprive of disk
+// space.
 
 import FaultSweeps
 import Foundation
