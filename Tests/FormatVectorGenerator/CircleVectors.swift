@@ -1,5 +1,5 @@
-// CircleVectors: Documentation/Synchronization.md. Three machines, of which the third sees one group
-// and the second is removed.
+// CircleVectors: Documentation/Synchronization.md. Three machines, of which the third sees one
+// group and the second is removed.
 
 import FormatVectors
 import Foundation
@@ -91,7 +91,7 @@ struct CircleVectors {
         membership.append(entry)
     }
 
-    /// Everybody reads all, and appends what there is.
+    /// All machines read everything and append their entries.
     private mutating func exchange() throws {
         for _ in 0..<4 {
             for index in machines.indices {

@@ -32,7 +32,7 @@ enum DeviceKeyVectors {
         return Hex(bytes)
     }
 
-    /// A file of two equal copies whose hash fits the changed head.
+    /// A file with two equal copies whose hash matches the changed head.
     private static func rehashed(_ offset: Int, _ value: UInt8) -> Hex {
         var head = Array(whole[..<40])
         head[offset] = value

@@ -1,4 +1,4 @@
-// Example: the generated part of a format document, between two marks, and the one of
+// Example: the generated part of a format document, between two marks, and that of
 // Documentation/Formats/database-v1.md, "Page checksum".
 
 import FormatVectors
@@ -15,8 +15,8 @@ struct Example {
         path = VectorFolder.path + "/../\(document).md"
     }
 
-    /// Puts lines in the place of what stands between the marks. A document without marks is
-    /// left as it is, and that is an error.
+    /// Replaces the text between the marks. A document without marks isn't changed, and causes an
+    /// error.
     func write(_ lines: [String]) throws {
         let text = try String(contentsOf: URL(filePath: path), encoding: .utf8)
         guard let start = text.firstRange(of: Self.start), let end = text.firstRange(of: Self.end),
@@ -27,7 +27,7 @@ struct Example {
         try Data(result.utf8).write(to: URL(filePath: path))
     }
 
-    /// A heading and bytes under it, 32 a line with the offset in front.
+    /// A heading with bytes below it, 32 per line after their offset.
     static func dump(_ title: String, _ bytes: some Sequence<UInt8>) -> [String] {
         let bytes = Array(bytes)
         let lines = stride(from: 0, to: bytes.count, by: 32).map { start in

@@ -12,7 +12,7 @@ struct KeybagVectors {
 
     private let deviceKey = SecretBytes(copying: Example.counting(from: 0))
     private let passcode = SecretBytes(copying: Array("correct horse".utf8))
-    /// Far below what a keychain uses: these vectors are about the format.
+    /// Far below the cost that a keychain uses, because these vectors test only the format.
     private let cost = PasscodeCost(logN: 10, blockSize: 8, parallelism: 1)
 
     private let bare: KeyHierarchyVersion1
@@ -43,9 +43,9 @@ struct KeybagVectors {
         }
     }
 
-    // MARK: Making variants
+    // MARK: Creating variants
 
-    /// The bytes with a tag that fits.
+    /// The bytes with a valid tag.
     private func tagged(_ body: some Sequence<UInt8>) -> Hex {
         let body = Array(body)
         return Hex(body + bare.authenticator.tag(of: body))
@@ -65,7 +65,7 @@ struct KeybagVectors {
         setting(offset, hierarchy.encoded[offset] ^ 1, in: hierarchy)
     }
 
-    /// The keybag with other entries, and counts and size to match.
+    /// The keybag with other entries, and matching counts and size.
     private func keybag(
         _ hierarchy: KeyHierarchyVersion1, _ change: (inout KeybagVersion1) -> Void
     ) -> Hex {
@@ -269,7 +269,7 @@ struct KeybagVectors {
 
     // MARK: Example
 
-    /// Test 2, with every step on the way to a class key of the passcode's tier.
+    /// Test 2, with every step to a class key of the tier under the passcode.
     func exampleLines() throws -> [String] {
         let keybag = guarded.keybag
         let slot = keybag.slots[0]

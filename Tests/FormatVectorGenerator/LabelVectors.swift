@@ -162,7 +162,7 @@ enum LabelVectors {
         ]
     }
 
-    /// Inputs with the label of another input.
+    /// Inputs with the label of a different input.
     private static var separation: [LabelVector] {
         func mistaken(_ comment: String, _ input: LabelVector, for other: LabelVector)
             -> LabelVector

@@ -17,7 +17,7 @@ enum RecordVectors {
         accessGroup: "com.example.mail", isSynchronizable: false, isTombstone: false,
         secretTag: Example.counting(from: 0xA0, count: 16))
 
-    /// An internet password with many attributes, that is synchronizable and has no secret.
+    /// A synchronizable internet password with many attributes and no secret.
     static let webPassword = ItemRecord(
         itemClass: .internetPassword,
         attributes: [
@@ -31,7 +31,7 @@ enum RecordVectors {
         ],
         accessGroup: "group", isSynchronizable: true, isTombstone: false)
 
-    /// A certificate as it comes from its DER.
+    /// A certificate with the attributes read from its DER.
     static let certificate = ItemRecord(
         itemClass: .certificate,
         attributes: [
@@ -231,7 +231,7 @@ enum RecordVectors {
         func value(_ comment: String, _ type: UInt8, _ bytes: [UInt8]) -> RecordEncodingVector {
             invalid(comment, "Values", self.bytes(of: [("acct", type, bytes), group, sync, tomb]))
         }
-        /// The record with a field whose size is another one than its value has.
+        /// The record with a field whose size differs from that of its value.
         func size(_ comment: String, _ size: UInt32) -> RecordEncodingVector {
             var record = bytes(of: [group, sync, tomb, ("type", 1, Array("abcd".utf8))])
             record.replaceSubrange(

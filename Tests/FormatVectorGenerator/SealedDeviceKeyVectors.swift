@@ -6,7 +6,7 @@ import KeychainCrypto
 import KeychainCore
 
 enum SealedDeviceKeyVectors {
-    /// In place of what a chip makes: the file says nothing about it but its size.
+    /// Stands for bytes that a TPM would generate. The format specifies only their size.
     private static let sealed = Example.counting(from: 0x80, count: 24)
 
     static var file: VectorFile<SealedDeviceKeyVector> {
@@ -33,12 +33,12 @@ enum SealedDeviceKeyVectors {
         return Hex(bytes)
     }
 
-    /// A copy whose hash fits what stands before it.
+    /// A copy whose hash matches the bytes before it.
     private static func copy(_ head: [UInt8]) -> [UInt8] {
         head + SecretBytes(copying: head).sha256
     }
 
-    /// A file of two equal copies whose hash fits the changed head.
+    /// A file with two equal copies whose hash matches the changed head.
     private static func rehashed(_ offset: Int, _ value: UInt8) -> Hex {
         var head = Array(half.dropLast(32))
         head[offset] = value

@@ -14,7 +14,7 @@ struct SecureEnclaveVectors {
         metadataKey: SecretBytes(copying: Example.counting(from: 0x60)))
     private static let value = Example.counting(from: 0x80)
     private static let password = Array("correct horse".utf8)
-    /// Low, so that tests are quick.
+    /// A low cost, so that tests are quick.
     private static let cost = PasscodeCost(logN: 4, blockSize: 8, parallelism: 1)
 
     private let plain: SecureEnclaveBlob

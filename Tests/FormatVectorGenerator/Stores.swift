@@ -1,4 +1,4 @@
-// Stores: whole keychains for a reader of another language, with a list of what is in them.
+// Stores: whole keychains for an implementation in another language, with a list of their contents.
 
 import Foundation
 import KeychainCrypto
@@ -54,7 +54,7 @@ final class Stores {
         var constraints: AccessConstraints = []
         var more: Attributes = [:]
 
-        /// Text where the attributes take any; data for those that take data only.
+        /// Text where the attributes accept any value, and data for those that accept only data.
         var attributes: Attributes {
             func value(_ text: String, _ attribute: Attribute) -> AttributeValue {
                 attribute.kind == .data ? .data(Data(text.utf8)) : .string(text)
@@ -163,7 +163,7 @@ final class Stores {
                 as: AccessGroups([Self.group]))
         }
         try keepVersion(in: engine)
-        // A connection that is closed folds the log into the database; one that is not leaves it.
+        // Closing a connection moves the log into the database. Otherwise the log stays.
         if leavesLog { open.append(engine) } else { engine.close() }
         return Expected(
             folder: folder, passcode: passcode, applicationPassword: Self.applicationPassword,

@@ -1,10 +1,10 @@
-// format-vectors: writes Documentation/Formats/vectors and the worked examples of the documents.
+// format-vectors: writes Documentation/Formats/vectors and the worked examples in the documents.
 //   swift run format-vectors
-// or whole keychains, with a list of what is in them, for a reader's tests:
+// or whole keychains with a list of their contents, for the tests of another implementation:
 //   swift run format-vectors stores FOLDER
-// Sealing takes random nonces, so every run gives other bytes. The examples are made of the
-// same bytes as the vectors, so both are written together. Rows and headers of version 1 are read and
-// no longer made: their vectors stay as they are.
+// Sealing uses random nonces, so every run writes different bytes. The examples use the same bytes
+// as the vectors, so both are written together. Rows and headers of version 1 can be read but no
+// longer written. Their vectors aren't changed.
 
 import FormatVectors
 import Foundation
@@ -12,7 +12,7 @@ import Foundation
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "stores" {
     let stores = Stores(directory: CommandLine.arguments[2])
     try stores.write()
-    // What is open stays open, as in a process that was killed.
+    // The keychains stay open, as in a killed process.
     withExtendedLifetime(stores) { exit(0) }
 }
 
