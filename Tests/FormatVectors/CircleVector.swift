@@ -1,6 +1,6 @@
 // CircleVector: Documentation/Synchronization.md.
 
-/// What a server has of a circle, and what a machine reads in it.
+/// The data that a server stores for a circle, and what a machine reads in it.
 package struct CircleVector: FormatVector {
     package var tcId = 0
     package var comment: String
@@ -9,17 +9,17 @@ package struct CircleVector: FormatVector {
     /// The reader's private keys: a scalar of P-256, and the seed of an X-Wing key.
     package var signingKey: Hex
     package var agreementSeed: Hex
-    /// In the place of both: a recovery code, 16 bytes.
+    /// Instead of both keys: a recovery code, 16 bytes.
     package var recoveryCode: Hex?
     package var membership: [Hex]
     /// The entries of each log, in order.
     package var logs: [[Hex]]
     package var heads: [Hex]
     package var circle: Hex?
-    /// The members' identifiers, ascending.
+    /// The identifiers of the members, in ascending order.
     package var members: [Hex]?
     package var epoch: UInt64?
-    /// The plaintexts of the versions that count, but for deletions, ascending.
+    /// The plaintexts of the current versions except deletions, in ascending order.
     package var versions: [Hex]?
 
     package init(

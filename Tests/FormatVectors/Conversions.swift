@@ -1,4 +1,4 @@
-// Conversions: between what the library opens and what vectors hold.
+// Conversions: between the library's types and those of the vectors.
 
 import FoundationEssentials
 package import KeychainCrypto
@@ -29,7 +29,7 @@ extension FieldVector {
         self.init(name: attribute.name, type: type, value: Hex(bytes))
     }
 
-    /// - Returns: nil when the vector is not one of an attribute.
+    /// - Returns: `nil` if the vector isn't a valid attribute.
     package var attribute: (Attribute, AttributeValue)? {
         guard let attribute = Attribute(name: name) else { return nil }
         var reader = ByteReader(value.bytes)
@@ -52,7 +52,7 @@ extension FieldVector {
 }
 
 extension [FieldVector] {
-    /// - Returns: nil when one is not an attribute's, or two are the same one's.
+    /// - Returns: `nil` if one isn't a valid attribute, or if two are for the same attribute.
     package var attributes: Attributes? {
         let pairs = compactMap(\.attribute)
         let result = Dictionary(pairs) { first, _ in first }
@@ -75,7 +75,7 @@ extension RecordVector {
 }
 
 extension KeychainVector {
-    /// What opens of a keybag, with a passcode or, where there is none, without.
+    /// What a keybag opens to, with a passcode or, if there is none, without.
     package init(
         _ hierarchy: KeyHierarchyVersion1, deviceKey: SecretBytes, passcode: SecretBytes?
     ) throws(KeychainFailure) {

@@ -1,7 +1,7 @@
 // SecureEnclaveVector: Documentation/Formats/secure-enclave-key-v1.md.
 
 package struct SecureEnclaveVector: FormatVector {
-    /// Which step of opening a blob fails.
+    /// The step of opening a blob that fails.
     package enum Failure: String, Codable, Sendable {
         case malformed, inauthentic, applicationPassword
     }
@@ -23,7 +23,7 @@ package struct SecureEnclaveVector: FormatVector {
     package var constraints: Hex?
     package var publicKey: Hex?
     package var wrappedKey: Hex?
-    /// Absent: there is none.
+    /// Absent if the key isn't bound to an enrollment.
     package var enrollment: Hex?
     /// The value itself, 32 bytes.
     package var authorization: Hex?

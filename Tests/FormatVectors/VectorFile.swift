@@ -1,11 +1,11 @@
-// VectorFile: a file of test vectors, in the shape that Wycheproof gave such files, with bytes as
+// VectorFile: a file of test vectors in the structure of Wycheproof's files, with bytes as
 // lower-case hexadecimal digits. Documentation/Formats/README.md, "Vectors".
-//   (1) `read` gives a whole file or an error: as many tests as it names, numbered from 1, with
-//       explained flags. So a run over a file that shrank or moved can't pass.
+//   (1) `read` returns a whole file or throws an error: the file has as many tests as it names,
+//       numbered from 1, with documented flags. A file that shrank or moved can't pass.
 
 import FoundationEssentials
 
-/// What a reader makes of the input.
+/// The expected result of reading the input.
 package enum VectorResult: String, Codable, Sendable {
     case valid, invalid
 }
@@ -14,13 +14,13 @@ package protocol FormatVector: Codable, Sendable {
     /// The number of the test in its file, from 1.
     var tcId: Int { get set }
     var comment: String { get }
-    /// What the test is about; explained in the file's notes.
+    /// The subject of the test. The file's notes explain it.
     var flags: [String] { get }
     var result: VectorResult { get }
 }
 
 package struct VectorFile<Test: FormatVector>: Codable, Sendable {
-    /// What is tested, and by the rules of which document.
+    /// The tested function, and the document with its rules.
     package var algorithm: String
     /// The version of the format.
     package var version: Int
@@ -75,9 +75,9 @@ package struct VectorFile<Test: FormatVector>: Codable, Sendable {
     }
 }
 
-/// Tests with what they have in common.
+/// Tests with their common parameters.
 package struct VectorGroup<Test: FormatVector>: Codable, Sendable {
-    /// The keychains that the tests refer to, where they do.
+    /// The keychains that the tests refer to, if any.
     package var keychains: [KeychainVector]?
     package var tests: [Test]
 }
@@ -91,7 +91,7 @@ package struct VectorFileError: Error {
 }
 
 package enum VectorFolder {
-    /// `Documentation/Formats/vectors` of the repository that this was compiled in.
+    /// The folder `Documentation/Formats/vectors` of the repository in which this was compiled.
     package static var path: String {
         let repository = "\(#filePath)".split(separator: "/").dropLast(3)
         return "/" + repository.joined(separator: "/") + "/Documentation/Formats/vectors"
@@ -100,7 +100,7 @@ package enum VectorFolder {
 
 // MARK: - Bytes
 
-/// Bytes that are a string of hexadecimal digits in JSON.
+/// Bytes as a string of hexadecimal digits in JSON.
 package struct Hex: Hashable, Sendable {
     package var bytes: [UInt8]
 
@@ -108,7 +108,7 @@ package struct Hex: Hashable, Sendable {
         self.bytes = Array(bytes)
     }
 
-    /// - Returns: nil unless the text is pairs of lower-case digits and nothing else.
+    /// - Returns: `nil` unless the text consists of pairs of lower-case digits.
     package init?(digits: String) {
         let digits = Array(digits.utf8)
         guard digits.count % 2 == 0 else { return nil }

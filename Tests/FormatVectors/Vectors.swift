@@ -1,5 +1,5 @@
-// Vectors: the tests of each vector file. The names of the fields are the documents'.
-// A field that is absent in an invalid test has no expected value.
+// Vectors: the tests of each vector file. The names of the fields are those in the documents. A
+// field that is absent in an invalid test has no expected value.
 
 /// Documentation/Formats/device-key-v1.md.
 package struct DeviceKeyVector: FormatVector {
@@ -9,7 +9,7 @@ package struct DeviceKeyVector: FormatVector {
     package var result: VectorResult
     package var file: Hex
     package var deviceKey: Hex?
-    /// Whether both copies are sound.
+    /// Whether both copies are intact.
     package var isWhole: Bool?
 
     package init(
@@ -32,9 +32,9 @@ package struct SealedDeviceKeyVector: FormatVector {
     package var flags: [String]
     package var result: VectorResult
     package var file: Hex
-    /// What the hardware has sealed.
+    /// The bytes that the hardware sealed.
     package var sealed: Hex?
-    /// Whether both copies are sound.
+    /// Whether both copies are intact.
     package var isWhole: Bool?
 
     package init(
@@ -63,7 +63,7 @@ package struct ClassKeysVector: Codable, Hashable, Sendable {
     }
 }
 
-/// A keybag with what is in it.
+/// A keybag with its content.
 package struct KeychainVector: Codable, Hashable, Sendable {
     package var deviceKey: Hex
     package var keybag: Hex
@@ -71,7 +71,7 @@ package struct KeychainVector: Codable, Hashable, Sendable {
     package var generation: UInt64
     package var indexKey: Hex
     package var integrityKey: Hex
-    /// The keys of the classes that open, by ascending number of the class.
+    /// The keys of the classes that open, in ascending order of the classes' numbers.
     package var classes: [ClassKeysVector]
 
     package init(
@@ -90,7 +90,7 @@ package struct KeychainVector: Codable, Hashable, Sendable {
 
 /// Documentation/Formats/keybag-v1.md.
 package struct KeybagVector: FormatVector {
-    /// Which step of opening a keybag fails.
+    /// The step of opening a keybag that fails.
     package enum Failure: String, Codable, Sendable {
         case malformed, newerVersion, inauthentic, wrongPasscode, missingKey
     }
@@ -101,7 +101,7 @@ package struct KeybagVector: FormatVector {
     package var result: VectorResult
     package var deviceKey: Hex
     package var keybag: Hex
-    /// The bytes of the passcode; absent: only what needs none is opened.
+    /// The bytes of the passcode. If absent, only the keys that need none are opened.
     package var passcode: Hex?
     package var failure: Failure?
     package var opened: KeychainVector?
@@ -133,7 +133,7 @@ package struct KeybagVector: FormatVector {
     }
 }
 
-/// An attribute as it stands in a record.
+/// An attribute as stored in a record.
 package struct FieldVector: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable {
         case string, data, number, date
@@ -142,7 +142,7 @@ package struct FieldVector: Codable, Hashable, Sendable {
     /// Four characters.
     package var name: String
     package var type: Kind
-    /// The bytes of the value as the record has them.
+    /// The bytes of the value in the record.
     package var value: Hex
 
     package init(name: String, type: Kind, value: Hex) {
@@ -152,12 +152,12 @@ package struct FieldVector: Codable, Hashable, Sendable {
     }
 }
 
-/// Documentation/Formats/row-v1.md and row-v2.md, "Labels". An invalid test holds a label of something
-/// else.
+/// Documentation/Formats/row-v1.md and row-v2.md, "Labels". An invalid test has the label of
+/// something else.
 package struct LabelVector: FormatVector {
     package enum Domain: String, Codable, Sendable {
         case attribute, remainingKey, accessGroup
-        /// In version 2.
+        /// Present in version 2.
         case server
     }
 
@@ -170,9 +170,10 @@ package struct LabelVector: FormatVector {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     package var domain: Domain
-    /// The attribute, or those among the remaining key attributes or the parts of the server that are set.
+    /// The attribute, or those that are set among the remaining key attributes or the parts of the
+    /// server.
     package var fields: [FieldVector]
-    /// UTF-8; absent for an attribute's label and a server's.
+    /// UTF-8. Absent for the label of an attribute or a server.
     package var accessGroup: Hex?
     package var label: Hex
 
@@ -195,21 +196,21 @@ package struct LabelVector: FormatVector {
     }
 }
 
-/// What a record says.
+/// The content of a record.
 package struct RecordVector: Codable, Hashable, Sendable {
     package var itemClass: String
     package var accessGroup: Hex
     package var isSynchronizable: Bool
     package var isTombstone: Bool
-    /// The number `accc`, 8 bytes. Absent: the item has no constraints.
+    /// The number `accc`, 8 bytes. Absent if the item has no constraints.
     package var constraints: Hex?
-    /// The field `bset`. Absent: the record has none.
+    /// The field `bset`. Absent if the record has none.
     package var enrollment: Hex?
-    /// The field `prog`, in UTF-8. Absent: the record has none.
+    /// The field `prog`, in UTF-8. Absent if the record has none.
     package var program: Hex?
-    /// Absent: the item has no secret.
+    /// Absent if the item has no secret.
     package var secretTag: Hex?
-    /// The attributes, by ascending name.
+    /// The attributes, in ascending order of their names.
     package var attributes: [FieldVector]
 
     package init(
@@ -250,9 +251,10 @@ package struct RecordEncodingVector: FormatVector {
     }
 }
 
-/// Documentation/Formats/row-v1.md: the columns of a row, and what opens.
+/// Documentation/Formats/row-v1.md: the columns of a row, and their decrypted content.
 package struct RowVector: FormatVector {
-    /// What doesn't open: a half of the row, or the secret for a wrong application password.
+    /// The part that doesn't open: a part of the row, or the secret because of a wrong application
+    /// password.
     package enum Failure: String, Codable, Sendable {
         case metadata, secret, applicationPassword
     }
@@ -261,7 +263,7 @@ package struct RowVector: FormatVector {
     package var comment: String
     package var flags: [String]
     package var result: VectorResult
-    /// The position of the keychain among the file's, from 0.
+    /// The index of the keychain in the file, from 0.
     package var keychain: Int
     package var keychainID: Hex
     package var uuid: Hex
@@ -274,14 +276,14 @@ package struct RowVector: FormatVector {
     package var k3: Hex
     package var terms: Hex
     package var meta: Hex
-    /// Absent: NULL.
+    /// Absent for NULL.
     package var secret: Hex?
-    /// Absent where none is needed.
+    /// Absent if none is required.
     package var applicationPassword: Hex?
     package var failure: Failure?
-    /// The opened metadata; absent where they don't open.
+    /// The decrypted metadata, absent if they don't open.
     package var record: Hex?
-    /// The opened secret; absent where there is none or it doesn't open.
+    /// The decrypted secret, absent if there is none or it doesn't open.
     package var plaintext: Hex?
 
     package init(
@@ -310,7 +312,7 @@ package struct RowVector: FormatVector {
     }
 }
 
-/// What a row gives to a digest.
+/// The part of a row that a digest covers.
 package struct DigestRowVector: Codable, Hashable, Sendable {
     package var uuid: Hex
     /// The last 16 bytes of the sealed metadata.
@@ -336,7 +338,7 @@ package struct HeaderVector: FormatVector {
     package var setAsideCount: UInt64?
     package var keybagGeneration: UInt64?
     package var digest: Hex?
-    /// Rows whose digest is the header's, in no particular order.
+    /// Rows that the header's digest covers, in no particular order.
     package var rows: [DigestRowVector]?
 
     package init(
