@@ -1,5 +1,6 @@
-// identity-racer: one of many processes that ask for the identifier of one installation at once.
-// It opens the keychain, says "ready", waits for the end of its input, asks, and says what it got.
+// identity-racer: one of many processes that request the identifier of one installation at the same
+// time. It opens the keychain, prints "ready", waits for the end of its input, requests the
+// identifier and prints it.
 
 import Foundation
 import Keychain
@@ -18,7 +19,8 @@ func say(_ line: String) {
 }
 
 do {
-    // So that the race is for the identifier, and not for who opens the keychain first.
+    // The keychain is opened before, so that the processes race for the identifier and not for
+    // opening.
     guard try !identity.exists() else { exit(2) }
     say("ready")
     while readLine() != nil {}
