@@ -1,7 +1,7 @@
-// soak: the long sweeps, which show whether the store's promises hold.
-//   (1) Everything that is random follows from the seed, which is printed first.
-//   (2) Each sweep prints what it did. Where something was wrong, or a sweep couldn't be carried
-//       out, the program ends with status 1.
+// soak: the long sweeps, which show whether the store's guarantees hold.
+//   (1) Everything random is derived from the seed, which is printed first.
+//   (2) Each sweep prints a report. If there was a violation, or a sweep couldn't be carried out,
+//       the program ends with status 1.
 
 import FaultSweeps
 import Foundation
@@ -28,7 +28,7 @@ guard sweeps.count == names.count else {
     exit(64)
 }
 
-/// Writes a line at once, so that it is out before the next sweep begins.
+/// Writes a line without buffering, before the next sweep begins.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
@@ -41,7 +41,7 @@ var isGood = true
 for sweep in sweeps {
     do {
         try sweep.run(scratch: scratch, seed: seed, count: count) { report in
-            // One cause shows at many places.
+            // One cause leads to many violations.
             for violation in report.violations.prefix(40) { say("WRONG \(violation)") }
             if report.violations.count > 40 { say("WRONG and so on") }
             say(report.summary)
