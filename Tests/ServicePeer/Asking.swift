@@ -1,5 +1,5 @@
-// Asking: what the service lets a program do, a line for each request; and a program that uses its
-// keychain, its own or that of a service, as any program does.
+// Asking: prints what the service allows a program to do, a line for each request; and a program
+// that uses its keychain, its own or that of a service, as any program does.
 
 import Foundation
 import KeychainCore
@@ -11,8 +11,8 @@ import KeychainWire
 struct Asking {
     let socket: String
 
-    /// Says the groups that the program is given; then adds an item to each of `groups` and counts
-    /// the items that it sees without naming one.
+    /// Prints the groups that the program is granted. Then adds an item to each of `groups`, and
+    /// counts the items that it sees without naming one.
     func run(groups: [String]) throws {
         let client = ServiceClient(socketPath: socket)
         let caller: AccessGroups
@@ -31,7 +31,7 @@ struct Asking {
                     .service: .string("peer"), .account: .string("\(getpid())"),
                 ], accessGroup: group, protection: .afterFirstUnlock, data: Data("x".utf8))
             do throws(KeychainFailure) {
-                // As greedy as a claim can be.
+                // The broadest possible claim.
                 _ = try client.perform(AddItem(item), as: AccessGroups([group, "*"]))
                 acknowledge("add \(group) 0")
             } catch {
@@ -48,14 +48,14 @@ struct Asking {
         }
     }
 
-    /// As a program that keeps others away from its memory.
+    /// Prevents other processes from reading this program's memory.
     func runHidden() throws {
         ProcessProtection.apply()
         try run(groups: [])
     }
 }
 
-/// Says at each step whether other programs of this user could read its memory.
+/// Prints at each step whether other programs of this user could read its memory.
 struct Keeping {
     func run() {
         acknowledge("began \(ProcessProtection.isReadable)")
@@ -75,7 +75,7 @@ struct Keeping {
     }
 }
 
-/// Adds items for as long as the service answers, and acknowledges each.
+/// Adds items as long as the service answers, and acknowledges each.
 struct WritingLoop {
     let socket: String
     let worker: Int
@@ -101,7 +101,7 @@ struct WritingLoop {
 
 // MARK: - Any program
 
-/// Carries out words such as `add:ACCOUNT`, each with a line that says what came of it.
+/// Carries out words such as `add:ACCOUNT`, and prints a line with the outcome of each.
 struct Using {
     func run(_ words: [String]) throws {
         let keychain = try ProcessKeychain.connection()
@@ -157,7 +157,7 @@ struct Using {
 
 // MARK: - Lines
 
-/// Writes a line at once, so that it is out before anything else happens.
+/// Writes a line without buffering.
 func acknowledge(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

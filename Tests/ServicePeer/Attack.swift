@@ -1,5 +1,5 @@
-// Attack: what a hostile program of the user does to the service, so that others wait. Each attack
-// says “begun” when it is on, and goes on until its standard input ends.
+// Attack: attacks of a user's hostile program on the service, which try to make others wait. Each
+// attack prints “begun” when it runs, and continues until the end of its standard input.
 
 import Foundation
 import Glibc
@@ -37,7 +37,7 @@ struct Attack {
         return UnixSockets.connect(first, to: socket) ? first : nil
     }
 
-    /// A connection on which the service's question was answered, if it has asked in time.
+    /// A connection whose challenge was answered, if it came in time.
     private func answered(
         _ answer: ([UInt8]) -> [UInt8] = { $0 }, within milliseconds: Int32 = 1000
     ) -> OwnedDescriptor? {
@@ -58,7 +58,7 @@ struct Attack {
         return connection
     }
 
-    /// Whether the test still wants the attack.
+    /// Whether the test still wants the attack to continue.
     private func isWanted(_ milliseconds: Int32 = 0) -> Bool {
         Descriptor.ready(among: [STDIN_FILENO], milliseconds: milliseconds) != [true]
     }
@@ -79,10 +79,10 @@ struct Attack {
         unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    // MARK: Connections that do nothing
+    // MARK: Idle connections
 
-    /// The beginning of a message on each, before the greeting or after it: as many bytes as the
-    /// service takes.
+    /// Sends the beginning of a message on each connection, before or after hello, as far as the
+    /// service reads it.
     private func sendHalves(
         on count: Int, of byteCount: UInt32, _ connection: () -> OwnedDescriptor?
     ) throws {
@@ -115,8 +115,8 @@ struct Attack {
         hold(connections)
     }
 
-    /// Connections on which the question stays unanswered. Each that is ended makes room for
-    /// another one.
+    /// Opens connections and leaves the challenge unanswered. Each connection that is closed is
+    /// replaced.
     private func beSilent(on count: Int) {
         var silent: [OwnedDescriptor] = []
         var isBegun = false
@@ -141,7 +141,7 @@ struct Attack {
         }
     }
 
-    /// Connections that are greeted and ask nothing.
+    /// Opens connections, sends hello and then nothing.
     private func beIdle(on count: Int) throws {
         var connections: [OwnedDescriptor] = []
         let begun = ContinuousClock.now
@@ -156,7 +156,7 @@ struct Attack {
         hold(connections)
     }
 
-    // MARK: Connections that are made
+    // MARK: New connections
 
     /// Connects again and again.
     private func knock() throws {
@@ -164,7 +164,7 @@ struct Attack {
         while isWanted() { _ = greeted() }
     }
 
-    /// The wrong answer, again and again.
+    /// Answers the challenge wrongly, again and again.
     private func beRefused() throws {
         acknowledge("begun 1")
         var count = 0
@@ -194,7 +194,7 @@ struct Attack {
         }
     }
 
-    /// The same requests on all connections, as many as they take.
+    /// Sends the same requests on all connections, as fast as they accept them.
     private func flood(on count: Int, _ frames: [UInt8]) throws {
         var connections: [(socket: OwnedDescriptor, sent: Int)] = []
         while connections.count < count, isWanted() {

@@ -1,4 +1,4 @@
-// Asking for a unit's credential as systemd does.
+// Requests a unit's credential as systemd does.
 
 import Glibc
 import KeychainCrypto
@@ -8,7 +8,7 @@ struct CredentialAsking {
     let unit: String
     let name: String
 
-    /// Prints the answer in a word or as it is.
+    /// Prints the answer, or a word that describes it.
     func run() throws {
         guard let descriptor = UnixSockets.make() else { exit(1) }
         let address = "\0a1/unit/\(unit)/\(name)"

@@ -1,5 +1,5 @@
-// Trick: connections whose ends are in other hands than those that made them: of a dishonest peer,
-// and of a service manager, which starts a service for its socket.
+// Trick: connections that are used by a process other than the one that opened them, in the ways of
+// a dishonest peer; and of a service manager, which starts a service for its socket.
 
 import Foundation
 import Glibc
@@ -11,7 +11,7 @@ struct Trick {
 
     struct Failure: Error {}
 
-    /// A connection that is inherited by whatever this process starts or becomes.
+    /// A connection that child processes and executed programs inherit.
     func connected() throws -> Int32 {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -31,7 +31,7 @@ struct Trick {
         return descriptor
     }
 
-    /// What the service sends first, and the socket that comes with it.
+    /// The service's challenge, and the socket that comes with it.
     func question(on descriptor: Int32) throws -> (bytes: [UInt8], socket: OwnedDescriptor) {
         guard Descriptor.ready(among: [descriptor], milliseconds: 60_000) == [true],
             let (bytes, given) = UnixSockets.receive(
@@ -41,7 +41,7 @@ struct Trick {
         return (bytes, given)
     }
 
-    /// Sends back what the service sends, over the socket that came with it, and keeps that open.
+    /// Answers the challenge over the socket that came with it, and keeps that open.
     func answer(on descriptor: Int32) throws {
         let (bytes, given) = try question(on: descriptor)
         guard Descriptor.write(bytes, to: given.number) else { throw Failure() }
@@ -49,8 +49,8 @@ struct Trick {
         acknowledge("answered")
     }
 
-    /// This process becomes `program`, which writes all that it reads to the connection. A child
-    /// gives it the answer, and where that did nothing answers itself.
+    /// Executes `program`, which writes everything that it reads to the connection. A child passes
+    /// it the answer, and answers itself if that didn't work.
     func becomeWriter(_ program: String) throws {
         let descriptor = try connected()
         var pipe: [Int32] = [-1, -1]
@@ -69,13 +69,13 @@ struct Trick {
         let (bytes, given) = try question(on: descriptor)
         _ = Descriptor.write(bytes, to: pipe)
         close(pipe)
-        // It ends once it has written everything.
+        // It ends after it has written everything.
         while getppid() == writer { usleep(1000) }
         _ = Descriptor.write(bytes, to: given.number)
     }
 
-    /// This process makes the socket that came its standard output, and becomes `program`, which
-    /// writes the answer to it.
+    /// Makes the socket that came with the challenge its standard output, and executes `program`,
+    /// which writes the answer to it.
     func lend(to program: String) throws {
         let (bytes, given) = try question(on: try connected())
         var pipe: [Int32] = [-1, -1]
@@ -90,7 +90,7 @@ struct Trick {
         try become(program, "copy")
     }
 
-    /// The connection goes to a child, which answers on it; this process becomes `program`.
+    /// Leaves the connection to a child, which answers the challenge, and executes `program`.
     func leaveToChild(becoming program: String) throws {
         try startChild("answer", "\(try connected())")
         try become(program)
@@ -106,20 +106,20 @@ struct Trick {
         guard code == 0 else { throw Failure() }
     }
 
-    /// This process answers, and goes on.
+    /// Answers the challenge and continues.
     func answerAndStay() throws {
         try answer(on: try connected())
         while readLine() != nil {}
     }
 
-    /// This process answers, and becomes `program`.
+    /// Answers the challenge and executes `program`.
     func answerAndBecome(_ program: String) throws {
         let descriptor = try connected()
         try answer(on: descriptor)
         try become(program)
     }
 
-    /// With `wait` it reads standard input to its end, with `copy` it writes it to standard output.
+    /// With `wait` it reads standard input to its end. With `copy` it writes it to standard output.
     private func become(_ program: String, _ what: String = "wait") throws {
         _ = unsafe withArguments([program, what]) { arguments in
             // SAFETY: as above.
@@ -129,7 +129,7 @@ struct Trick {
     }
 }
 
-/// The arguments of a program as the system takes them.
+/// The arguments of a program in the form for execve.
 func withArguments(
     _ arguments: [String],
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32
@@ -149,7 +149,7 @@ struct Activation {
 
     struct Failure: Error {}
 
-    /// Listens at the socket, and becomes the program with the socket as its descriptor 3.
+    /// Listens on the socket, and executes the program with the socket as descriptor 3.
     func become(_ program: String, _ more: [String]) throws {
         let listener = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

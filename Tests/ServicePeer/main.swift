@@ -1,4 +1,4 @@
-// service-peer: a process at the other end of the service's socket, honest or not.
+// service-peer: a client of the service, honest or not.
 
 import Foundation
 import KeychainCore
