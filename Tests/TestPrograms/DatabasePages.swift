@@ -1,6 +1,6 @@
-// DatabasePages: pages of a keychain's database that a test changes: where its tables and indexes
-// begin, and tags or checksums that fit after the change, as if the bytes were wrong before they were
-// written, or an attacker with the device key had forged them.
+// DatabasePages: changes to pages of a keychain's database: the root pages of its tables and
+// indexes, and tags or checksums that match after a change, as if the bytes had been wrong before
+// they were written, or an attacker with the device key had forged them.
 
 import Foundation
 package import KeychainCore
@@ -8,8 +8,8 @@ import KeychainCrypto
 import KeychainSQLite
 
 package enum PageSeal {
-    /// A database with the tag of version 2 at the end of each page, or, without a device key, with the
-    /// checksum of version 1.
+    /// A database with the tag of version 2 at the end of each page or, without a device key, with
+    /// the checksum of version 1.
     package static func sealed(_ database: [UInt8], deviceKey: SecretBytes? = nil) -> [UInt8] {
         var database = database
         let size = PageFormat.pageByteCount
@@ -31,8 +31,8 @@ package enum PageSeal {
         return database
     }
 
-    /// Gives the page of a log's frame the tag of its place, as whoever has the device key can, and as a
-    /// transaction of a keychain's own that failed leaves it.
+    /// Gives the page of a log frame the tag of its position. An attacker with the device key can
+    /// do this, and a failed transaction of the keychain leaves such a frame.
     package static func seal(
         frame number: Int, of log: inout [UInt8], deviceKey: SecretBytes, salt: [UInt8]
     ) {
@@ -51,14 +51,15 @@ package enum PageSeal {
         }
     }
 
-    /// The device key beside a database, which no hardware has sealed.
+    /// The device key beside a database, if it isn't sealed by hardware.
     package static func deviceKey(besideDatabaseAt path: String) throws -> SecretBytes {
         let folder = StoreFolder(path: (path as NSString).deletingLastPathComponent)
         guard let file = try folder.read(.deviceKey) else { throw CocoaError(.fileReadNoSuchFile) }
         return try DeviceKeyFile.decode(file).key
     }
 
-    /// Changes a database file of version 2 in its place, so that its rights stay, and seals it.
+    /// Changes a database file of version 2 in place, which keeps its permissions, and seals its
+    /// pages.
     package static func change(
         _ path: String, _ change: (inout [UInt8]) throws -> Void = { _ in }
     ) throws {
@@ -72,8 +73,8 @@ package enum PageSeal {
     }
 }
 
-/// The pages that tables and indexes begin with, in the order in which they are made. A small one is
-/// on this page alone.
+/// The root pages of tables and indexes, in the order of their creation. A small table is on this
+/// page only.
 package enum RootPage: Int, Sendable {
     case schema = 1
     case header
@@ -91,7 +92,7 @@ package enum RootPage: Int, Sendable {
 
     package static let indexes: [RootPage] = [.itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms]
 
-    /// Where the page ends in the database, in bytes.
+    /// The offset of the page's end in the database.
     package var end: Int { rawValue * PageFormat.pageByteCount }
     package var bytes: Range<Int> { end - PageFormat.pageByteCount..<end }
 }

@@ -1,10 +1,11 @@
-// LogForgery: a write-ahead log that an attacker without keys has changed: SQLite's own checksums fit.
+// LogForgery: a write-ahead log changed by an attacker without keys, with matching checksums of
+// SQLite.
 
 package enum LogForgery {
     package static let headerByteCount = 32
     package static let frameByteCount = 24 + 4096
 
-    /// How many whole frames a log has.
+    /// The number of complete frames in a log.
     package static func frameCount(_ log: [UInt8]) -> Int {
         max(0, log.count - headerByteCount) / frameByteCount
     }
@@ -15,8 +16,8 @@ package enum LogForgery {
         return start..<start + frameByteCount
     }
 
-    /// Gives header and frames the checksums that follow from their bytes, as SQLite computes them: the
-    /// last 32 bytes of a page count as zeros.
+    /// Recomputes the checksums of header and frames like SQLite, for which the last 32 bytes of a
+    /// page count as zeros.
     package static func summed(_ log: [UInt8]) -> [UInt8] {
         var log = log
         // The lowest bit of the magic says whether words are big-endian.

@@ -1,9 +1,10 @@
-// Meeting: where threads wait for each other, so that a test knows that they ran at the same time.
+// Meeting: a point at which threads wait for each other, so that a test knows that they run at the
+// same time.
 
 import Dispatch
 import Synchronization
 
-/// Lets so many callers go on once all of them are there at once.
+/// Lets a number of callers continue once all of them have arrived.
 package final class Meeting: Sendable {
     private struct State {
         var arrived = 0
@@ -16,11 +17,11 @@ package final class Meeting: Sendable {
 
     package init(of size: Int) { self.size = size }
 
-    /// Whether all came while the others waited.
+    /// Whether all arrived while the others waited.
     package var tookPlace: Bool { state.withLock { $0.arrived >= size && !$0.isLate } }
 
-    /// Waits for the others, with a deadline that no honest run reaches. Who comes after the
-    /// meeting, or after it has failed, doesn't wait.
+    /// Waits for the others, with a deadline far beyond what any successful run needs. Callers that
+    /// arrive after the meeting, or after it has failed, don't wait.
     package func join() {
         let (arrived, isLate) = state.withLock { state in
             state.arrived += 1

@@ -1,16 +1,16 @@
-// Needle: looks through this process's whole memory for a key that should be gone, and for what
-// SHA-256 keeps of a first block (FIPS 180-4, 6.2.2), as the crypto library has it in memory. The
-// state behind a padded key is as good as the key.
+// Needle: searches this process's whole memory for a key that should have been erased, and for the
+// state of SHA-256 after a first block (FIPS 180-4, 6.2.2) in the layout of the crypto library. The
+// state after a padded key can replace the key.
 
 import Foundation
 import Glibc
 package import KeychainCore
 import Synchronization
 
-/// The search could not look everywhere, so that finding nothing would say nothing.
+/// The search could not read all memory, so finding nothing would prove nothing.
 package struct UnreadableMemory: Error {}
 
-/// A key that is looked for, kept in a form that is not found by the search.
+/// A key to search for, stored in a form that the search doesn't find.
 package struct Needle: Sendable {
     private let masked: [UInt8]
 
@@ -19,15 +19,17 @@ package struct Needle: Sendable {
         masked = unsafe key.withUnsafeBytes { unsafe $0.map { $0 ^ Self.mask } }
     }
 
-    /// What each byte of a key in `masked` is XOR.
+    /// The value with which each byte of a key in `masked` is XORed.
     package static let mask: UInt8 = 0xA5
 
     package init(masked: [UInt8]) { self.masked = masked }
 
-    /// How many places in readable memory hold the key, other than the search's own.
-    /// - Throws: ``UnreadableMemory`` where it can't be looked through as a whole.
+    /// The number of places in readable memory that contain the key, except those of the search
+    /// itself.
+    /// - Throws: ``UnreadableMemory`` if not all memory can be read.
     package func occurrenceCount() throws -> Int {
-        // One search at a time: what another one has read into its window would be found.
+        // One search at a time. Otherwise a search could find what another has read into its
+        // window.
         try Self.turn.withLock { _ in try occurrenceCountInTurn() }
     }
 
@@ -43,7 +45,7 @@ package struct Needle: Sendable {
         for (index, byte) in masked.enumerated() {
             unsafe page.storeBytes(of: byte ^ Self.mask, toByteOffset: index, as: UInt8.self)
         }
-        // Through the file, since other threads may unmap what is being read.
+        // Reads through the file, because other threads may unmap the memory meanwhile.
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         guard memory >= 0 else { throw UnreadableMemory() }
         defer { close(memory) }
@@ -64,12 +66,12 @@ package struct Needle: Sendable {
                 if count > 0 {
                     places += unsafe offsets(of: page, in: window, count).map { start + UInt($0) }
                 }
-                // Windows overlap, so that a key on a border is seen.
+                // Windows overlap, so that a key across a boundary is found.
                 start += UInt(max(wanted - masked.count + 1, 4096))
             }
         }
         places = Set(places).filter { !ownWindow.contains($0) }.sorted()
-        // The search itself is one of the places, or it didn't look everywhere.
+        // The search must find itself. Otherwise it didn't search everywhere.
         guard places.contains(UInt(bitPattern: page)) else { throw UnreadableMemory() }
         return places.count - 1
     }
@@ -94,15 +96,15 @@ package struct Needle: Sendable {
     }
 
     private static func readableRegions() throws -> [Range<UInt>] {
-        // Reading it as a file of a known size would give its beginning only.
+        // Reading it as a file of a known size would give only its beginning.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/maps") else {
             throw UnreadableMemory()
         }
         let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         return maps.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
-            // Files that are mapped for reading only hold nothing that this process wrote; the
-            // kernel's own pages can't all be read.
+            // Files that are mapped read-only contain nothing that this process wrote, and not all
+            // of the kernel's pages can be read.
             guard fields.count >= 2, fields[1].hasPrefix("rw"), !line.contains("[v") else {
                 return nil
             }
@@ -132,8 +134,8 @@ package enum HashState {
         0x5be0_cd19,
     ]
 
-    /// The 32 bytes behind a block of 64, eight words in the order of the machine; each byte XOR
-    /// `mask`, so that they don't stand in memory because they were computed.
+    /// The 32 bytes of state after a block of 64, as eight words in native byte order. Each byte is
+    /// XORed with `mask`, so that computing them doesn't leave them in memory.
     package static func behind(_ block: [UInt8], mask: UInt8) -> [UInt8] {
         func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {
             word >> count | word << (32 - count)

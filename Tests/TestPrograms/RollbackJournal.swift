@@ -2,16 +2,16 @@
 // (https://www.sqlite.org/fileformat2.html, section 3).
 
 package enum RollbackJournal {
-    /// A journal that puts one page back.
+    /// A journal that restores one page.
     ///
     /// - Parameters:
-    ///   - number: The page's number.
-    ///   - content: What it gets.
-    ///   - database: The file, for its size.
+    ///   - number: The number of the page.
+    ///   - content: The content to restore.
+    ///   - database: The database file, for its size.
     /// - Returns: The bytes of the journal.
     package static func ofPage(_ number: UInt32, content: [UInt8], _ database: [UInt8]) -> [UInt8] {
         let nonce: UInt32 = 1
-        // The checksum is over every 200th byte, from the end on.
+        // The checksum covers every 200th byte, starting from the end.
         let sum = stride(from: content.count - 200, to: 0, by: -200).reduce(nonce) {
             $0 &+ UInt32(content[$1])
         }

@@ -1,22 +1,23 @@
-// SoftwareChip: a chip that keeps no secret, for tests of a sealed device key.
+// SoftwareChip: a simulated chip without real secrecy, for tests of a sealed device key.
 
 package import Foundation
 package import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
-/// Hardware that seals by adding bytes of its own, for as long as it is good. It does nothing else.
+/// Hardware that seals by adding its own bytes, as long as it isn't broken. It has no other
+/// function.
 package final class SoftwareChip: KeyHardware {
     package let name = "a chip of the tests"
     private let pad: [UInt8]
-    /// Whether what comes back isn't what went in.
+    /// Whether unsealing returns something else than was sealed.
     private let isBroken: Bool
     private let count = Mutex(0)
 
-    /// One for every process: each opens what another has sealed.
+    /// A chip that every process shares: each can unseal what another has sealed.
     package static let ofAllProcesses = SoftwareChip(pad: Array(repeating: 0xFF, count: 128))
 
-    /// One that opens only what it has sealed itself.
+    /// A chip that unseals only what it has sealed itself.
     package convenience init(isBroken: Bool = false) {
         self.init(pad: (0..<128).map { _ in .random(in: 0...255) }, isBroken: isBroken)
     }

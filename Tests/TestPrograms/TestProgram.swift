@@ -1,4 +1,4 @@
-// TestProgram: a program of this package that runs beside a test, its lines and its end.
+// TestProgram: a program of this package that runs beside a test, its output and its end.
 
 package import Foundation
 import Glibc
@@ -8,25 +8,25 @@ package struct NoProgram: Error {
     package let name: String
 }
 
-/// A running program. Not for use by several threads.
+/// A running program. It must not be used by several threads.
 package final class TestProgram {
     private let process = Process()
     private let output = Pipe()
     private var rest = Data()
 
-    /// Starts a program that stands beside the tests in the build folder.
+    /// Starts a program from the build folder of the tests.
     ///
     /// - Parameters:
     ///   - name: The name of the executable.
-    ///   - arguments: What it is told.
-    ///   - input: What it reads from. nil: what the tests read from.
-    /// - Throws: ``NoProgram``, or what starting it fails with.
+    ///   - arguments: The arguments.
+    ///   - input: The standard input, or `nil` for that of the tests.
+    /// - Throws: ``NoProgram``, or an error if the program can't be started.
     package convenience init(_ name: String, _ arguments: [String], input: Pipe? = nil) throws {
         guard let path = Self.path(of: name) else { throw NoProgram(name: name) }
         try self.init(path: path, arguments, environment: [:], input: input)
     }
 
-    /// Starts a program, with variables beside those of the tests.
+    /// Starts a program, with environment variables in addition to those of the tests.
     package init(
         path: String, _ arguments: [String], environment: [String: String], input: Pipe? = nil
     ) throws {
@@ -38,7 +38,7 @@ package final class TestProgram {
         try process.run()
     }
 
-    /// Where an executable of this package is. nil: it isn't built.
+    /// The path of an executable of this package, or `nil` if it isn't built.
     package static func path(of name: String) -> String? {
         let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         return [
@@ -49,7 +49,7 @@ package final class TestProgram {
         .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The next line; nil at the end of the output.
+    /// The next line, or `nil` at the end of the output.
     package func line() -> String? {
         while true {
             if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -63,7 +63,7 @@ package final class TestProgram {
         }
     }
 
-    /// All lines to the end.
+    /// All lines up to the end of the output.
     package func lines() -> [String] {
         var all: [String] = []
         while let line = line() { all.append(line) }
@@ -81,7 +81,8 @@ package final class TestProgram {
 
     package var processIdentifier: Int32 { process.processIdentifier }
 
-    /// Whether the program ended by itself and without an error. Waits for the end.
+    /// Waits for the end of the program.
+    /// - Returns: Whether it exited with status 0.
     package var endedWell: Bool {
         process.waitUntilExit()
         return process.terminationReason == .exit && process.terminationStatus == 0
