@@ -1,8 +1,8 @@
-// The age format: the community's vectors, and files of our own.
+// The age format: the community's test vectors, and files written here.
 //
-// The vectors are a selection of those of C2SP/CCTV: without the armored ones and those for keys
-// other than X25519, which a backup isn't, and without repetitions of one rule. Those of more than
-// 64 KiB are kept as their header and the recipe of their chunks.
+// The vectors are a selection of those of C2SP/CCTV, without the armored ones, those for keys other
+// than X25519 (which backups don't use), and repetitions of one rule. Those of more than 64 KiB are
+// stored as their header and a recipe for their chunks.
 
 import Crypto
 import Foundation
@@ -18,8 +18,8 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// "0" is 64 KiB of zeros, "1" of ones; "L" marks the last chunk, "E" is an empty last one, and
-    /// anything else is put behind as it is.
+    /// "0" is 64 KiB of zeros, "1" of ones. "L" marks the last chunk, "E" is an empty last one, and
+    /// anything else is appended unchanged.
     let chunks: [String]?
     let fileKey: String?
     let nonce: String?
@@ -97,7 +97,7 @@ private final class ScratchFile {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// What a file opens to, or why it doesn't.
+    /// The content of a file, or the reason why it can't be decrypted.
     private static func open(
         _ bytes: Data, _ identities: [AgeIdentity]
     ) throws -> Result<Data, AgeFailure> {
@@ -122,7 +122,7 @@ private final class ScratchFile {
         return file.content
     }
 
-    @Test func `the community's vectors come out as they say`() throws {
+    @Test func `the community's test vectors give the documented results`() throws {
         let tests = try AgeVector.all()
         var counts: [String: Int] = [:]
         for test in tests {
@@ -148,13 +148,13 @@ private final class ScratchFile {
     }
 
     @Test(arguments: [0, 1, 65535, 65536, 65537, 131_072, 200_000])
-    func `what was written is read`(_ count: Int) throws {
+    func `a file that was written is read back`(_ count: Int) throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         let recipient = try #require(identity.recipient)
         let content = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) })
         let bytes = try Self.write(content, to: [recipient])
         #expect(try Self.open(bytes, [identity]) == .success(content))
-        // Cut off anywhere near the ends of its chunks, it opens no more.
+        // Truncated near the end of any chunk, it can no longer be decrypted.
         for kept in [bytes.count - 1, bytes.count - 17, bytes.count - 65552] where kept > 200 {
             let result = try Self.open(bytes.prefix(kept), [identity])
             #expect(result == .failure(.payload))
@@ -162,7 +162,7 @@ private final class ScratchFile {
         #expect(try Self.open(bytes + [0], [identity]) == .failure(.payload))
     }
 
-    @Test func `one flipped bit anywhere is noticed`() throws {
+    @Test func `a file with one flipped bit anywhere is refused`() throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         let bytes = try Self.write(
             Data("content".utf8), to: [try #require(identity.recipient)])
@@ -176,7 +176,8 @@ private final class ScratchFile {
         }
     }
 
-    @Test func `a passphrase opens, another doesn't, and no cost beyond the limit is paid`() throws
+    @Test func `only the right passphrase opens a file, and no cost beyond the limit is accepted`()
+        throws
     {
         func identity(_ text: String) -> AgeIdentity {
             .passphrase(SecretBytes(copying: Array(text.utf8)))
@@ -195,7 +196,7 @@ private final class ScratchFile {
         }
     }
 
-    @Test func `a passphrase stands alone`() throws {
+    @Test func `a passphrase can't be combined with other recipients`() throws {
         let passphrase = AgeRecipient.passphrase(SecretBytes(copying: [1]))
         let file = try ScratchFile()
         for recipients in [[], [passphrase, passphrase]] {
@@ -210,8 +211,8 @@ private final class ScratchFile {
         "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
     private static let publicKey = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
-    /// The pair stands in the document of the format.
-    @Test func `keys are read and written as text`() throws {
+    /// This pair is in the format document.
+    @Test func `keys are written and read as text`() throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         #expect(identity.recipient?.text == Self.publicKey)
         #expect(AgeRecipient(text: Self.publicKey)?.text == Self.publicKey)
@@ -219,7 +220,7 @@ private final class ScratchFile {
         #expect(AgeIdentity(text: Array(Self.privateKey.lowercased().utf8)) != nil)
     }
 
-    @Test func `a text with one wrong character is no key`() {
+    @Test func `a key text with one wrong character is refused`() {
         for index in Self.publicKey.indices {
             var text = Self.publicKey
             let other = text[index] == "q" ? "p" : "q"

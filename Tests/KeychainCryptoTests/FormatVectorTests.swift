@@ -1,4 +1,4 @@
-// The vectors of Documentation/Formats that need no database: device key, keybag, labels.
+// The vectors in Documentation/Formats that need no database: device key, keybag and labels.
 
 import FormatVectors
 import KeychainCrypto
@@ -6,7 +6,7 @@ import KeychainCore
 import Testing
 
 @Suite struct `Format vectors of keys` {
-    @Test func `device keys`() throws {
+    @Test func `device keys are read as in the vectors`() throws {
         let file = try VectorFile<DeviceKeyVector>.read("device-key-v1")
         var count = 0
         for test in file.tests {
@@ -22,7 +22,7 @@ import Testing
         #expect(count == 22)
     }
 
-    @Test func `sealed device keys`() throws {
+    @Test func `sealed device keys are read as in the vectors`() throws {
         let file = try VectorFile<SealedDeviceKeyVector>.read("device-key-v2")
         #expect(file.version == 2)
         var count = 0
@@ -37,7 +37,7 @@ import Testing
                     Hex(SealedDeviceKeyFile.encode(contents.sealed)) == test.file,
                     "test \(test.tcId)")
             }
-            // No file is of both versions.
+            // No file is valid in both versions.
             if contents != nil {
                 #expect((try? DeviceKeyFile.decode(test.file.secret)) == nil, "test \(test.tcId)")
             }
@@ -45,7 +45,7 @@ import Testing
         #expect(count == 31)
     }
 
-    @Test func `a device key of version 1 is none of version 2`() throws {
+    @Test func `a device key of version 1 isn't read as one of version 2`() throws {
         var count = 0
         for test in try VectorFile<DeviceKeyVector>.read("device-key-v1").tests {
             count += 1
@@ -54,7 +54,7 @@ import Testing
         #expect(count == 22)
     }
 
-    @Test func `keybags`() throws {
+    @Test func `keybags are opened as in the vectors`() throws {
         let file = try VectorFile<KeybagVector>.read("keybag-v1")
         var count = 0
         for test in file.tests {
@@ -62,13 +62,13 @@ import Testing
             let (opened, failure) = open(test)
             #expect(failure == test.failure, "test \(test.tcId)")
             #expect(opened == test.opened, "test \(test.tcId)")
-            // What was opened encodes to the same bytes.
+            // An opened keybag is encoded to the same bytes.
             if let opened { #expect(opened.keybag == test.keybag, "test \(test.tcId)") }
         }
         #expect(count == 65)
     }
 
-    /// What opens of a test's keybag, or the step that fails.
+    /// The content of a test's keybag, or the step that fails.
     private func open(_ test: KeybagVector) -> (KeychainVector?, KeybagVector.Failure?) {
         let keybag: KeybagVersion1
         do {
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [("label-v1", 52), ("label-v2", 38)])
-    func `labels`(name: String, expectedCount: Int) throws {
+    func `labels are computed as in the vectors`(name: String, expectedCount: Int) throws {
         let file = try VectorFile<LabelVector>.read(name)
         var count = 0
         for test in file.tests {

@@ -1,4 +1,5 @@
-// KeybagTests: keybag 2 as bytes, what each way in opens, and the machine.
+// KeybagTests: version 2 of the keybag as bytes, what each way in opens, and the binding to a
+// machine.
 
 import FoundationEssentials
 import KeychainCore
@@ -6,7 +7,7 @@ import Testing
 
 @testable import KeychainCrypto
 
-/// A chip that seals for itself alone.
+/// A chip that unseals only what it sealed itself.
 private final class Chip: KeyHardware {
     let name = "a chip of a test"
     private let key = SecretBytes.random(byteCount: 32)
@@ -48,12 +49,12 @@ private let there = Machine(identity: secret("another machine."))
 private let cost = PasscodeCost(logN: 1, blockSize: 1, parallelism: 1)
 private let onDevice = ProtectionClass.allCases.filter(\.isThisDeviceOnly)
 
-/// Without a passcode, bound or not.
+/// A keybag without a passcode, bound to a machine or not.
 private func bare(_ machine: Machine = .unidentified) -> KeyHierarchy {
     .create(deviceKey: deviceKey, machine: machine, at: 1)
 }
 
-/// With a passcode, a credential and a recovery code.
+/// A keybag with a passcode, a credential and a recovery code.
 private func full(_ machine: Machine = .unidentified) throws -> KeyHierarchy {
     try bare(machine).settingPasscode(passcode, cost: cost, at: 2)
         .adding(.credential(credential), provedBy: .passcode(passcode), at: 3)
@@ -64,7 +65,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
     try KeyHierarchy(Keybag.parse(hierarchy.encoded), deviceKey: deviceKey, machine: machine)
 }
 
-/// All keys that open, by a name of each.
+/// All keys that open, each with a name.
 private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
     var keys: [String: [UInt8]] = [:]
     for (index, tier) in tiers.enumerated() {
@@ -79,7 +80,7 @@ private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
     return keys
 }
 
-/// The same bytes with a tag that fits.
+/// The same bytes with a valid tag.
 func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
     var body = Array(bytes.dropLast(32))
     change(&body)
@@ -88,7 +89,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 }
 
 @Suite struct `A keybag of version 2` {
-    @Test func `what was encoded is parsed to the same, and opens to the same keys`() throws {
+    @Test func `an encoded keybag is parsed unchanged and opens to the same keys`() throws {
         var count = 0
         for hierarchy in [bare(), bare(here), try full(), try full(here)] {
             let again = try reopened(hierarchy, on: here)
@@ -107,7 +108,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: KeychainFailure.self) { try Keybag.parse(old.encoded) }
     }
 
-    @Test func `a keybag with any byte altered, or cut off, is rejected`() throws {
+    @Test func `a keybag with any byte changed or truncated is refused`() throws {
         let bytes = try full(here).encoded
         for index in bytes.indices {
             var altered = bytes
@@ -126,9 +127,10 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             })
     }
 
-    @Test func `the tag doesn't make a keybag good that has no right structure`() throws {
+    @Test func `a keybag with an invalid structure is refused even if its tag is valid`() throws {
         let bytes = try full(here).encoded
-        // The slot that binds the machine is the first, at 40: 92 bytes. Then the passcode's.
+        // The slot that binds the machine comes first, at offset 40, with 92 bytes. The passcode's
+        // slot follows.
         let passcodeSlot = 40 + 92
         let cases: [(String, (inout [UInt8]) -> Void)] = [
             ("version 3", { $0[4] = 3 }),
@@ -173,12 +175,12 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             #expect((try? Keybag.parse(retagged(bytes, change))) == nil, "\(name)")
         }
         #expect((try? Keybag.parse(retagged(bytes) { _ in })) != nil)
-        // No slot is above it here.
+        // Here no slot comes before it.
         #expect((try? Keybag.parse(retagged(bare().encoded) { $0[15] = 0 })) == nil)
         #expect((try? Keybag.parse(retagged(bare().encoded) { _ in })) != nil)
     }
 
-    @Test func `a key in another's place doesn't open`() throws {
+    @Test func `a wrapped key in another key's place doesn't open`() throws {
         let bytes = retagged(bare().encoded) { body in
             let (first, second) = (Array(body[44..<104]), Array(body[108..<168]))
             body.replaceSubrange(44..<104, with: second)
@@ -188,7 +190,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: KeychainFailure.self) { try hierarchy.openTier() }
     }
 
-    @Test func `a slot of a later kind is kept and passed over`() throws {
+    @Test func `a slot of an unknown kind is kept and ignored`() throws {
         let hierarchy = try full(here)
         let unknown: [UInt8] =
             [0, 21, 77, 3] + [0, 0, 0, 9] + [UInt8](repeating: 0, count: 8) + [1, 2, 3, 4, 5]
@@ -211,7 +213,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         // It doesn't count as a way in, since this version can't open it.
         let alone = try changed.removingSlot(2).removingSlot(3)
         #expect(throws: KeychainFailure.self) { try alone.removingSlot(4) }
-        // What it opens ends with the tier.
+        // Removing the passcode also removes the slot, since the tier has new keys.
         let without = try changed.removingPasscode(.recoveryCode(code))
         #expect(Array(without.encoded).firstRange(of: unknown) == nil)
     }
@@ -239,7 +241,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 }
 
 @Suite struct `Ways into a keychain` {
-    @Test func `each way opens the same keys, and a wrong one none`() throws {
+    @Test func `each way in opens the same keys, and a wrong secret opens none`() throws {
         let hierarchy = try reopened(full(), on: here)
         #expect(try hierarchy.guardedTierWithoutPasscode() == nil)
         let opened = try hierarchy.unlock(.passcode(passcode)).keys
@@ -256,7 +258,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `passcodes that scrypt takes for one are two`() throws {
+    @Test func `passcodes that scrypt treats as equal are different`() throws {
         let long = [UInt8](repeating: 0x61, count: 65)
         let hierarchy = try bare().settingPasscode(
             SecretBytes(copying: long), cost: cost, at: 0)
@@ -268,7 +270,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `setting, changing and removing a passcode keeps every key but those of its class`()
+    @Test func `setting, changing and removing a passcode keeps all keys but those of its class`()
         throws
     {
         let start = bare(here)
@@ -292,7 +294,9 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(removed.keybag.generation == start.keybag.generation + 3)
     }
 
-    @Test func `a recovery code opens a forgotten passcode, and a credential needs none`() throws {
+    @Test func `a recovery code replaces a forgotten passcode, and a credential needs no passcode`()
+        throws
+    {
         let forgotten = try full()
         let changed = try forgotten.changingPasscode(
             from: .recoveryCode(code), to: secret("a new one"), cost: cost, at: 0)
@@ -307,7 +311,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try both.unlock(.passcode(passcode)) }
     }
 
-    @Test func `another way in takes a proof, and has its limits`() throws {
+    @Test func `adding a way in requires a proof, and the number is limited`() throws {
         let hierarchy = try full()
         for proof in [nil, WayIn.passcode(secret("wrong"))] {
             #expect(throws: KeychainFailure.self) {
@@ -330,7 +334,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: KeychainFailure.self) {
             try bare().adding(.recoveryCode(code), provedBy: nil, at: 0)
         }
-        // A new recovery code takes the place of the old one, under a number of its own.
+        // A new recovery code replaces the old one, in a slot with a new number.
         let second = RecoveryCode.random().bytes
         let replaced = try hierarchy.adding(
             .recoveryCode(second), provedBy: .recoveryCode(code), at: 0)
@@ -339,7 +343,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try replaced.unlock(.recoveryCode(second)) }
     }
 
-    @Test func `a slot is removed for good, but not the last way in nor the machine's`() throws {
+    @Test func `a slot can be removed, except the last way in and the machine's`() throws {
         let hierarchy = try full(here)
         #expect(
             hierarchy.keybag.slots.map(\.kind) == [
@@ -357,7 +361,9 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 }
 
 @Suite struct `A keychain and its machine` {
-    @Test func `on another machine the classes of the device are missing, and no others`() throws {
+    @Test func `on another machine only the keys of the this-device-only classes are missing`()
+        throws
+    {
         let hierarchy = try full(here)
         for (machine, state) in [
             (there, MachineState.otherMachine), (.unidentified, .unreachable), (here, .thisMachine),
@@ -372,7 +378,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `what takes the machine's keys is refused elsewhere with an error of its own`()
+    @Test func `an operation that needs the machine's keys fails elsewhere with its own error`()
         throws
     {
         let moved = try reopened(bare(here), on: there)
@@ -389,7 +395,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(KeychainFailure.boundElsewhere(.otherMachine).reason.contains("recovery code"))
     }
 
-    @Test func `a recovery code brings everything along to another machine`() throws {
+    @Test func `a recovery code moves everything to another machine`() throws {
         for hierarchy in [
             try bare(here).adding(.recoveryCode(code), provedBy: nil, at: 0), try full(here),
         ] {
@@ -403,12 +409,12 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
                 try moved.rebinding(with: RecoveryCode.random().bytes, at: 0)
             }
         }
-        // With the passcode forgotten as well, the code alone opens the classes of the device.
+        // If the passcode is forgotten too, the code alone opens the this-device-only classes.
         let moved = try reopened(full(here), on: there)
         #expect(try moved.unlock(.recoveryCode(code)).keys.classes.count == 5)
     }
 
-    @Test func `binding and unbinding change no key`() throws {
+    @Test func `binding to a machine and unbinding change no key`() throws {
         let start = try KeyHierarchy(
             Keybag.parse(bare().encoded), deviceKey: deviceKey, machine: here)
         let guarded = try start.settingPasscode(passcode, cost: cost, at: 0)
@@ -427,19 +433,21 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(unbound.machineState == .notBound)
         #expect(
             keys(try unbound.openTier(), try unbound.unlock(.recoveryCode(code)).keys) == before)
-        // A machine without an identity binds nothing.
+        // A machine without an identity can't be bound to.
         #expect(bare(.unidentified).keybag.isBound == false)
         #expect(throws: KeychainFailure.self) { try bare().binding(provedBy: nil, at: 0) }
     }
 
-    @Test func `a code from before the passcode doesn't open it, and says so`() throws {
+    @Test func `a recovery code from before the passcode can't open it, and the error says so`()
+        throws
+    {
         let hierarchy = try bare(here).adding(.recoveryCode(code), provedBy: nil, at: 0)
             .settingPasscode(passcode, cost: cost, at: 0)
         #expect(throws: KeychainFailure.self) { try hierarchy.unlock(.recoveryCode(code)) }
         #expect(hierarchy.keybag.slots.first { $0.kind == .recoveryCode }?.opens == .machine)
     }
 
-    @Test func `a chip binds in place of the identity`() throws {
+    @Test func `a chip binds a keychain instead of the machine identity`() throws {
         let machine = Machine(identity: here.identity, chip: Chip())
         let hierarchy = bare(machine)
         #expect(hierarchy.keybag.slots.map(\.kind) == [.machineChip])
@@ -449,12 +457,14 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(
             try reopened(hierarchy, on: Machine(identity: here.identity, chip: Chip()))
                 .machineState == .otherMachine)
-        // A chip that fails doesn't keep a keychain from being made.
+        // A failing chip doesn't prevent creating a keychain.
         let broken = bare(Machine(identity: here.identity, chip: Chip(fails: true)))
         #expect(broken.keybag.slots.map(\.kind) == [.machineIdentity])
     }
 
-    @Test func `a keychain of version 1 keeps its name, class keys and passcode`() throws {
+    @Test func `a converted version 1 keychain keeps its identifier, class keys and passcode`()
+        throws
+    {
         let old = try KeyHierarchyVersion1.create(deviceKey: deviceKey)
             .settingPasscode(passcode, cost: cost)
         let (new, unlocked) = try KeyHierarchy.converting(

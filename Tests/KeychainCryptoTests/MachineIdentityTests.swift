@@ -1,10 +1,10 @@
-// MachineIdentityTests: what stands for a machine, and where nothing does.
+// MachineIdentityTests: the identity of a machine, and environments without one.
 
 import FoundationEssentials
 import KeychainCrypto
 import Testing
 
-/// A folder with files that say what a machine is.
+/// A folder with files that identify a machine.
 private final class System {
     let folder = FileManager.default.temporaryDirectory.path() + "machine-\(UUID())"
     let sources: MachineIdentity.Sources
@@ -29,9 +29,9 @@ private final class System {
 private let id = "0123456789abcdef0123456789abcdef"
 
 @Suite struct `The identity of a machine` {
-    /// Computed with Python's hmac, as sd_id128_get_machine_app_specific(3) describes it, and held
-    /// against `systemd-id128` for another id.
-    @Test func `what stands for the machine is derived as systemd derives it`() throws {
+    /// Computed with Python's hmac as sd_id128_get_machine_app_specific(3) describes it, and
+    /// compared with `systemd-id128` for another id.
+    @Test func `the identity is derived from the machine id as systemd derives it`() throws {
         for text in [id, id + "\n"] {
             let system = try System(machineID: text, environment: "PATH=/bin\0TERM=\0")
             let identity = MachineIdentity.current(system.sources)
@@ -47,7 +47,7 @@ private let id = "0123456789abcdef0123456789abcdef"
         nil, "", "uninitialized\n", String(repeating: "0", count: 32), id + "0", id + "\n\n",
         String(id.dropLast()), id.uppercased(), "01234567-89ab-cdef-0123-456789abcdef",
     ])
-    func `what is no machine id is no identity`(text: String?) throws {
+    func `an invalid machine id gives no identity`(text: String?) throws {
         let system = try System(machineID: text)
         let identity = MachineIdentity.current(system.sources)
         #expect(identity.secret == nil)
@@ -65,7 +65,7 @@ private let id = "0123456789abcdef0123456789abcdef"
         }
     }
 
-    @Test func `an id in memory, which a restart changes, is no identity`() throws {
+    @Test func `a machine id in memory, which changes at a reboot, gives no identity`() throws {
         let path = "/dev/shm/machine-\(UUID())"
         try Data(id.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -1,4 +1,4 @@
-// MemoryTests: HMAC under a key that stays the same, and the variables of a process.
+// MemoryTests: HMAC with a fixed key, and the environment variables of a process.
 
 import Foundation
 import KeychainCore
@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainCrypto
 
-/// A test case of RFC 4231, section 4, whose key is no longer than a block.
+/// A test case from RFC 4231, section 4, whose key is no longer than a block.
 private struct Case: CustomTestStringConvertible, Sendable {
     let number: Int
     let key: [UInt8]
@@ -34,7 +34,7 @@ private let cases = [
 
 @Suite struct KeyedHashTests {
     @Test(arguments: cases)
-    fileprivate func `codes are those of RFC 4231, each time the key is used`(row: Case) {
+    fileprivate func `authentication codes match RFC 4231 each time the key is used`(row: Case) {
         let authenticator = StoreAuthenticator(key: SecretBytes(copying: row.key))
         for _ in 0..<2 {
             let code = authenticator.tag(of: row.data)
@@ -51,7 +51,7 @@ private let cases = [
 }
 
 @Suite struct `The variables of a process` {
-    @Test func `a value that is not UTF-8 stands for no path`() throws {
+    @Test func `a value that isn't UTF-8 gives no path`() throws {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {
             // SAFETY: the array ends with zero, and lives for the call.
             unsafe ProcessEnvironment.variable(bytes.map { CChar(bitPattern: $0) } + [0])
@@ -65,11 +65,11 @@ private let cases = [
         #expect(variable(Array("no equals sign".utf8)) == nil)
     }
 
-    @Test func `the variables are those of Foundation`() {
+    @Test func `the environment variables are those that Foundation reads`() {
         #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
-    @Test func `the home folder is an absolute path, or that of the user database`() {
+    @Test func `the home folder must be an absolute path, or else comes from the user database`() {
         #expect(ProcessEnvironment.home(["HOME": "/home/ada"]) == "/home/ada")
         let home = ProcessEnvironment.home([:])
         #expect(ProcessEnvironment.home(["HOME": "relative"]) == home)

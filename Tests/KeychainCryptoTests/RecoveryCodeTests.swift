@@ -1,4 +1,5 @@
-// RecoveryCodeTests: the words of a recovery code, the floor of passcodes and what they cost.
+// RecoveryCodeTests: the words of a recovery code, the minimum strength of passcodes, and their
+// cost.
 
 import KeychainCore
 import Testing
@@ -7,7 +8,7 @@ import Testing
 
 private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }
 
-/// Test vectors of BIP 39 (trezor/python-mnemonic, vectors.json), those of 128 bits.
+/// The 128-bit test vectors of BIP 39 (trezor/python-mnemonic, vectors.json).
 private let vectors: [(bytes: [UInt8], words: String)] = [
     (
         [UInt8](repeating: 0, count: 16),
@@ -33,7 +34,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
 ]
 
 @Suite struct `Recovery codes` {
-    @Test func `the words are those of BIP 39`() throws {
+    @Test func `the words of a recovery code are those of BIP 39`() throws {
         var count = 0
         for (bytes, words) in vectors {
             let code = RecoveryCode(bytes: SecretBytes(copying: bytes))
@@ -46,7 +47,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         #expect(Set(RecoveryWords.all.map { $0.prefix(4) }).count == 2048)
     }
 
-    @Test func `a code is read as people type it`() throws {
+    @Test func `a recovery code is accepted in the ways in which users type it`() throws {
         let (bytes, words) = vectors[4]
         let typed = [
             words.uppercased(), "  " + words.split(separator: " ").joined(separator: "\n ") + "\n",
@@ -58,7 +59,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         }
     }
 
-    @Test func `what is no code is refused, with the position of a wrong word`() {
+    @Test func `an invalid recovery code is refused with the position of the wrong word`() {
         let words = vectors[4].words
         let wrong = [
             ("", "0"), (words + " zoo", "13"), (words.replacing("picnic", with: ""), "11"),
@@ -81,7 +82,9 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
 }
 
 @Suite struct `The floor of passcodes` {
-    @Test func `twelve characters or five words are enough, less needs to be asked for`() throws {
+    @Test func `a passcode needs twelve characters or five words, unless a weak one is allowed`()
+        throws
+    {
         for good in ["123456789012", "zwölf Zeichen", "日 本 語 五 語", "a b c d e", "ääääääääääää"] {
             #expect(throws: Never.self) { try PasscodePolicy.floor.check(secret(good)) }
         }
@@ -91,7 +94,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         }
     }
 
-    @Test func `the cost is the highest within the time and the memory, and never below 2^17`() {
+    @Test func `the cost is the highest within the time and memory limits, and at least 2^17`() {
         func logN(_ milliseconds: Int, memory: Int = 64 << 30) -> UInt8 {
             PasscodeCost.calibrated(
                 toward: .seconds(1), memory: memory, measuring: { _ in .milliseconds(milliseconds) }

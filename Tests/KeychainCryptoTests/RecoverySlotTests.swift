@@ -1,4 +1,4 @@
-// What a recovery code opens where a part of its slot, or of the machine, is missing.
+// What a recovery code opens if a part of its slot, or of the machine, is missing.
 
 import KeychainCore
 import Testing
@@ -13,7 +13,7 @@ private let code = secret("sixteen bytes ..")
 private let here = Machine(identity: secret("this machine ..."))
 private let there = Machine(identity: secret("another machine."))
 
-/// With a passcode and a recovery code, bound to a machine or not.
+/// A keybag with a passcode and a recovery code, bound to a machine or not.
 private func full(_ machine: Machine = .unidentified) throws -> KeyHierarchy {
     try KeyHierarchy.create(deviceKey: deviceKey, machine: machine, at: 1)
         .settingPasscode(
@@ -27,9 +27,9 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
 }
 
 @Suite struct RecoverySlotTests {
-    @Test func `a slot opens whole, or what was given is wrong`() throws {
+    @Test func `a slot with an invalid part is treated like a wrong code`() throws {
         let bytes = try full(here).encoded
-        // Slots of 92 and 96 bytes stand before that of the recovery code, which has two boxes.
+        // Slots of 92 and 96 bytes come before that of the recovery code, which has two boxes.
         let boxes = 40 + 92 + 96 + 32
         for box in 0..<2 {
             let changed = retagged(bytes) { $0[boxes + 60 * box + 59] ^= 1 }
@@ -51,7 +51,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
     }
 
     @Test
-    func `a recovery code from before the binding opens the tier, and no other machine's items`()
+    func `a recovery code from before the binding opens the tier without this-device-only items`()
         throws
     {
         let bound = try reopened(full(), on: here)

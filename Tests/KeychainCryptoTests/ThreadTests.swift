@@ -1,4 +1,4 @@
-// Threads that are not Foundation's.
+// Threads that are not created by Foundation.
 
 import Dispatch
 import Glibc
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainCrypto
 
 @Suite struct `Threads of the system` {
-    /// What a thread's closure holds tells when it is let go.
+    /// An object in a thread's closure that shows when it is released.
     private final class Held: Sendable {
         private let whenReleased: DispatchSemaphore
 
@@ -17,7 +17,7 @@ import Testing
         deinit { whenReleased.signal() }
     }
 
-    @Test func `a thread runs once, beside the one that starts it, and lets go of all it held`() {
+    @Test func `a thread runs its closure once, concurrently, and releases it`() {
         let caller = pthread_self()
         let isElsewhere = Mutex<[Bool]>([])
         let released = DispatchSemaphore(value: 0)
