@@ -1,4 +1,4 @@
-// Keys in hardware in CryptoKit's shape: code for CryptoKit, as it is written for Apple's systems.
+// Hardware keys through CryptoKit's API, with code as it is written for Apple's platforms.
 
 import Foundation
 import KeychainAuthentication
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a key signs, and its data make it again`() throws {
+    @Test func `a key signs, and is recreated from its data`() throws {
         try test.withSecItem {
             #expect(SecureEnclave.isAvailable)
             let key = try SecureEnclave.P256.Signing.PrivateKey()
@@ -38,11 +38,11 @@ import Testing
             #expect(key.publicKey.isValidSignature(try again.signature(for: digest), for: digest))
             #expect(!key.publicKey.isValidSignature(signature, for: Data()))
         }
-        // Nothing is kept for it.
+        // Nothing is stored in the keychain.
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `two sides agree on a secret`() throws {
+    @Test func `both parties agree on the same secret`() throws {
         try test.withSecItem {
             let key = try SecureEnclave.P256.KeyAgreement.PrivateKey()
             let again = try SecureEnclave.P256.KeyAgreement.PrivateKey(
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a key has a compact representation where that is asked for`() throws {
+    @Test func `a key has a compact representation on request`() throws {
         try test.withSecItem {
             for _ in 0..<8 {
                 let key = try SecureEnclave.P256.Signing.PrivateKey()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `other bytes and another keychain's are no key`() throws {
+    @Test func `invalid bytes and another keychain's key are refused`() throws {
         let data = try test.withSecItem {
             #expect(
                 status {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `the context authenticates the uses of a key`() throws {
+    @Test func `the authentication context applies to uses of a key`() throws {
         try test.setPasscode("1234")
         let control = SecAccessControlCreateWithFlags(
             nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .userPresence],
