@@ -1,8 +1,9 @@
-// DockerCredential: the credentials of registries, for Docker, Podman and their kin. The protocol is
-// that of github.com/docker/docker-credential-helpers, and so are the messages: Docker compares them.
-//   (1) A credential is a generic password: the service is the server's URL as it was given, the
-//       description says what it is.
-//   (2) A server has one credential: storing another user's takes the place of the first.
+// DockerCredential: the credentials of registries, for Docker, Podman and related programs. The
+// protocol is that of github.com/docker/docker-credential-helpers, and so are the messages, because
+// Docker compares them.
+//   (1) A credential is a generic password. Its service is the server's URL as Docker gives it, and
+//       its description marks it as a registry credential.
+//   (2) A server has one credential: storing another user's replaces it.
 
 import FoundationEssentials
 import KeychainCore
@@ -16,7 +17,7 @@ struct DockerCredential {
     static let noServer = "no credentials server URL"
     static let noUser = "no credentials username"
 
-    /// Why a request was not carried out: Docker reads it from standard output.
+    /// The reason why a request failed. Docker reads it from standard output.
     struct Refusal: Error {
         let message: String
     }
@@ -44,7 +45,7 @@ struct DockerCredential {
         ])
     }
 
-    /// The server that a request is about.
+    /// The server's URL in a request.
     static func url(_ input: [UInt8]) throws -> String {
         guard let text = String(validating: input, as: UTF8.self) else {
             throw Refusal(message: noServer)
@@ -60,7 +61,7 @@ struct DockerCredential {
         do {
             credentials = try JSONDecoder().decode(Credentials.self, from: Data(input))
         } catch {
-            // What was said holds the secret: nothing of it is repeated.
+            // The input contains the secret, so nothing of it is repeated.
             throw Refusal(message: "the credentials are not JSON as they should be")
         }
         guard let url = credentials.url, !url.isEmpty else { throw Refusal(message: noServer) }
@@ -95,7 +96,7 @@ struct DockerCredential {
         for item in found { try delete(item, session) }
     }
 
-    /// The users by their servers.
+    /// A JSON object with the user for each server.
     static func list(in session: KeychainSession) throws -> String {
         var users: [String: String] = [:]
         for item in try items(session) {

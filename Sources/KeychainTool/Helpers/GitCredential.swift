@@ -1,26 +1,26 @@
-// GitCredential: what git asks a credential helper, and what it is answered. gitcredentials(7) and
-// git-credential(1) describe both.
-//   (1) A credential is an internet password: server, port, protocol, path and account are what git
-//       says. The secret's first line is the password; further lines NAME=VALUE hold what belongs
-//       to it, as in the items of git's own helper for Apple's keychain.
-//   (2) What isn't understood is passed over, as git asks of helpers.
-//   (3) A credential of a scheme (`authtype`) is given to a git that says it knows them alone: as a
-//       password it would be sent in another way.
+// GitCredential: handles git's requests to a credential helper, as described in gitcredentials(7)
+// and git-credential(1).
+//   (1) A credential is an internet password. Server, port, protocol, path and account come from
+//       git. The first line of the secret is the password; further lines NAME=VALUE contain data
+//       that belongs to it, as in the items of git's own helper for Apple's keychain.
+//   (2) Unknown attributes are ignored, as git requires of helpers.
+//   (3) A credential with a scheme (`authtype`) is given only to a git that supports schemes,
+//       because another git would send it incorrectly as a password.
 
 import FoundationEssentials
 import KeychainCore
 import KeychainRuntime
 
 struct GitCredential {
-    /// What git said, by its names.
+    /// The attributes of the request, by name.
     private let said: [String: String]
     private let capabilities: Set<String>
 
-    /// What is kept beside the password, in the order of its lines.
+    /// The attributes that are stored in addition to the password, in the order of their lines.
     private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
 
-    /// - Parameter input: Lines NAME=VALUE, to the first empty one.
-    /// - Throws: ``ControlFailure`` where it is not UTF-8.
+    /// - Parameter input: Lines NAME=VALUE, up to the first empty line.
+    /// - Throws: ``ControlFailure`` if the input is not UTF-8.
     init(_ input: [UInt8]) throws(ControlFailure) {
         guard let text = String(validating: input, as: UTF8.self) else {
             throw ControlFailure(.usage, "What git said is not UTF-8. Nothing was done.")
@@ -42,7 +42,8 @@ struct GitCredential {
 
     // MARK: The item
 
-    /// The key attributes that git named; nil where it named no server that could have an item.
+    /// The primary key attributes in the request, or `nil` if it contains no server that an item
+    /// can have.
     private var key: Attributes? {
         guard let name = said["protocol"], let host = said["host"], !host.isEmpty,
             NetworkNames.protocols.contains(where: { $0.name == name }),
@@ -56,7 +57,7 @@ struct GitCredential {
         return key
     }
 
-    /// Server and port of `host:port`. In the address of an IPv6 host, colons stand in brackets.
+    /// Splits `host:port` into server and port. In an IPv6 address, the colons are in brackets.
     private static func parts(of host: String) -> (server: String, port: Int64?) {
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]"),
             let port = Int64(host[host.index(after: colon)...]), (1...65535).contains(port)
@@ -68,7 +69,7 @@ struct GitCredential {
         ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
     }
 
-    /// The lines of an item's secret.
+    /// An item's secret, split into its lines.
     private struct Secret {
         let password: String
         private(set) var remarks: [String: String] = [:]
@@ -84,9 +85,9 @@ struct GitCredential {
         }
     }
 
-    // MARK: What git asks for
+    // MARK: Operations
 
-    /// The answer to `get`; empty where there is nothing.
+    /// The response to `get`; empty if there is no credential.
     func find(in session: KeychainSession) throws -> String {
         guard let key else { return "" }
         let found = try session.find([query(key)]).sorted { $0.changeSeconds > $1.changeSeconds }
@@ -121,7 +122,7 @@ struct GitCredential {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Carries out `store`.
+    /// Performs `store`.
     func store(in session: () throws -> KeychainSession) throws {
         guard var key, said["ephemeral"] != "1" else { return }
         var lines: [String]
@@ -143,12 +144,13 @@ struct GitCredential {
             remarks: [
                 .label: .string(said["host"] ?? ""), .description: .string("git credential"),
             ],
-            // git saves what it has just read, each time.
+            // git stores a credential again each time after reading it.
             keepsVersions: false
         ).save(Data(lines.joined(separator: "\n").utf8), in: session)
     }
 
-    /// Carries out `erase`: what is named goes, and where a password is said, that alone which has it.
+    /// Performs `erase`: deletes the matching items. If the request contains a password, only items
+    /// with that password are deleted.
     func erase(in session: KeychainSession) throws {
         guard let key else { return }
         for item in try session.find([query(key)]) {
@@ -168,7 +170,7 @@ struct GitCredential {
 }
 
 extension ItemSnapshot {
-    /// Since 2001-01-01; 0 where the item has no date.
+    /// Seconds since 2001-01-01, or 0 if the item has no date.
     fileprivate var changeSeconds: Double {
         if case .date(let seconds) = attributes[.modificationDate] { seconds } else { 0 }
     }

@@ -1,8 +1,8 @@
-// HelperCommand: programs that ask for credentials in a protocol of their own.
-//   (1) Each helper is this program, called by the helper's name or as `keychainctl helper NAME`. A
-//       link with that name is all that such a program needs.
-//   (2) A helper reads what it is asked from standard input and asks no one but at the terminal, for
-//       a passcode.
+// HelperCommand: answers programs that request credentials in their own protocols.
+//   (1) Each helper is this program, called by the helper's name or as `keychainctl helper NAME`.
+//       The requesting program needs only a link with that name.
+//   (2) A helper reads the request from standard input. It prompts only at the terminal, and only
+//       for a passcode.
 
 import ArgumentParser
 import Glibc
@@ -19,13 +19,14 @@ struct HelperCommand: ParsableCommand {
             SecurityHelper.self,
         ])
 
-    /// The names that this program can be called by, and what that stands for.
+    /// The names that this program can be called by, with the corresponding helpers.
     static let names = [
         "git-credential-keychain": "git", "docker-credential-keychain": "docker",
         "keyring": "keyring", "security": "security",
     ]
 
-    /// The arguments, where the program was called by a helper's name.
+    /// The arguments of this process. If it was called by a helper's name, they begin with `helper`
+    /// and the helper.
     static func arguments(_ arguments: [String]) -> [String] {
         guard let path = arguments.first, let slash = path.split(separator: "/").last,
             let helper = names[String(slash)]
@@ -33,7 +34,7 @@ struct HelperCommand: ParsableCommand {
         return ["helper", helper] + arguments.dropFirst()
     }
 
-    /// The most that a helper reads, in bytes.
+    /// The maximum size of a request, in bytes.
     fileprivate static let largestRequest = 1 << 20
 
     static func request() throws -> [UInt8] {

@@ -1,8 +1,9 @@
-// KeyringHelper: the command line of Python's `keyring`, which pip and uv call: github.com/jaraco/keyring,
-// `keyring.cli`.
-//   (1) A password is a generic password, its service and account as they were given: for pip and uv the
-//       URL or the host of an index.
-//   (2) Where there is none the exit status is 1 and nothing is said, as these programs expect.
+// KeyringHelper: the command line of Python's `keyring`, which pip and uv call. Source:
+// github.com/jaraco/keyring, `keyring.cli`.
+//   (1) A password is a generic password with the given service and account. For pip and uv the
+//       service is the URL or the host of an index.
+//   (2) If there is no password, the exit status is 1 and nothing is printed, as these programs
+//       expect.
 
 import ArgumentParser
 import FoundationEssentials
@@ -76,7 +77,7 @@ struct KeyringHelper: ParsableCommand {
         let password: String
     }
 
-    /// The first that was added, where several fit.
+    /// Performs `get`. If several items match, the one that was added first is used.
     private func get() throws {
         guard let session = try KeychainSession(existing: passcode.source),
             let item = try session.find([query]).first
@@ -130,8 +131,8 @@ struct KeyringHelper: ParsableCommand {
     }
 }
 
-/// `credential_process` of AWS's tools: the user guide of the AWS CLI, “Sourcing credentials with an
-/// external process”.
+/// Implements `credential_process` for AWS's tools, as described in the user guide of the AWS CLI,
+/// “Sourcing credentials with an external process”.
 struct AWSHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws",

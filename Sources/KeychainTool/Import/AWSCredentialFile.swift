@@ -1,19 +1,19 @@
-// AWSCredentialFile: the access keys of AWS's tools, `~/.aws/credentials`: profiles in brackets, and
-// below them lines NAME = VALUE.
-//   (1) A profile becomes one item: the JSON that `credential_process` answers with, so that it can
-//       be given as it is.
-//   (2) A profile without keys of its own holds no secret, and is passed over.
+// AWSCredentialFile: parses the access keys of AWS's tools, `~/.aws/credentials`: profiles in
+// brackets, followed by lines NAME = VALUE.
+//   (1) A profile becomes one item: the JSON that `credential_process` returns, so that it can be
+//       returned unchanged.
+//   (2) A profile without keys contains no secret, and is skipped.
 
 import FoundationEssentials
 
 enum AWSCredentialFile {
-    /// What the AWS CLI's user guide says of `credential_process`.
+    /// The JSON described in the AWS CLI's user guide for `credential_process`.
     struct Credentials: Codable {
         var version = 1
         var accessKeyID: String?
         var secretAccessKey: String?
         var sessionToken: String?
-        /// When they end, in RFC 3339. Without it they don't.
+        /// The expiration time, in RFC 3339, or `nil` if the credentials don't expire.
         var expiration: String?
 
         enum CodingKeys: String, CodingKey {
@@ -43,7 +43,7 @@ enum AWSCredentialFile {
                 profiles.append(Profile(name: String(name), line: index + 1))
                 continue
             }
-            // Settings of a service below a name of theirs.
+            // An indented line is a nested setting of a service.
             if isIndented { continue }
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !profiles.isEmpty else {

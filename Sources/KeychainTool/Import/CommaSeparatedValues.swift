@@ -1,11 +1,11 @@
-// CommaSeparatedValues: rows of text values, as RFC 4180 describes them.
-//   (1) A value in double quotes may have commas, line ends and, doubled, double quotes.
-//   (2) Lines end in CR LF or LF. An empty line is no row. A byte order mark is passed over.
+// CommaSeparatedValues: parses rows of text values as described in RFC 4180.
+//   (1) A value in double quotes may contain commas, line breaks and doubled double quotes.
+//   (2) Lines end in CR LF or LF. Empty lines are skipped, and so is a byte order mark.
 
 enum CommaSeparatedValues {
     struct Row {
         var fields: [String]
-        /// That it begins in, from 1.
+        /// The number of the row's first line, counted from 1.
         let line: Int
     }
 
@@ -22,7 +22,7 @@ enum CommaSeparatedValues {
             row.fields.append(String(decoding: value, as: UTF8.self))
             let isLast = rest.first != UInt8(ascii: ",")
             if !isLast { rest.removeFirst() }
-            // A comma at the very end has an empty value behind it.
+            // A comma at the end is followed by an empty value.
             if !isLast, rest.isEmpty { row.fields.append("") }
             guard isLast || rest.isEmpty else { continue }
             if rest.first == UInt8(ascii: "\r") { rest.removeFirst() }

@@ -1,6 +1,6 @@
-// DockerConfigFile: the credentials that `docker login` writes into `~/.docker/config.json` where it has
-// no helper: for each registry USER:PASSWORD in Base64, or a token. They become what
-// `docker-credential-keychain` stores.
+// DockerConfigFile: parses the credentials that `docker login` writes to `~/.docker/config.json` if
+// it has no helper: for each registry USER:PASSWORD in Base64, or a token. They are imported in the
+// form in which `docker-credential-keychain` stores them.
 
 import FoundationEssentials
 import KeychainCore
@@ -15,12 +15,12 @@ enum DockerConfigFile {
         var auths: [String: Registry]?
     }
 
-    /// Docker's name for who has a token.
+    /// The user name that Docker uses with a token.
     private static let tokenUser = "<token>"
 
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         guard let config = try? JSONDecoder().decode(Config.self, from: Data(text.utf8)) else {
-            // What is wrong may be about a secret, so it isn't repeated.
+            // The decoder's error may contain part of a secret, so it isn't repeated.
             throw ImportProblem(line: 1, text: "This is not JSON as written by Docker.")
         }
         var items: [ImportedItem] = []
@@ -36,7 +36,7 @@ enum DockerConfigFile {
                         line: 1, text: "“auth” of \(printable(server)) is not USER:PASSWORD.")
                 }
                 let password = login[login.index(after: colon)...]
-                // Docker pads with zeros.
+                // Docker pads the password with zero bytes.
                 items.append(
                     item(server, String(login[..<colon]), password.filter { $0 != "\0" }))
             }

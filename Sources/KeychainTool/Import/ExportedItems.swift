@@ -1,12 +1,14 @@
-// ExportedItems: what `keychainctl export json` writes: an array of what `get --json` writes.
-//   (1) Bytes, names, label, description, comment, group, protection class and mark for synchronization
-//       come back. An item under an access control is refused: JSON doesn't hold what it asks for.
+// ExportedItems: parses the output of `keychainctl export json`: an array of the objects that `get
+// --json` writes.
+//   (1) Bytes, names, label, description, comment, group, protection class and the mark for
+//       synchronization are imported. An item under an access control is an error: the JSON doesn't
+//       contain the access control's requirements in full.
 
 import FoundationEssentials
 import KeychainCore
 
 enum ExportedItems {
-    /// Members that other items have are passed over.
+    /// The members of an object. Further members, which other items have, are ignored.
     private struct Item: Decodable {
         var `class`: String
         var service: String?
@@ -30,7 +32,7 @@ enum ExportedItems {
 
     static func items(in bytes: [UInt8]) throws(ImportProblem) -> [ImportedItem] {
         guard let items = try? JSONDecoder().decode([Item].self, from: Data(bytes)) else {
-            // What is wrong may be about a secret, so it isn't repeated.
+            // The decoder's error may contain part of a secret, so it isn't repeated.
             throw ImportProblem(line: 1, text: "This is not JSON as written by `export json`.")
         }
         var result: [ImportedItem] = []

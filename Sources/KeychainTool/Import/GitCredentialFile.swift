@@ -1,5 +1,5 @@
-// GitCredentialFile: the file of git's own `store` helper. git-credential-store(1): a line is a URL
-// with user and password, each escaped with percent signs.
+// GitCredentialFile: parses the file of git's `store` helper. According to git-credential-store(1),
+// each line is a URL with user and password, both percent-encoded.
 
 enum GitCredentialFile {
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
@@ -8,7 +8,7 @@ enum GitCredentialFile {
         for (index, bytes) in lines.enumerated() {
             var line = String(Substring(bytes))[...]
             if line.utf8.last == UInt8(ascii: "\r") { line = line.dropLast() }
-            // git passes over empty lines and remarks.
+            // git ignores empty lines and comments.
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             guard let item = item(of: line, line: index + 1) else {
                 throw ImportProblem(
@@ -44,7 +44,8 @@ enum GitCredentialFile {
             path: path.isEmpty ? nil : path, secret: password, line: number)
     }
 
-    /// nil: a percent sign without two digits after it, or what it stands for is no text.
+    /// Decodes percent-encoding. Returns `nil` if a percent sign is not followed by two hexadecimal
+    /// digits, or the result is not text.
     static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

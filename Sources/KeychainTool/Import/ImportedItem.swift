@@ -1,4 +1,4 @@
-// ImportedItem: one secret of another program's store, and where it stood there.
+// ImportedItem: one secret of another program's store, with its position there.
 
 import ArgumentParser
 import FoundationEssentials
@@ -6,21 +6,24 @@ import KeychainCore
 
 struct ImportedItem {
     let itemClass: ItemClass
-    /// What names it: service and account, or server, protocol, port, path and account.
+    /// The attributes that name the item: service and account, or server, protocol, port, path and
+    /// account.
     let keys: Attributes
-    /// What a new item has beside its name: label and description.
+    /// Further attributes of a new item: label and description.
     private(set) var remarks: Attributes = [:]
     let data: Data
-    /// Where it stood: for a problem that is found later.
+    /// The line in the source, for errors that are found later.
     let line: Int
-    /// When it was changed last, in seconds since 2001-01-01. nil: the store doesn't say.
+    /// The time of the last change, in seconds since 2001-01-01, or `nil` if the source doesn't
+    /// record it.
     var modified: Double?
-    /// What only a store of this project says.
+    /// The access group. It and the next two are known only for sources in this project's own
+    /// format.
     var group: String?
     var protection: ProtectionClass?
     var isSynchronizable: Bool?
 
-    /// For texts.
+    /// The secret as text.
     var secret: String { String(decoding: data, as: UTF8.self) }
 
     init(
@@ -64,7 +67,7 @@ struct ImportedItem {
         self.line = line
     }
 
-    /// On one line, without the secret.
+    /// The name on one line, without the secret.
     var name: String {
         let place = text(itemClass == .genericPassword ? .service : .server)
         let port = keys[.port].map { _ in ":\(text(.port))" } ?? ""
@@ -81,21 +84,21 @@ struct ImportedItem {
         }
     }
 
-    /// The same for two items of one name, and for these only.
+    /// Two items have the same identity exactly if they have the same name.
     var identity: [String] {
         [String(describing: itemClass)] + itemClass.primaryKey.map { text($0) }
     }
 }
 
-/// What is wrong with a store, and where. No part of a secret stands in it.
+/// A problem with a source, and its line. It never contains part of a secret.
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// What another reader said, whole.
+    /// The complete error of another parser.
     var failure: ControlFailure?
 }
 
-/// The programs whose stores are read.
+/// The programs and formats that can be imported.
 enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     case env, netrc, csv, aws, docker, json, pass
     case gitCredentials = "git-credentials"
@@ -105,11 +108,11 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
 
     static let consequence = "Nothing was imported."
 
-    /// Whether the store says when an item was changed.
+    /// Whether the source records when an item was changed.
     var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
-    /// All items of a store, each name once. `service` is what the names of variables belong to; the
-    /// other sources have servers.
+    /// Returns all items of a source, each name once. `service` is the service for environment
+    /// variables; the other sources have servers.
     func items(
         in bytes: [UInt8], named path: String, service: String
     ) throws(ControlFailure) -> [ImportedItem] {
@@ -138,14 +141,14 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
         case .json: return try ExportedItems.items(in: bytes)
-        // Not of a text alone: see `PasswordStore`, `KeyringFile` and `SecretService`.
+        // These sources are not plain text: see `PasswordStore`, `KeyringFile` and `SecretService`.
         case .pass, .gnomeKeyring, .secretService: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:
             do throws(ControlFailure) {
                 return try RunManifest(bytes, named: path, consequence: Self.consequence)
                     .variables.compactMap { name, value in
-                        // A reference holds no secret.
+                        // A reference to an item contains no secret.
                         guard case .text(let secret) = value else { return nil }
                         return ImportedItem(
                             service: service, account: name, secret: secret, line: 0)
@@ -156,7 +159,8 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// A store that says two things of one name is refused: which of them counts differs by program.
+    /// Removes repeated items. Two different secrets for one name are an error, because programs
+    /// differ in which of them they use.
     static func distinct(
         _ items: [ImportedItem]
     ) throws(ImportProblem) -> [ImportedItem] {

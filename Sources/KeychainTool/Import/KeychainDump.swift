@@ -1,10 +1,11 @@
-// KeychainDump: what macOS's `security dump-keychain -d` writes: the passwords of a keychain's file.
-//   (1) Each entry begins with `keychain:`, has `class:`, attributes, and `data:` with the secret in the
-//       next line.
-//   (2) A value is "TEXT", or 0xHEX with the same as text behind it, or <NULL>. In "TEXT" nothing is
-//       escaped: what has a character that would need it is written as 0xHEX.
-//   (3) Entries of other classes than passwords, and those whose secret isn't text, are passed over: they
-//       are keys and certificates, which are exported in formats of their own.
+// KeychainDump: parses the output of macOS's `security dump-keychain -d`: the passwords of a
+// keychain file.
+//   (1) Each entry begins with `keychain:` and has `class:`, attributes, and `data:` with the
+//       secret on the next line.
+//   (2) A value is "TEXT", or 0xHEX followed by the same value as text, or <NULL>. In "TEXT"
+//       nothing is escaped: a value with characters that would need it is written as 0xHEX.
+//   (3) Entries of other classes than passwords, and those whose secret is not text, are skipped.
+//       They are keys and certificates, which have their own export formats.
 
 enum KeychainDump {
     private struct Entry {
@@ -52,7 +53,7 @@ enum KeychainDump {
 
     private static func item(_ entry: Entry) -> ImportedItem? {
         var item = password(entry)
-        // `20260501120000Z` and a NUL.
+        // The value is `20260501120000Z` followed by a NUL.
         let date = entry.attributes["mdat"].map { String(decoding: $0.prefix(15), as: UTF8.self) }
         item?.modified = date.flatMap { Timestamp.seconds(digits: $0.prefix(14)) }
         return item
@@ -65,7 +66,7 @@ enum KeychainDump {
         guard let bytes = entry.secret, !bytes.contains(0),
             let secret = String(validating: bytes, as: UTF8.self)
         else { return nil }
-        // The label has a number in place of a name.
+        // The label has a number instead of a name.
         let label = text("0x00000007").isEmpty ? nil : text("0x00000007")
         switch entry.itemClass {
         case "genp":
@@ -83,7 +84,7 @@ enum KeychainDump {
         }
     }
 
-    /// `"acct"<blob>="ada"`: name and value.
+    /// Parses a line such as `"acct"<blob>="ada"` into name and value.
     private static func attribute(_ text: Substring) -> (String, [UInt8])? {
         let name = text.prefix { $0 != "<" && $0 != " " }
         guard let sign = text.firstIndex(of: "=") else { return nil }
@@ -91,7 +92,7 @@ enum KeychainDump {
         return value(text[text.index(after: sign)...]).map { (String(bare), $0) }
     }
 
-    /// nil: none, or no value.
+    /// Parses a value. Returns `nil` for <NULL> and for an invalid value.
     private static func value(_ text: Substring) -> [UInt8]? {
         if text.hasPrefix("0x") {
             let digits = Array(text.dropFirst(2).prefix { $0.isHexDigit }.utf8)

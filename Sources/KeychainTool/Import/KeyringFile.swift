@@ -1,10 +1,10 @@
-// KeyringFile: a keyring of gnome-keyring, `~/.local/share/keyrings/*.keyring`. Its two forms are
-// described in gnome-keyring's docs/file-format.txt.
+// KeyringFile: parses a keyring of gnome-keyring, `~/.local/share/keyrings/*.keyring`. Its two
+// formats are described in gnome-keyring's docs/file-format.txt.
 //   (1) A keyring with a password is encrypted; one without is a text file.
-//   (2) A password for a network is an internet password. Any other item is a generic password; its
-//       service is the attribute `service` or else the item's name, since other attributes are the same
-//       for many items of a program.
-//   (3) Nothing is believed of sizes and counts before it is compared with the bytes that are there.
+//   (2) A network password is imported as an internet password, and any other item as a generic
+//       password. Its service is the attribute `service` or else the item's name, since a program's
+//       items often have the same other attributes.
+//   (3) Sizes and counts are checked against the available bytes before they are used.
 
 import FoundationEssentials
 import KeychainCore
@@ -13,11 +13,11 @@ import KeychainCrypto
 enum KeyringFile {
     private static let magic = Array("GnomeKeyring\n\r\0\n".utf8)
 
-    /// What an item is, in either form.
+    /// An item, independent of the format.
     struct Item {
         var name = ""
         var secret = Data()
-        /// In seconds since 1970.
+        /// The modification time, in seconds since 1970.
         var modified: UInt64 = 0
         var isForNetwork = false
         var attributes: [String: String] = [:]
@@ -25,9 +25,10 @@ enum KeyringFile {
 
     static func isEncrypted(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-    /// All items of a keyring. `password` is asked for where it is encrypted.
+    /// Returns all items of a keyring. `password` is required if it is encrypted.
     ///
-    /// - Throws: Line 0 for a file of no known form, and for a wrong password.
+    /// - Throws: ``ImportProblem``, with line 0 if the file has an unknown format or the password
+    ///   is wrong.
     static func items(
         in bytes: [UInt8], password: SecretBytes?
     ) throws(ImportProblem) -> [ImportedItem] {
@@ -59,9 +60,9 @@ enum KeyringFile {
 
     private static let cutOff = ImportProblem(line: 0, text: "The keyring is truncated or altered.")
 
-    // MARK: As items here
+    // MARK: Conversion
 
-    /// Two items of one name get a number.
+    /// Converts the items, and appends a number to the names of further items with the same name.
     static func distinct(_ items: [Item]) -> [ImportedItem] {
         var names: Set<[String]> = []
         return items.map { item in
@@ -107,9 +108,9 @@ enum KeyringFile {
     }
 }
 
-// MARK: - Encrypted
+// MARK: - Encrypted keyrings
 
-/// Reads the fields of a keyring. Each read gives nil where the bytes end.
+/// Reads the fields of a keyring. Each read returns `nil` if not enough bytes are left.
 private struct KeyringReader {
     private var reader: ByteReader
     private(set) var salt: [UInt8]?
@@ -121,13 +122,13 @@ private struct KeyringReader {
 
     private mutating func number() -> UInt32? { reader.number() }
 
-    /// Bytes behind their size.
+    /// Reads bytes that are preceded by their size.
     mutating func sized() -> [UInt8]? {
         guard let count = number() else { return nil }
         return reader.bytes(Int(count))
     }
 
-    /// A text, or none: the size 2^32 - 1 stands for that.
+    /// Reads a text. The size 2^32 - 1 stands for a missing text, which is returned as empty.
     private mutating func text() -> [UInt8]? {
         guard let count = number() else { return nil }
         return count == .max ? [] : reader.bytes(Int(count))
@@ -137,7 +138,7 @@ private struct KeyringReader {
         text().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Name, times, flags, and what the key is derived with.
+    /// Reads the name, the times, the flags and the parameters of the key derivation.
     mutating func header() -> Void? {
         guard text() != nil, reader.bytes(16 + 8) != nil, let iterations = number(),
             let salt = reader.bytes(8), reader.bytes(16) != nil
@@ -147,7 +148,7 @@ private struct KeyringReader {
         return ()
     }
 
-    /// Of each item, whether its type is that of a password for a network.
+    /// For each item, whether its type is that of a network password.
     mutating func networkFlags() -> [Bool]? {
         guard let count = number() else { return nil }
         var flags: [Bool] = []
@@ -160,7 +161,7 @@ private struct KeyringReader {
         return flags
     }
 
-    /// Texts and numbers by their names.
+    /// Reads attributes, which are texts or numbers, by name.
     private mutating func attributes() -> [String: String]? {
         guard let count = number() else { return nil }
         var attributes: [String: String] = [:]
@@ -185,7 +186,7 @@ private struct KeyringReader {
             let modified: UInt64 = reader.number(), text() != nil, reader.bytes(16) != nil,
             let attributes = attributes(), let count = number()
         else { return nil }
-        // Which programs may have it: nothing here goes by that.
+        // The list of programs that may read the item is ignored.
         for _ in 0..<count {
             guard number() != nil, text() != nil, text() != nil, text() != nil, number() != nil
             else { return nil }
@@ -198,7 +199,7 @@ private struct KeyringReader {
     }
 }
 
-// MARK: - Not encrypted
+// MARK: - Unencrypted keyrings
 
 private enum KeyringText {
     static func items(in bytes: [UInt8]) throws(ImportProblem) -> [KeyringFile.Item] {
@@ -222,7 +223,7 @@ private enum KeyringText {
                 throw ImportProblem(line: index + 1, text: "It belongs to no item.")
             }
             let value = unescaped(line[line.index(after: sign)...])
-            // An attribute's name stands before its value.
+            // The name of an attribute precedes its value.
             switch (attribute, line[..<sign]) {
             case ("", "display-name"): item.name = value
             case ("", "secret"): item.secret = Data(value.utf8)
@@ -243,7 +244,7 @@ private enum KeyringText {
         return items.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// As GLib's key files escape.
+    /// Replaces the escapes of GLib's key files.
     private static func unescaped(_ text: Substring) -> String {
         var result = ""
         var isEscaped = false

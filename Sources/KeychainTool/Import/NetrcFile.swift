@@ -1,8 +1,9 @@
-// NetrcFile: logins of ftp, curl and others, as the manual of GNU inetutils describes them.
-//   (1) Words stand between blanks, on one line or several. In double quotes a word has blanks, and
-//       \", \\, \n, \r and \t, as curl reads them.
-//   (2) A macro goes to the next empty line. `default` names no machine: it is an error.
-//   (3) A machine without a password holds no secret, and is passed over.
+// NetrcFile: parses the logins of ftp, curl and others, as described in the manual of GNU
+// inetutils.
+//   (1) Words are separated by blanks, on one line or several. In double quotes a word may contain
+//       blanks and the escapes \", \\, \n, \r and \t, as in curl.
+//   (2) A macro extends to the next empty line. `default` names no machine: it is an error.
+//   (3) A machine without a password contains no secret, and is skipped.
 
 enum NetrcFile {
     private struct Login {
@@ -15,7 +16,7 @@ enum NetrcFile {
     static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
         var logins: [Login] = []
         var isMacro = false
-        // The word that a value is awaited for.
+        // The keyword whose value is expected next.
         var awaiting: (word: String, line: Int)?
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, bytes) in lines.enumerated() {
@@ -49,7 +50,7 @@ enum NetrcFile {
                     throw ImportProblem(
                         line: number, text: "“default” names no machine: remove it first.")
                 default:
-                    // It may be a part of a password, so it isn't repeated.
+                    // The word may be part of a password, so it isn't repeated.
                     throw ImportProblem(
                         line: number,
                         text: "A word is none of machine, login, password, account and macdef.")
@@ -77,7 +78,7 @@ enum NetrcFile {
         while true {
             rest = rest.drop(while: isBlank)
             guard let first = rest.first else { return words }
-            // A remark, where no value is awaited: what names one and the value take turns.
+            // A comment, unless a value is expected. Keywords and values alternate.
             let awaitsValue = words.count.isMultiple(of: 2) == isValue
             if !isMacro, !awaitsValue, first == UInt8(ascii: "#") { return words }
             var word: [UInt8] = []

@@ -1,11 +1,11 @@
-// PasswordStore: a folder of `pass` or `gopass`: a file for each secret, encrypted by gpg.
-//   (1) gpg decrypts, and asks for what it needs. Its output comes through a pipe into memory; nothing is
-//       written elsewhere.
-//   (2) SERVICE/ACCOUNT is the file's path: the last folder's name ends the service. In the first folder
-//       there is no account.
-//   (3) Nothing is left out: the first line is the secret, a line `otpauth://…` a key of one-time codes,
-//       and other lines are an item of their own, `SERVICE (notes)`.
-//   (4) A file that can't be decrypted ends the import, before anything was written.
+// PasswordStore: imports a folder of `pass` or `gopass`: one file per secret, encrypted by gpg.
+//   (1) gpg decrypts the files and prompts for what it needs. Its output is read through a pipe
+//       into memory and written nowhere else.
+//   (2) SERVICE/ACCOUNT is the file's path: the file's name is the account, and its folder the
+//       service. A file at the top level has no account: its name is the service.
+//   (3) Nothing is left out: the first line is the secret, a line `otpauth://…` is a key for
+//       one-time codes, and the other lines become a separate item, `SERVICE (notes)`.
+//   (4) If a file can't be decrypted, the import fails before anything is written.
 
 import FoundationEssentials
 import Glibc
@@ -17,7 +17,7 @@ struct PasswordStore {
     private let folder: String
     private let program: String
 
-    /// The largest file, in bytes.
+    /// The maximum size of a decrypted file, in bytes.
     private static let largest = 1 << 20
 
     init(_ folder: String) throws(ControlFailure) {
@@ -51,7 +51,7 @@ struct PasswordStore {
         }
     }
 
-    /// The files' paths in the folder, without `.gpg`.
+    /// The paths of the files, relative to the folder and without `.gpg`.
     private func names() throws(ControlFailure) -> [String] {
         guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder) else {
             throw ControlFailure(

@@ -1,10 +1,11 @@
-// PasswordTable: what KeePassXC and browsers export, a table of comma-separated values (RFC 4180) with
-// its columns named in the first line.
-//   (1) Columns are told by their names, in any order and case: those of KeePassXC, and of Chrome,
-//       Firefox, Safari and their kin. Others are passed over.
-//   (2) An entry with a web address is an internet password; another one is a generic password, and
-//       its title the service. One without a password holds no secret, and is passed over.
-//   (3) The key of one-time codes is an item of its own, as `keychainctl otp` reads it.
+// PasswordTable: parses exports of KeePassXC and browsers: tables of comma-separated values (RFC
+// 4180) with column names in the first line.
+//   (1) Columns are recognized by their names, in any order and case: those of KeePassXC, Chrome,
+//       Firefox, Safari and related programs. Other columns are ignored.
+//   (2) An entry with a web address is imported as an internet password, any other as a generic
+//       password with its title as the service. An entry without a password contains no secret, and
+//       is skipped.
+//   (3) The key for one-time codes becomes a separate item, which `keychainctl otp` reads.
 
 enum PasswordTable {
     private enum Column: CaseIterable {
@@ -96,14 +97,15 @@ enum PasswordTable {
     }
 }
 
-/// Where a password is used.
+/// The web address that a password belongs to.
 private struct WebAddress {
     let scheme: String
     let host: String
     let port: Int?
     let path: String?
 
-    /// nil: it is none, or names no host. A query and a fragment are left out.
+    /// Parses a URL without its query and fragment. Returns `nil` if the text is not a URL or has
+    /// no host.
     init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].hasPrefix("//") else { return nil }

@@ -1,8 +1,10 @@
-// SecretService: the items of the Secret Service that runs for this user: gnome-keyring, KWallet,
-// KeePassXC. Source: Secret Service API Draft 0.2.
-//   (1) It reads alone: no call changes an item there.
-//   (2) All collections, or none: one that is locked ends the import, before anything was written.
-//   (3) Secrets come over the user's bus as they are ("plain"). Who may listen there may ask for them too.
+// SecretService: imports the items of the Secret Service that runs for this user: gnome-keyring,
+// KWallet, KeePassXC. Source: Secret Service API Draft 0.2.
+//   (1) The service is only read: no call changes an item there.
+//   (2) All collections are imported, or none: if one is locked, the import fails before anything
+//       is written.
+//   (3) Secrets cross the user's bus unencrypted ("plain"). A program that can listen there could
+//       also request them.
 
 import FoundationEssentials
 import KeychainCore
@@ -14,7 +16,7 @@ struct SecretService {
     private static let name = "org.freedesktop.secrets"
     private static let interface = "org.freedesktop.Secret"
 
-    /// All items of all collections.
+    /// Reads all items of all collections.
     static func items() throws(ControlFailure) -> [ImportedItem] {
         do throws(DBusFailure) {
             var service = try SecretService()
@@ -65,7 +67,7 @@ struct SecretService {
         let properties = try properties(of: path, "Item")
         let answer = try connection.call(
             Self.method("Item", "GetSecret", of: path), .objectPath(session))
-        // Session, parameters, value, content type.
+        // A secret has the fields session, parameters, value and content type.
         guard let secret = answer.first?.list, secret.count == 4, let value = secret[2].bytes,
             let attributes = properties["Attributes"]?.dictionary
         else { throw .broken }

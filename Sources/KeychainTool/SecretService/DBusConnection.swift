@@ -1,20 +1,20 @@
-// DBusConnection: a connection to the user's bus, for calls that are answered one after the other.
-//   (1) Source: D-Bus Specification 0.43, "Authentication Protocol" and "Server Addresses". A bus on a
-//       Unix socket is called; it goes by the user of this process.
-//   (2) The bus and the programs on it may fail or be hostile: no wait is endless, and whatever is no
-//       answer is an error.
+// DBusConnection: a connection to the user's bus, for sequential calls.
+//   (1) Source: D-Bus Specification 0.43, "Authentication Protocol" and "Server Addresses". The bus
+//       must have a Unix socket; it authenticates the user of this process.
+//   (2) The bus and the programs on it may fail or be hostile: every wait has a timeout, and
+//       anything that is not a valid reply is an error.
 
 import Glibc
 import KeychainCore
 import KeychainCrypto
 
-/// Why a call has no answer.
+/// The reason why a call has no result.
 enum DBusFailure: Error, Equatable {
-    /// Neither the environment nor the runtime folder has a bus that takes connections.
+    /// No bus accepts connections at the addresses in the environment or in the runtime folder.
     case noBus
-    /// The connection ended, no answer came in time, or what came is none.
+    /// The connection was closed, no reply arrived in time, or the reply is invalid.
     case broken
-    /// An error of the bus or of the program called: its name, and what it says.
+    /// An error from the bus or from the called program, with its name and message.
     case answered(name: String, text: String)
 }
 
@@ -22,7 +22,8 @@ struct DBusConnection {
     private let socket: OwnedDescriptor
     private var lastSerial: UInt32 = 0
 
-    /// How long a program may do nothing. libdbus waits as long for an answer.
+    /// The timeout for each read, in milliseconds. libdbus has the same default timeout for
+    /// replies.
     private static let patience: Int32 = 25_000
 
     /// Connects to the user's bus.
@@ -41,7 +42,7 @@ struct DBusConnection {
                 interface: "org.freedesktop.DBus", name: "Hello"))
     }
 
-    /// The sockets of the bus, in the order in which they are tried.
+    /// The paths of the bus's sockets, in the order in which they are tried.
     static func paths(_ environment: [String: String]) -> [String] {
         guard let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty else {
             return environment["XDG_RUNTIME_DIR"].map { [$0 + "/bus"] } ?? []
@@ -53,7 +54,7 @@ struct DBusConnection {
         }
     }
 
-    /// `%2f` stands for a byte.
+    /// Decodes percent-encoding, such as `%2f`.
     private static func unescaped(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -73,7 +74,7 @@ struct DBusConnection {
 
     // MARK: Calls
 
-    /// Calls a method, and waits for what it gives.
+    /// Calls a method, and waits for its result.
     mutating func call(
         _ method: DBusMethod, _ arguments: DBusArgument...
     ) throws(DBusFailure) -> [DBusValue] {
@@ -119,7 +120,7 @@ struct DBusConnection {
         return bytes
     }
 
-    /// A line of the authentication.
+    /// Reads a line of the authentication protocol.
     private func line() throws(DBusFailure) -> String {
         var bytes: [UInt8] = []
         while !bytes.hasSuffix([13, 10]) {

@@ -1,19 +1,20 @@
-// DBusMessage: the messages of D-Bus, as far as a client that reads needs them.
+// DBusMessage: encodes and decodes those D-Bus messages that a read-only client needs.
 //   (1) Source: D-Bus Specification 0.43, "Type System" and "Message Format".
-//   (2) No size or depth in a message is believed before it is compared with the bytes that are there.
-//   (3) Calls are written in little-endian; answers are read in either byte order.
+//   (2) Sizes and nesting depths in a message are checked against the available bytes and a limit
+//       before they are used.
+//   (3) Calls are written in little-endian order; replies are read in either byte order.
 
 import KeychainCore
 
-/// A value of a message's body.
+/// A value in a message's body.
 enum DBusValue: Equatable {
-    /// Any number that isn't negative, and a Boolean.
+    /// Any non-negative number, or a Boolean.
     case number(UInt64)
-    /// A text, a path or a signature.
+    /// A string, an object path or a signature.
     case text(String)
     /// An array of bytes.
     case bytes([UInt8])
-    /// An array, a structure or an entry of a dictionary.
+    /// An array, a structure or a dictionary entry.
     case list([DBusValue])
 
     var text: String? { if case .text(let text) = self { text } else { nil } }
@@ -21,7 +22,8 @@ enum DBusValue: Equatable {
     var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
     var list: [DBusValue]? { if case .list(let list) = self { list } else { nil } }
 
-    /// A dictionary with texts as keys. The last of two entries with one key counts.
+    /// The value as a dictionary with string keys. The last of several entries with the same key
+    /// takes precedence.
     var dictionary: [String: DBusValue]? {
         guard let list else { return nil }
         var result: [String: DBusValue] = [:]
@@ -35,11 +37,11 @@ enum DBusValue: Equatable {
 
 // MARK: - Calls
 
-/// An argument of a call.
+/// An argument of a method call.
 enum DBusArgument {
     case string(String)
     case objectPath(String)
-    /// A string in a variant.
+    /// A string as a variant.
     case variant(String)
 
     fileprivate var signature: String {
@@ -51,14 +53,14 @@ enum DBusArgument {
     }
 }
 
-/// A method of an object.
+/// A method of a D-Bus object.
 struct DBusMethod {
     let destination: String
     let path: String
     let interface: String
     let name: String
 
-    /// The bytes of a call. `serial` is above 0.
+    /// Encodes a call. `serial` must be greater than 0.
     func call(_ arguments: [DBusArgument], serial: UInt32) -> [UInt8] {
         var body = DBusWriter()
         for argument in arguments {
@@ -85,7 +87,7 @@ struct DBusMethod {
             fields.signature(arguments.map(\.signature).joined())
         }
         var message = DBusWriter()
-        // A call, without flags, of version 1.
+        // The message type is a call, without flags, in protocol version 1.
         message.bytes([UInt8(ascii: "l"), 1, 0, 1])
         message.number(UInt32(body.result.count))
         message.number(serial)
@@ -121,9 +123,9 @@ private struct DBusWriter {
     }
 }
 
-// MARK: - Answers
+// MARK: - Received messages
 
-/// What came from the bus.
+/// A message received from the bus.
 struct DBusMessage {
     enum Kind: UInt8 {
         case call = 1
@@ -131,18 +133,19 @@ struct DBusMessage {
     }
 
     let kind: Kind
-    /// The serial of the call that this answers. 0: it answers none.
+    /// The serial of the call that this message replies to, or 0 if it is not a reply.
     private(set) var answered: UInt32 = 0
-    /// Of an error.
+    /// The name of the error, if the message is one.
     private(set) var errorName = ""
     private(set) var body: [DBusValue] = []
 
-    /// Bytes before the rest of a message is known.
+    /// The number of bytes that are needed to determine the size of a message.
     static let beginning = 16
-    /// A message's largest size in bytes, as the specification says.
+    /// The maximum size of a message in bytes, according to the specification.
     private static let largest = 1 << 27
 
-    /// A message's size by its first 16 bytes. nil: they are no message's.
+    /// The size of a message, determined from its first 16 bytes, or `nil` if they are not the
+    /// beginning of a message.
     static func size(_ beginning: [UInt8]) -> Int? {
         guard beginning.count == Self.beginning, beginning[3] == 1 else { return nil }
         var reader = DBusReader(beginning)
@@ -153,7 +156,7 @@ struct DBusMessage {
         return size <= largest ? size : nil
     }
 
-    /// - Parameter bytes: As many as `size` says.
+    /// - Parameter bytes: The whole message, with the size that `size` returned.
     init?(_ bytes: [UInt8]) {
         var reader = DBusReader(bytes)
         guard bytes.count >= Self.beginning, reader.setByteOrder(),
@@ -176,12 +179,13 @@ struct DBusMessage {
     }
 }
 
-/// Reads values by their signature. Each read gives nil where the bytes or the signature end.
+/// Reads values according to their signature. Each read returns `nil` if the bytes or the signature
+/// end too early or are invalid.
 private struct DBusReader {
     private let source: [UInt8]
     private var position = 0
     private var isLittleEndian = true
-    /// How deep values may stand within another.
+    /// The maximum nesting depth of values.
     private static let deepest = 64
 
     init(_ source: [UInt8]) { self.source = source }
@@ -209,14 +213,14 @@ private struct DBusReader {
         return source[position..<position + count]
     }
 
-    /// A number of so many bytes, at a multiple of its size.
+    /// Reads a number of `size` bytes, aligned to its size.
     mutating func number(_ size: Int) -> UInt64? {
         guard align(size), let bytes = take(size) else { return nil }
         let ordered = isLittleEndian ? Array(bytes.reversed()) : Array(bytes)
         return ordered.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A text of so many bytes, and the zero byte after it.
+    /// Reads a text of `count` bytes and the zero byte after it.
     private mutating func text(_ count: UInt64?) -> String? {
         guard let count, let bytes = take(Int(count)), take(1)?.first == 0 else { return nil }
         return String(validating: bytes, as: UTF8.self)
@@ -232,7 +236,7 @@ private struct DBusReader {
         return values
     }
 
-    /// The value of the first type of a signature, which is taken off.
+    /// Reads the value of the first type in a signature, and removes that type from the signature.
     private mutating func value(_ signature: inout Substring, depth: Int) -> DBusValue? {
         guard depth < Self.deepest, let code = signature.popFirst() else { return nil }
         switch code {
@@ -270,7 +274,7 @@ private struct DBusReader {
         }
     }
 
-    /// The first whole type of a signature, which is taken off.
+    /// Removes the first complete type from a signature, and returns it.
     private static func type(_ signature: inout Substring) -> String? {
         guard let code = signature.popFirst() else { return nil }
         switch code {
@@ -281,7 +285,8 @@ private struct DBusReader {
         }
     }
 
-    /// What stands before the bracket that closes, which is taken off too.
+    /// Removes everything up to and including the closing bracket from a signature, and returns it
+    /// without the bracket.
     private static func contents(
         _ signature: inout Substring, closedBy end: Character
     ) -> String? {

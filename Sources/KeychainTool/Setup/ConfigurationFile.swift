@@ -1,26 +1,28 @@
-// ConfigurationFile: another program's file of settings, read as a whole and replaced as a whole.
-//   (1) The new content gets the file's name when it is on the disk; until then the file is as it was.
-//   (2) A link stays, and the file that it names is replaced, with its mode and owner.
-//   (3) What another program wrote since the file was read is not overwritten.
+// ConfigurationFile: another program's configuration file, which is read and replaced as a whole.
+//   (1) The new content gets the file's name only once it is on disk; until then the file is
+//       unchanged.
+//   (2) A symbolic link is preserved: the file that it leads to is replaced, with its mode and
+//       owner.
+//   (3) Changes that another program made since the file was read are not overwritten.
 
 import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
 struct ConfigurationFile {
-    /// As the user knows it.
+    /// The path as the user knows it.
     let path: String
-    /// The file itself.
+    /// The path with all links resolved.
     private let place: String
-    /// nil: there is none.
+    /// The content of the file, or `nil` if it doesn't exist.
     let content: String?
-    /// Of a file that is made, and of its folder.
+    /// Whether a file and folder that are created are accessible only to their owner.
     private let isPrivate: Bool
 
     private static let longest = 1 << 20
 
-    /// Reads a file; what may hold secrets is for its owner alone where it is made.
-    /// - Throws: ``ControlFailure`` for what is no file that can be read, or no text.
+    /// Reads a file. Pass `true` for `isPrivate` if it may contain secrets.
+    /// - Throws: ``ControlFailure`` if it is not a readable text file.
     init(_ path: String, isPrivate: Bool) throws(ControlFailure) {
         self.path = path
         self.isPrivate = isPrivate
@@ -42,14 +44,15 @@ struct ConfigurationFile {
     }
 
     private static func bytes(at path: String) -> Data? {
-        // A pipe would keep this process waiting.
+        // Opening a FIFO in blocking mode would make this process wait for a writer.
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
             Files.status(of: file)?.isPlainFile == true
         else { return nil }
         return Files.content(of: file, atMost: longest)
     }
 
-    /// Gives the file another content. One that says nothing goes, unless a link names it.
+    /// Replaces the content of the file. If the new content is empty, the file is deleted, unless a
+    /// link leads to it.
     func replace(with text: String) throws(ControlFailure) {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(
@@ -77,7 +80,8 @@ struct ConfigurationFile {
         if let folder = Files.open(folder, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
     }
 
-    /// Owner and mode of the file that is replaced. A mode goes with a change of the owner.
+    /// Copies owner and mode from the file that is replaced. The mode is set last, because changing
+    /// the owner can clear bits of it.
     private func keepRights(of file: borrowing OwnedDescriptor) -> Bool {
         guard content != nil else { return true }
         guard let old = Files.systemStatus(ofLink: place),
@@ -107,21 +111,21 @@ struct ConfigurationFile {
     }
 }
 
-/// The new text of a file, and what of it differs.
+/// The new text of a file, and the differences.
 struct TextChange: Equatable {
     let text: String
-    /// Lines with their numbers, `+` for new and `-` for earlier ones. They hold settings alone, never
-    /// what stands beside them in the file, which may be a secret.
+    /// The changed lines with their numbers, marked `+` for new and `-` for old lines. They contain
+    /// only the settings, never other contents of the file, which may be secret.
     let shown: [String]
 
     static func added(_ line: Int, _ text: String) -> String { "  + \(line): \(text)" }
     static func removed(_ line: Int, _ text: String) -> String { "  - \(line): \(text)" }
 }
 
-/// Why a text is not changed.
+/// The reason why a text can't be changed.
 enum TextProblem: Error, Equatable {
-    /// It isn't understood from this line on.
+    /// The text can't be parsed from this line on.
     case notUnderstood(line: Int)
-    /// The setting has another value.
+    /// The setting has a different value.
     case otherValue(String, line: Int)
 }

@@ -1,8 +1,8 @@
-// HelperLink: the link by whose name another program finds this one.
-//   (1) Where the PATH leads to this program by that name already, none is made. Otherwise it is made
-//       in ~/.local/bin, where the Debian package puts nothing: `keyring` is also the name of another
-//       package's program.
-//   (2) What has the name and is no link to this program is never replaced or removed.
+// HelperLink: the link with a helper's name through which another program finds this one.
+//   (1) If the name in the PATH already leads to this program, no link is created. Otherwise it is
+//       created in ~/.local/bin. The Debian package installs no such links, because `keyring` is
+//       also the name of another package's program.
+//   (2) A file that has the name and is not a link to this program is never replaced or removed.
 
 import FoundationEssentials
 import Glibc
@@ -15,7 +15,7 @@ struct HelperLink {
     private let path: String?
     private let executable: String
 
-    /// A link to this program, whose file is `executable`.
+    /// Creates a link to this program, whose file is `executable`.
     init(_ name: String, home: String, path: String?, executable: String) {
         self.name = name
         place = home + "/.local/bin/" + name
@@ -23,23 +23,24 @@ struct HelperLink {
         self.executable = executable
     }
 
-    /// The file that a path leads to, behind all links.
+    /// The file that a path leads to, with all links resolved.
     private static func file(at path: String) -> String? {
         Files.locate(path).flatMap { Files.target(ofLink: "/proc/self/fd/\($0.number)") }
     }
 
-    /// What the PATH leads to by a name.
+    /// The path that a name has in the PATH.
     private func found(_ name: String) -> String? { ProgramStart.find(name, in: path) }
 
     private func leadsHere(_ path: String) -> Bool { Self.file(at: path) == executable }
 
-    /// Where keychainctl is found, so that an update of it is followed, or else its file.
+    /// The path of keychainctl in the PATH, so that the link also leads to updated versions;
+    /// otherwise this program's file.
     private var target: String {
         found("keychainctl").flatMap { $0.hasPrefix("/") && leadsHere($0) ? $0 : nil }
             ?? executable
     }
 
-    /// nil: there is nothing to do.
+    /// The step that creates the link, or `nil` if nothing needs to be done.
     func making() throws(ControlFailure) -> SetupStep? {
         if found(name).map(leadsHere) == true { return nil }
         guard Files.status(ofLink: place) == nil else {
@@ -63,7 +64,7 @@ struct HelperLink {
         }
     }
 
-    /// nil: there is nothing to do.
+    /// The step that removes the link, or `nil` if nothing needs to be done.
     func removing() -> SetupStep? {
         guard let target = Files.target(ofLink: place), leadsHere(place) || target == self.target
         else { return nil }
@@ -75,7 +76,7 @@ struct HelperLink {
         }
     }
 
-    /// What keeps the link from being found, once it is there; nil where nothing does.
+    /// The problem that keeps the link from being found once it exists, or `nil` if there is none.
     var obstacle: String? {
         let found = found(name)
         if found.map(leadsHere) == true { return nil }

@@ -1,14 +1,15 @@
-// ObjectText: the text of a JSON object, of which one member is added, changed or taken away: Docker's
+// ObjectText: adds, changes or removes one member in the text of a JSON object: Docker's
 // config.json.
-//   (1) Every other byte stays: numbers, order and indentation are the file's.
-//   (2) What a parser doesn't take for an object is refused, and so is a member that is there twice.
+//   (1) Every other byte is preserved, including numbers, order and indentation.
+//   (2) Text that a parser doesn't accept as an object is rejected, and so is an object with a
+//       repeated member.
 
 import FoundationEssentials
 
 struct ObjectText {
     private struct Member {
         let name: String
-        /// From the name to the end of the value, and the value alone.
+        /// The range from the name to the end of the value, and below that of the value only.
         let range: Range<Int>
         let value: Range<Int>
     }
@@ -29,7 +30,7 @@ struct ObjectText {
         self.members = members
     }
 
-    /// What a parser takes for an object, whatever it holds.
+    /// Decodes any JSON object, regardless of its members.
     private struct AnyObject: Decodable {
         init(from decoder: any Decoder) throws {
             _ = try decoder.container(keyedBy: Key.self)
@@ -43,7 +44,7 @@ struct ObjectText {
         }
     }
 
-    /// A member's text; nil where there is none, or it is none.
+    /// The value of a member, or `nil` if there is no such member or its value is not a string.
     func string(_ name: String) -> String? {
         members.first { $0.name == name }.flatMap { Self.string(bytes[$0.value]) }
     }
@@ -71,7 +72,8 @@ struct ObjectText {
 
     // MARK: Changes
 
-    /// nil: it is there already. Name and value need no escapes.
+    /// The change that sets a member, or `nil` if it has this value already. Name and value must
+    /// not need escapes.
     func setting(
         _ name: String, to value: String, replacing: Bool
     ) throws(TextProblem) -> TextChange? {
@@ -89,14 +91,14 @@ struct ObjectText {
                 body, to: "\n\t\(text)\n",
                 [TextChange.added(line(of: body.lowerBound) + 1, text)])
         }
-        // What stands before the first member stands before this one, too.
+        // Use the same white space as before the first member.
         let space = String(decoding: bytes[body.lowerBound..<first.range.lowerBound], as: UTF8.self)
         let number = line(of: last.range.upperBound) + space.utf8.count { $0 == UInt8(ascii: "\n") }
         let end = last.range.upperBound
         return change(end..<end, to: ",\(space)\(text)", [TextChange.added(number, text)])
     }
 
-    /// Takes a member away that has this value. nil: there is none.
+    /// The change that removes a member if it has this value, or `nil` if there is no such member.
     func removing(_ name: String, _ value: String) -> TextChange? {
         guard let index = members.firstIndex(where: { $0.name == name }),
             Self.string(bytes[members[index].value]) == value
@@ -115,7 +117,7 @@ struct ObjectText {
 
     // MARK: Reading
 
-    /// Finds members in a text that is known to be JSON.
+    /// Finds the members in a text that is known to be valid JSON.
     private struct Scanner {
         let bytes: [UInt8]
         var index = 0

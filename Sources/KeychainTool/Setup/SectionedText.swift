@@ -1,8 +1,8 @@
-// SectionedText: settings NAME = VALUE below sections in brackets, as Python's configparser reads them:
-// pip's configuration and AWS's.
-//   (1) One setting is added, changed or taken away. Every other byte stays.
-//   (2) What configparser would refuse is refused: a setting above the first section, a line that is
-//       none, and a section or a setting that is there twice.
+// SectionedText: edits settings NAME = VALUE in sections with headings in brackets, as Python's
+// configparser reads them: the configuration files of pip and AWS.
+//   (1) One setting is added, changed or removed. Every other byte is preserved.
+//   (2) What configparser would reject is rejected: a setting before the first section, an invalid
+//       line, and a section or setting that occurs twice.
 
 import KeychainCore
 
@@ -15,16 +15,16 @@ struct SectionedText {
     }
 
     private var lines: [String]
-    /// The lines of the headings.
+    /// The line index of each section's heading.
     private var sections: [String: Int] = [:]
     private var settings: [Setting] = []
 
     init(_ text: String) throws(TextProblem) {
-        // Two characters that end a line are one to Swift's texts.
+        // Split at the bytes, because Swift treats CR LF as a single character.
         lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         var section: String?
-        // Of the last setting, which lines with more of it go on.
+        // The indentation of the last setting. Lines with a larger indentation continue its value.
         var indentation: Int?
         for (index, line) in lines.enumerated() {
             let content = Self.trimmed(line)
@@ -63,7 +63,7 @@ struct SectionedText {
         return end.map { String(start[...$0]) } ?? ""
     }
 
-    /// pip takes `keyring_provider` for `keyring-provider`.
+    /// Normalizes a name as pip does, which accepts `keyring_provider` for `keyring-provider`.
     private static func name(_ text: Substring) -> String {
         trimmed(text).lowercased().replacing("_", with: "-")
     }
@@ -76,7 +76,7 @@ struct SectionedText {
 
     // MARK: Changes
 
-    /// nil: it is there already.
+    /// The change that makes the setting, or `nil` if it exists with this value already.
     func setting(
         _ line: (name: String, value: String), in section: String, replacing: Bool
     ) throws(TextProblem) -> TextChange? {
@@ -94,7 +94,8 @@ struct SectionedText {
                     + [TextChange.added(number, text)])
         }
         if let heading = sections[section] {
-            // Before a line that stands further in, this would be the beginning of its value.
+            // Use the indentation of the first setting. If it were larger, that setting would
+            // continue the value of this one.
             let first = settings.first { $0.section == section }
             let space = first.map(indentation) ?? ""
             new.insert(space + text + ending, at: heading + 1)
@@ -102,7 +103,7 @@ struct SectionedText {
                 text: new.joined(separator: "\n"),
                 shown: [TextChange.added(heading + 2, text)])
         }
-        // The last line is what follows the last newline: nothing, in most files.
+        // The last element is the text after the last newline, which is usually empty.
         if new.last?.isEmpty == true { new.removeLast() }
         let number = new.count + 1
         new += ["[\(section)]" + ending, text + ending, ""]
@@ -113,8 +114,8 @@ struct SectionedText {
             ])
     }
 
-    /// Takes a setting away that has this value, and its section where nothing else is in it. nil: there
-    /// is none.
+    /// The change that removes a setting if it has this value, and its section if nothing else is
+    /// in it. Returns `nil` if there is no such setting.
     func removing(_ line: (name: String, value: String), from section: String) -> TextChange? {
         guard let there = find(line.name, in: section), there.value == line.value,
             let heading = sections[section]

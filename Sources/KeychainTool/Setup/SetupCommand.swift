@@ -1,7 +1,7 @@
-// SetupCommand: has another program ask this one for its passwords, and takes that back.
-//   (1) It shows every change and asks; what can't be understood, or says something else, changes
-//       nothing.
-//   (2) A second run changes nothing, and --undo takes back what a run without it makes.
+// SetupCommand: configures another program to get its passwords from this one, and undoes that.
+//   (1) All changes are shown and must be confirmed. If a file can't be parsed, or has a different
+//       setting, nothing is changed.
+//   (2) A second run changes nothing, and --undo reverts the changes of a run without it.
 
 import ArgumentParser
 import KeychainCrypto
@@ -42,7 +42,7 @@ struct SetupCommand: ParsableCommand {
         guard (program == .aws) == (name != nil) else {
             throw ValidationError("A profile belongs to aws, which needs one.")
         }
-        // It becomes a part of a command line and of a heading.
+        // The name becomes part of a command line and of a section heading.
         if let name {
             let isPlain = name.utf8.allSatisfy { byte in
                 UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

@@ -1,8 +1,9 @@
-// SetupPlan: what has to change so that another program asks this one for its passwords, or no longer
-// does.
-//   (1) A plan changes nothing. It is made of what is there now, so that a second one is empty.
-//   (2) A setting that names something else is not replaced unless that was said, and what is taken
-//       back is only what a plan of this kind would have made.
+// SetupPlan: the changes that make another program get its passwords from this one, or that undo
+// this.
+//   (1) A plan changes nothing by itself. It is derived from the present state, so that a second
+//       plan is empty.
+//   (2) A different setting is replaced only if requested, and only changes that such a plan would
+//       have made are undone.
 
 import FoundationEssentials
 import Glibc
@@ -11,7 +12,7 @@ import KeychainCrypto
 import KeychainRuntime
 
 struct SetupStep {
-    /// Where, and below it a line for each change.
+    /// The path of the file, followed by a line for each change.
     let shown: String
     let carryOut: () throws -> Void
 }
@@ -20,7 +21,7 @@ struct SetupPlan {
     let undoes: Bool
     let replaces: Bool
     private(set) var steps: [SetupStep] = []
-    /// What the person should know beside it.
+    /// Further information for the user.
     private(set) var notes: [String] = []
 
     private let environment: [String: String]
@@ -99,7 +100,7 @@ struct SetupPlan {
     mutating func planAWS(_ name: String) throws(ControlFailure) {
         let file = try ConfigurationFile(
             variable("AWS_CONFIG_FILE") ?? home + "/.aws/config", isPrivate: true)
-        // Each is a heading of the profile; the last one is what a new one gets.
+        // The possible headings of the profile. A new profile gets the last one.
         var headings = ["profile \"\(name)\"", "profile '\(name)'", "profile \(name)"]
         if name == "default" { headings.append(name) }
         let known = try? SectionedText(file.content ?? "")
@@ -135,7 +136,7 @@ struct SetupPlan {
         if let step { steps.append(step) }
     }
 
-    /// nil: there is nothing to do.
+    /// The step for a change of a file, or `nil` if nothing needs to be done.
     private func step(
         in file: ConfigurationFile, _ edit: (String) throws(TextProblem) -> TextChange?
     ) throws(ControlFailure) -> SetupStep? {
@@ -175,7 +176,7 @@ struct SetupPlan {
     }
 }
 
-/// git's configuration of this user, which git itself reads and writes.
+/// The user's git configuration, which git itself reads and writes.
 struct GitConfiguration {
     static let helper = "keychain"
     private let program: String
@@ -196,7 +197,7 @@ struct GitConfiguration {
         case 0:
             return output.split(separator: "\n", omittingEmptySubsequences: false)
                 .dropLast().map(String.init)
-        // There is none.
+        // No value is set.
         case 1: return []
         default: throw Self.failed
         }
@@ -213,7 +214,7 @@ struct GitConfiguration {
     private static let failed = ControlFailure(
         .failure, "git can't read or write its configuration. It is as it was.")
 
-    /// What git complains about goes to standard error.
+    /// Runs `git config --global`. Errors of git go to standard error.
     private func run(
         _ arguments: [String]
     ) throws(ControlFailure) -> (status: Int32, output: String) {

@@ -1,8 +1,9 @@
-// SecurityHelper: macOS's security(1), as far as scripts use it for passwords: the command line, the
-// commands of `security -i`, and what the process ends with.
-//   (1) Its arguments are getopt's, not the argument parser's: they are read before that has its turn.
-//   (2) A command fails with an OSStatus, of which the process ends with the last eight bits: 44 for
-//       an item that isn't there, 45 for one that is there already, 36 for a locked one.
+// SecurityHelper: implements macOS's security(1) as far as scripts use it for passwords: the
+// command line, the commands of `security -i`, and the exit status.
+//   (1) Arguments are parsed as by getopt, not by the argument parser: they are intercepted before
+//       it runs.
+//   (2) A command fails with an OSStatus, whose lowest eight bits are the exit status: 44 for an
+//       item that doesn't exist, 45 for an item that already exists, 36 for a locked item.
 
 import ArgumentParser
 import FoundationEssentials
@@ -23,7 +24,7 @@ struct SecurityHelper: ParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "The command and its options, as on macOS.")
     var arguments: [String] = []
 
-    /// What stands behind `helper security`; nil where that isn't called.
+    /// The arguments after `helper security`, or `nil` if they don't call this helper.
     static func arguments(in arguments: [String]) -> [String]? {
         arguments.starts(with: ["helper", "security"]) ? Array(arguments.dropFirst(2)) : nil
     }
@@ -72,11 +73,11 @@ private struct SecurityProgram {
         return readCommands(isQuiet: isQuiet)
     }
 
-    /// What the last command ended with.
+    /// Executes the commands on standard input, and returns the status of the last one.
     private mutating func readCommands(isQuiet: Bool) -> Int32 {
         var status: Int32 = 0
         do {
-            // What is read now may hold secrets.
+            // The input may contain secrets.
             try KeychainPlace.connect()
             ProcessProtection.beginHoldingSecrets()
             let isAsked = Descriptor.isTerminal(STDIN_FILENO)
@@ -150,8 +151,9 @@ private struct SecurityProgram {
 
     // MARK: The password
 
-    /// The password of `-w` without a value. At a terminal it is typed twice. Otherwise it is a line of
-    /// standard input: scripts for macOS give it twice, too.
+    /// Asks for the password of `-w` without a value. At a terminal it is entered twice. Otherwise
+    /// it is a line of standard input. It may be repeated on a second line, because scripts for
+    /// macOS provide it twice.
     private mutating func askedSecret() throws -> Data {
         let mismatch = SecurityComplaint(status: 1, message: "passwords don't match")
         guard Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() else {
@@ -164,7 +166,7 @@ private struct SecurityProgram {
                 throw SecurityComplaint(
                     status: 1, message: "Standard input has no password. Nothing was changed.")
             }
-            // A secret of several lines must not become its first one.
+            // Don't accept only the first line of a secret with several lines.
             while let again = try input.next() {
                 guard again == line else { throw mismatch }
             }
@@ -182,8 +184,8 @@ private struct SecurityProgram {
 
     // MARK: Words
 
-    /// The words of a line. Both quotation marks hold spaces; a backslash takes the next character as
-    /// it is, in quotation marks too.
+    /// Splits a line into words. Both kinds of quotes may enclose spaces. A backslash quotes the
+    /// next character, even in quotes.
     private static func words(of line: [UInt8]) throws(SecurityComplaint) -> [String] {
         var words: [[UInt8]] = []
         var word: [UInt8]?
@@ -220,13 +222,13 @@ private struct SecurityProgram {
     }
 }
 
-/// The lines of standard input, each as soon as it is there.
+/// The lines of standard input, each returned as soon as it is available.
 private struct InputLines {
     private static let longest = 1 << 20
     private var bytes: [UInt8] = []
     private var hasEnded = false
 
-    /// nil: there are no more.
+    /// The next line, or `nil` at the end of the input.
     mutating func next() throws -> [UInt8]? {
         var searched = 0
         while true {

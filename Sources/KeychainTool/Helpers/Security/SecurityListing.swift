@@ -1,8 +1,8 @@
-// SecurityListing: an item as macOS's security(1) writes it, for programs that read that.
-//   (1) Which attributes there are, and in what order, is fixed for each class: those of a file-based
-//       keychain. What an item doesn't have is <NULL>.
-//   (2) Text of printable ASCII stands in quotation marks, unescaped. With any other byte, or a
-//       backslash, it is 0xHEX, and behind it the text with octal escapes.
+// SecurityListing: formats an item as macOS's security(1) does, for programs that parse its output.
+//   (1) The attributes and their order are fixed for each class: those of a file-based keychain. An
+//       attribute that the item doesn't have is <NULL>.
+//   (2) Printable ASCII text is in quotes, unescaped. If it contains any other byte, or a
+//       backslash, it is 0xHEX, followed by the text with octal escapes.
 
 import FoundationEssentials
 import KeychainCore
@@ -27,19 +27,19 @@ enum SecurityListing {
         (.scriptCode, .sint32), (.securityDomain, .blob), (.server, .blob), (.type, .uint32),
     ]
 
-    /// The lines of an item. In the first one stands the path of its keychain.
+    /// The lines for an item. The first one contains the path of its keychain.
     static func text(of item: ItemSnapshot, in keychain: String) -> String {
         let isGeneric = item.itemClass == .genericPassword
         var lines = [
             "keychain: " + buffer(Array(keychain.utf8)), "version: 512",
             "class: \"\(isGeneric ? "genp" : "inet")\"", "attributes:",
-            // Label and alias have numbers in place of names.
+            // Label and alias have numbers instead of names.
             "    0x00000007 <blob>=" + value(item.attributes[.label], .blob),
             "    0x00000008 <blob>=" + value(item.attributes[.alias], .blob),
         ]
         for (name, format) in isGeneric ? generic : internet {
             var attribute = item.attributes[name]
-            // A file-based keychain keeps a number for each port.
+            // In a file-based keychain, every item has a port.
             if name == .port { attribute = attribute ?? .number(0) }
             lines.append("    \"\(name.name)\"<\(format.rawValue)>=" + value(attribute, format))
         }
@@ -63,14 +63,15 @@ enum SecurityListing {
         }
     }
 
-    /// Four bytes: characters where they are some, and a number otherwise, with a space behind it.
+    /// Formats four bytes: as characters if they are printable, otherwise as a number followed by a
+    /// space.
     private static func word(_ bytes: [UInt8]) -> String {
         bytes.allSatisfy(isPrintable)
             ? "\"\(String(decoding: bytes, as: UTF8.self))\""
             : "0x\(hexadecimal(bytes, uppercase: true)) "
     }
 
-    /// Bytes as they stand behind `password: ` and `=`.
+    /// Formats bytes as they appear after `password: ` and `=`.
     static func buffer(_ bytes: [UInt8]) -> String {
         let backslash = UInt8(ascii: "\\")
         func isPlain(_ byte: UInt8) -> Bool { isPrintable(byte) && byte != backslash }
@@ -87,8 +88,8 @@ enum SecurityListing {
         return "\(digits) \"\(escaped.joined())\""
     }
 
-    /// A secret by itself, as `find-generic-password -w` writes it: digits where a byte of it can't be
-    /// printed.
+    /// Formats a secret as `find-generic-password -w` does: as hexadecimal digits if any byte is
+    /// not printable.
     static func line(_ secret: [UInt8]) -> [UInt8] {
         let text =
             secret.allSatisfy(isPrintable)

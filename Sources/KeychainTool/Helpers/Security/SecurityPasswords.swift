@@ -1,7 +1,7 @@
-// SecurityPasswords: what the verbs of macOS's security(1) do with the items of the keychain.
-//   (1) The items are those of every other program: generic and internet passwords with their
-//       attributes. Of several that match, the first that was added is meant.
-//   (2) A failure has the number and, for the commonest, the words that macOS gives it.
+// SecurityPasswords: performs the commands of macOS's security(1) on the items of the keychain.
+//   (1) The items are those that all other programs use: generic and internet passwords with their
+//       attributes. If several match, the one that was added first is used.
+//   (2) A failure has the number and, in the most common cases, the text that macOS gives it.
 
 import FoundationEssentials
 import Glibc
@@ -9,13 +9,13 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRuntime
 
-/// One keychain for all commands of a process.
+/// Executes all commands of a process on one keychain.
 final class SecurityPasswords {
     private let source = PasscodeSource()
     private var session: KeychainSession?
     private var hasChanged = false
 
-    /// Ends after the last command.
+    /// Closes the keychain after the last command.
     func close() {
         if hasChanged {
             session?.close()
@@ -43,8 +43,8 @@ final class SecurityPasswords {
 
     // MARK: The keychain
 
-    /// The one keychain of a user has a path of its own, and here the names of macOS's login keychain
-    /// as well.
+    /// Checks the names of keychains. The user's one keychain is known by its path, and by the
+    /// names of macOS's login keychain.
     private func require(_ keychains: [String], _ verb: SecurityVerb) throws {
         for name in keychains {
             let last = name.split(separator: "/").last ?? ""
@@ -59,7 +59,7 @@ final class SecurityPasswords {
         }
     }
 
-    /// Empty where the service doesn't tell.
+    /// The path of the keychain, or an empty string if the service doesn't report it.
     private var path: String { (try? KeychainPlace.folder().directory) ?? "" }
 
     private func existing() throws -> KeychainSession {
@@ -78,7 +78,7 @@ final class SecurityPasswords {
 
     private func find(_ request: SecurityRequest) throws {
         let verb = request.verb
-        // Any item at all would go.
+        // Without attributes, any item would be deleted.
         guard verb.finds || !request.attributes.isEmpty else {
             throw SecurityComplaint(status: SecurityComplaint.wrongUsage, usage: verb)
         }
@@ -141,7 +141,7 @@ final class SecurityPasswords {
             let query = ItemQuery(
                 itemClass: verb.itemClass, attributes: keys, isSynchronizable: nil)
             if let item = try session.find([query], limit: 1).first {
-                // Without a password the item keeps its own.
+                // Without a new password, the item keeps its present one.
                 let changes = ItemChanges(attributes: remarks, data: secret)
                 _ = try session.authenticating { authorization throws(KeychainFailure) in
                     try session.keychain.perform(
@@ -161,7 +161,7 @@ final class SecurityPasswords {
 
     // MARK: Failures
 
-    /// The function of Apple's that macOS names.
+    /// The name of the Apple function that macOS shows in the error.
     private static func function(of request: SecurityRequest) -> String {
         switch request.verb {
         case .addGeneric: "SecKeychainItemCreateFromContent (<default>)"

@@ -1,8 +1,8 @@
-// SecurityRequest: the verbs of macOS's security(1) for passwords, and what their options mean.
-//   (1) Options are read as getopt(3) of BSD reads them: `-s NAME` and `-sNAME`, flags together as
-//       in `-gw`, `--` as their end, and no option behind the first word that is none.
-//   (2) No secret is taken from the arguments of a process. Where a command comes from standard
-//       input, as with `security -i`, it may hold one.
+// SecurityRequest: parses the password commands of macOS's security(1) and their options.
+//   (1) Options are parsed as by BSD's getopt(3): `-s NAME` and `-sNAME`, combined flags as in
+//       `-gw`, `--` as the end of the options, and no options after the first operand.
+//   (2) No secret is accepted in the arguments of a process. A command that is read from standard
+//       input, as with `security -i`, may contain one.
 
 import FoundationEssentials
 import KeychainCore
@@ -19,10 +19,10 @@ enum SecurityVerb: String, CaseIterable {
     var adds: Bool { rawValue.hasPrefix("add-") }
     var finds: Bool { rawValue.hasPrefix("find-") }
 
-    /// What the item is for: it has to be said to add one.
+    /// The attribute that says what the item is for. Adding an item requires it.
     var place: Attribute { itemClass == .genericPassword ? .service : .server }
 
-    /// The verb that begins so, where there is one alone.
+    /// The verb that begins with the abbreviation, or `nil` unless there is exactly one.
     init?(abbreviation: String) {
         let verbs = Self.allCases.filter { $0.rawValue.hasPrefix(abbreviation) }
         guard !abbreviation.isEmpty, let verb = verbs.first, verbs.count == 1 else { return nil }
@@ -33,13 +33,14 @@ enum SecurityVerb: String, CaseIterable {
 
     fileprivate enum Meaning {
         case text(Attribute)
-        /// Four characters, which are kept as they are, or as the number that they are.
+        /// Four characters, which are stored as text (`characters`) or as the number that they
+        /// encode (`code`).
         case characters(Attribute)
         case code(Attribute)
         case port
         case secret, hexadecimalSecret
         case update, show, showSecretOnly
-        /// What says which programs may have the item: here entitlements do.
+        /// The programs that may use the item. Ignored, because entitlements determine this here.
         case anyProgram, program
 
         var takesValue: Bool {
@@ -71,7 +72,7 @@ enum SecurityVerb: String, CaseIterable {
         }
     }
 
-    /// Of the options that not every verb has.
+    /// The meaning of an option that not every verb has.
     private func meaning(ofOwn option: Character) -> Meaning? {
         switch option {
         case "p": adds ? .secret : nil
@@ -128,16 +129,16 @@ enum SecurityVerb: String, CaseIterable {
     }
 }
 
-/// Why a command is not carried out.
+/// The reason why a command failed.
 struct SecurityComplaint: Error {
-    /// An `OSStatus`, of which a process ends with the last eight bits, or a small number.
+    /// An `OSStatus`, whose lowest eight bits are the exit status, or a small number.
     let status: Int32
-    /// A line for standard error; empty where there is nothing to say.
+    /// A line for standard error; empty if there is no message.
     var message = ""
-    /// The verb whose usage is shown.
+    /// The verb whose usage is shown, if any.
     var usage: SecurityVerb?
 
-    /// What security(1) ends with for arguments that are wrong.
+    /// The exit status of security(1) for invalid arguments.
     static let wrongUsage: Int32 = 2
 }
 
@@ -153,10 +154,11 @@ struct SecurityRequest {
     var updates = false
     var showsSecret = false
     var showsSecretOnly = false
-    /// The names of keychains.
+    /// The names of keychains at the end of the command.
     let keychains: [String]
 
-    /// Reads what follows a verb. It may hold a secret where others can't see it.
+    /// Parses the arguments of a verb. `mayHoldSecret` says whether they may contain a secret,
+    /// because no other program can see them.
     init(
         _ verb: SecurityVerb, _ arguments: [String], mayHoldSecret: Bool
     ) throws(SecurityComplaint) {
@@ -207,7 +209,7 @@ struct SecurityRequest {
             guard let port = Int64(value), (0...65535).contains(port) else {
                 throw Self.misuse(verb, "a port is a number up to 65535")
             }
-            // 0 stands for any.
+            // Port 0 matches any port.
             attributes[.port] = port == 0 ? nil : .number(port)
         case .secret, .hexadecimalSecret:
             guard isThere else { return secret = .asked }
