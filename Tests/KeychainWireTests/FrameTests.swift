@@ -1,4 +1,4 @@
-// FrameTests: sizes, limits, long answers, and what is left of them in memory.
+// FrameTests: the sizes and limits of frames, long answers, and what remains of them in memory.
 
 import Foundation
 import KeychainCore
@@ -18,14 +18,15 @@ import Testing
         }
     }
 
-    /// Header, limit, and the size or nil where it isn't known yet.
+    /// The received header, the limit, and the size, or `nil` if it isn't known yet.
     @Test(
         arguments: [
             ([], 100, nil), ([0, 0, 0], 100, nil), ([0, 0, 0, 1], 100, 1),
             ([0, 0, 0, 100], 100, 100),
             ([0, 0, 1, 0, 9, 9], 256, 256), ([4, 0, 0, 0], WireLimits.messageByteCount, 64 << 20),
         ] as [([UInt8], Int, Int?)])
-    func `a size within the limit is taken`(_ bytes: [UInt8], _ limit: Int, _ size: Int?) throws {
+    func `a size within the limit is accepted`(_ bytes: [UInt8], _ limit: Int, _ size: Int?) throws
+    {
         #expect(try FrameHeader.messageByteCount(of: bytes, limit: limit) == size)
     }
 
@@ -34,14 +35,14 @@ import Testing
             ([0, 0, 0, 0], 100), ([0, 0, 0, 101], 100), ([0xFF, 0xFF, 0xFF, 0xFF], 64 << 20),
             ([4, 0, 0, 1], 64 << 20), ([0x80, 0, 0, 0], 64 << 20),
         ] as [([UInt8], Int)])
-    func `a size of nothing or above the limit is refused`(_ bytes: [UInt8], _ limit: Int) {
+    func `a size of zero or above the limit is refused`(_ bytes: [UInt8], _ limit: Int) {
         let failure = #expect(throws: KeychainFailure.self) {
             try FrameHeader.messageByteCount(of: bytes, limit: limit)
         }
         #expect(failure?.status == .param)
     }
 
-    @Test func `a request above the limit is not made`() throws {
+    @Test func `a request above the limit can't be encoded`() throws {
         let add = AddItem(NewItem(itemClass: .key, attributes: [:], data: Data(count: 1000)))
         let size = try Messages.message(add).count
         let none = AccessGroups([])
@@ -53,7 +54,8 @@ import Testing
         #expect(failure?.status == .param)
     }
 
-    /// The frames of an answer, cut in parts of so many bytes, and the answer that they join to.
+    /// Encodes an answer in parts of the given size and joins them.
+    /// - Returns: The parts, and the joined answer.
     private func joined<Answer: MessageCodable>(
         _ answer: Answer, _ partByteCount: Int
     ) throws -> (kinds: [ServiceMessage], byteCounts: [Int], answer: Answer) {
@@ -72,7 +74,8 @@ import Testing
         return (kinds, parts.map(\.count), try Messages.value(Answer.self, whole.all))
     }
 
-    @Test func `a long answer goes in several frames, cut anywhere, and arrives whole`() throws {
+    @Test func `a long answer is sent in several frames of any size, and arrives complete`() throws
+    {
         var values = RandomValues(seed: 4)
         let items = (0..<5).map { _ in values.item() }
         let size = Messages.bytes(items).count
@@ -83,11 +86,11 @@ import Testing
             #expect(kinds.dropLast().allSatisfy { $0 == .part } && kinds.last == .answer)
             #expect(counts.allSatisfy { 1...partByteCount ~= $0 })
         }
-        // An answer that has no bytes is a frame all the same.
+        // An answer without bytes is also sent as a frame.
         #expect(try joined(Done(), 1).kinds == [.answer])
     }
 
-    @Test func `an answer above the limit is not made`() throws {
+    @Test func `an answer above the limit can't be encoded`() throws {
         let answer = Data(count: 1000)
         let size = Messages.bytes(answer).count
         for partByteCount in [100, 2000] {
@@ -101,12 +104,12 @@ import Testing
         }
     }
 
-    @Test func `nothing of a message is left in memory`() throws {
+    @Test func `no part of a message remains in memory`() throws {
         let secret = SecretBytes.random(byteCount: 40)
         let needle = Needle(secret)
         #expect(try needle.occurrenceCount() == 1)
         var writer = MessageWriter(capacity: 64)
-        // The blocks are too small for mappings of their own, so what is freed stays mapped.
+        // The blocks are too small for separate mappings, so freed memory stays mapped.
         writer.number(0 as UInt64)
         writer.number(0 as UInt64)
         secret.encode(to: &writer)
@@ -124,7 +127,7 @@ import Testing
         withExtendedLifetime(secret) {}
     }
 
-    @Test func `a handshake is taken as it was made, and nothing else is`() throws {
+    @Test func `a handshake round-trips, and other bytes are refused`() throws {
         let handshake = Handshake(nonce: Bytes16(high: 1, low: .max))
         #expect(handshake.bytes.count == Handshake.byteCount)
         #expect(Handshake(bytes: handshake.bytes) == handshake)

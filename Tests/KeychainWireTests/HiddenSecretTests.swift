@@ -1,4 +1,4 @@
-// HiddenSecretTests: what a debugger's and a log's functions show of requests and answers.
+// HiddenSecretTests: the output of debugging and logging functions for requests and answers.
 
 import Foundation
 import KeychainCore
@@ -12,7 +12,7 @@ import Testing
     private static let authorization = Authorization(
         grant: grant, recognition: grant, applicationPassword: secret)
 
-    /// One request of each kind that holds a secret.
+    /// A request of each kind that contains a secret.
     private static let requests: [any Request] = {
         let passcode = SecretBytes(copying: Array(secret))
         let item = NewItem(
@@ -50,15 +50,15 @@ import Testing
         return [[item], [version], Identity(certificate: item, key: item), grant, sharedSecret]
     }()
 
-    /// Everything that the standard library's functions say of a value.
+    /// The output of all of the standard library's functions that describe a value.
     private func texts(_ value: Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
         return "\(dumped)\n\(value)\n\(String(reflecting: value))"
     }
 
-    /// Whether a secret's bytes, as a list or line by line, or a half of a token, are in a text. A single
-    /// number could be part of an address, which a dump of data shows.
+    /// Whether a text contains a secret's bytes, as a list or line by line, or half of a token. A
+    /// single number isn't enough, because it could be part of an address in the dump of data.
     private func shows(_ text: String) -> Bool {
         let halves = [Self.grant.token.high, Self.grant.token.low]
         let tokens = halves.flatMap { ["\($0)", String($0, radix: 16)] }
@@ -66,8 +66,8 @@ import Testing
         return (tokens + bytes).contains { text.lowercased().contains($0) }
     }
 
-    @Test func `no function shows what is secret in a request or an answer`() {
-        // What finds nothing must be able to find something.
+    @Test func `no function reveals a secret in a request or an answer`() {
+        // Shows that the test can find the secrets.
         #expect(shows(texts([Self.secret])) && shows(texts(Self.grant.token)))
         for value in Self.requests as [Any] + Self.answers {
             #expect(!shows(texts(value)), "\(type(of: value))")

@@ -1,15 +1,15 @@
-// HostileMessageTests: messages that no honest end sends. Each is refused, none traps.
+// HostileMessageTests: messages that an honest peer never sends. Each is refused, and none traps.
 
 import Foundation
 import KeychainCore
 import KeychainWire
 import Testing
 
-/// A value with a field that no honest end sends, as the bytes of all its fields.
+/// A value with one field that an honest peer never sends, as the bytes of all its fields.
 struct Hostile: Sendable, CustomStringConvertible {
     let description: String
     let bytes: [UInt8]
-    /// Reads the bytes as a value of the type.
+    /// Decodes the bytes as a value of the type.
     let read: @Sendable ([UInt8]) throws(KeychainFailure) -> Void
 
     init<Value: MessageCodable & Sendable>(_ name: String, _ type: Value.Type, _ hex: String) {
@@ -25,7 +25,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The fields of a search, where one may have bytes of its own.
+    /// The fields of a search, any one of which can be replaced.
     enum Field: Int {
         case itemClass, attributes, accessGroup, protection, synchronizable, tombstone, reference
         case host, grant, password, limit, includesData, includesAttributes, skips
@@ -114,7 +114,7 @@ struct Hostile: Sendable, CustomStringConvertible {
 }
 
 @Suite struct `Hostile messages` {
-    @Test func `each of them is honest but for one field`() throws {
+    @Test func `the hostile values differ from valid ones in one field`() throws {
         let honest = Hostile.bytes(Hostile.honestFields.joined())
         let read = try Messages.value(FindItems.self, honest)
         #expect(read.query == ItemQuery(itemClass: .genericPassword, isSynchronizable: nil))
@@ -124,14 +124,14 @@ struct Hostile: Sendable, CustomStringConvertible {
     }
 
     @Test(arguments: Hostile.requests + Hostile.answers)
-    func `a value that is none is refused`(_ value: Hostile) {
+    func `an invalid value is refused`(_ value: Hostile) {
         let failure = #expect(throws: KeychainFailure.self) { try value.read(value.bytes) }
         #expect(failure?.status == .param)
     }
 
-    /// No id, less than an id, the id 0, an id and nothing else, a `hello` of oldest 3 and newest 2,
-    /// one without its newest, access groups beyond the end, something after `subscribe` and
-    /// `unsubscribe`, and the `hello` of version 1 of the protocol.
+    /// No id, an incomplete id, the id 0, an id and nothing else, a `hello` with oldest 3 and
+    /// newest 2, one without its newest version, access groups beyond the end, extra bytes after
+    /// `subscribe` and `unsubscribe`, and the `hello` of version 1 of the protocol.
     @Test(
         arguments: [
             "", "00000000000000", "0000000000000000 02", "0000000000000001",
@@ -139,16 +139,16 @@ struct Hostile: Sendable, CustomStringConvertible {
             "0000000000000001 01 1f 00000001 00000001", "0000000000000001 02 00",
             "0000000000000001 03 0000000000000001 00", "080152020801",
         ])
-    func `bytes that are no message are refused`(_ hex: String) {
+    func `bytes that aren't a message are refused`(_ hex: String) {
         let failure = #expect(throws: KeychainFailure.self) {
             try Messages.request(Hostile.bytes(hex))
         }
         #expect(failure?.status == .param)
     }
 
-    /// Requests 0, 13 and 255, messages 4 and 255; whatever follows.
+    /// Requests 0, 13 and 255, and messages 4 and 255, with any content.
     @Test(arguments: ["01 00", "01 0d", "01 ff ff", "04", "ff 00"])
-    func `a request that isn't known is told from one that can't be read`(_ hex: String) {
+    func `an unknown request is told apart from one that can't be decoded`(_ hex: String) {
         let failure = #expect(throws: KeychainFailure.self) {
             try Messages.request(Hostile.bytes("0000000000000001" + hex))
         }
@@ -156,7 +156,7 @@ struct Hostile: Sendable, CustomStringConvertible {
     }
 
     @Test(arguments: ["", "0000000000000001", "0000000000000001 06", "0000000000000001 ff"])
-    func `bytes that are no reply are refused`(_ hex: String) {
+    func `bytes that aren't a reply are refused`(_ hex: String) {
         let failure = #expect(throws: KeychainFailure.self) {
             try FrameBuffer(Hostile.bytes(hex)).read { reader throws(KeychainFailure) in
                 try ServiceMessage.head(from: &reader)
@@ -165,12 +165,12 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(failure?.status == .param)
     }
 
-    @Test func `what a later version says in its hello is passed over`() throws {
+    @Test func `additional fields in the hello of a later version are ignored`() throws {
         let later = Hostile.bytes("0000000000000001 00 00000002 00000009 ffff")
         #expect(try Messages.request(later) == nil)
     }
 
-    @Test func `a message that ends early, or late, is refused`() throws {
+    @Test func `a message that is too short or too long is refused`() throws {
         var values = RandomValues(seed: 9)
         var count = 0
         func check<Value: MessageCodable>(_ value: Value) {
@@ -190,11 +190,11 @@ struct Hostile: Sendable, CustomStringConvertible {
             for answer in values.answers() { check(answer) }
             for value in values.others().dropLast() { check(value) }
         }
-        // Eight requests have no bytes, and one answer.
+        // Eight requests and one answer have no bytes.
         #expect(count == 10 * 20 * (32 - 8 + 17 - 1 + 2))
     }
 
-    /// Whether an application password is anywhere in a value.
+    /// Whether a value contains an application password.
     private func holdsPassword(_ value: Any) -> Bool {
         if let authorization = value as? Authorization {
             return authorization.applicationPassword != nil
@@ -202,8 +202,9 @@ struct Hostile: Sendable, CustomStringConvertible {
         return Mirror(reflecting: value).children.contains { holdsPassword($0.value) }
     }
 
-    /// The service derives keys for a few requests at a time, so it has to know which these are.
-    @Test func `a password is seen wherever in a request it is`() {
+    /// The service runs only a few requests that derive keys at the same time, so it must recognize
+    /// them.
+    @Test func `an application password is recognized wherever it is in a request`() {
         var values = RandomValues(seed: 12)
         for request in (0..<20).flatMap({ _ in values.requests() }) where request.purpose != nil {
             #expect(request.showsPassword == holdsPassword(request), "\(request)")
@@ -212,14 +213,14 @@ struct Hostile: Sendable, CustomStringConvertible {
 
     // MARK: Limits
 
-    /// The elements of all lists in a value.
+    /// The number of elements in all lists of a value.
     private func elementCount(_ value: Any) -> Int {
         if let attributes = value as? Attributes { return attributes.count }
         let fields = Mirror(reflecting: value).children
         return fields.reduce(value is [NewItem] ? fields.count : 0) { $0 + elementCount($1.value) }
     }
 
-    @Test func `the elements of all lists of a request are counted`() throws {
+    @Test func `the elements in all lists of a request are counted`() throws {
         var values = RandomValues(seed: 11)
         let claim = AccessGroups(["one", "two"])
         var total = 0
@@ -235,7 +236,9 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(total > 800)
     }
 
-    @Test func `a request with too many elements is refused, a large one with few is not`() throws {
+    @Test func `a request with too many elements is refused, and a large one with few is not`()
+        throws
+    {
         let limit = WireLimits.elementCount
         for (count, isTaken) in [(limit, true), (limit + 1, false), (4_000_000, false)] {
             var message = Hostile.bytes("0000000000000001 01 1f")
@@ -248,19 +251,19 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(try Messages.request(try Messages.message(AddItem(item))) != nil)
     }
 
-    /// Lists in lists, and a text in the innermost.
+    /// Nested lists with a text in the innermost one.
     private func nested(_ depth: Int) -> [UInt8] {
         [UInt8]((0..<depth).flatMap { _ in [6, 0, 0, 0, 1] as [UInt8] }) + [0, 0, 0, 0, 0]
     }
 
-    @Test func `lists in lists end before the stack does`() throws {
+    @Test func `deeply nested lists are refused before the stack overflows`() throws {
         for depth in [41, 150, 100_000] {
             let failure = #expect(throws: KeychainFailure.self) {
                 try Messages.value(PropertyListValue.self, nested(depth))
             }
             #expect(failure?.status == .param)
         }
-        // A list of entitlements has 32 levels at the most, and these arrive.
+        // Entitlements have at most 32 levels, which are accepted.
         let deepest = try Messages.value(PropertyListValue.self, nested(40))
         #expect(Messages.bytes(deepest) == nested(40))
     }

@@ -1,5 +1,5 @@
-// MessageReading: messages as arrays, read and written as the two ends do it; and whether two values
-// are the same.
+// MessageReading: messages as arrays, decoded and encoded as by client and service; and a
+// comparison of values.
 
 import Foundation
 import KeychainCore
@@ -21,7 +21,7 @@ extension FrameBuffer {
     }
 }
 
-/// A request as the service reads it, with what stands before it.
+/// A request as the service decodes it, with the values before it.
 struct ReadRequest {
     var id: UInt64
     var claim: AccessGroups
@@ -35,7 +35,7 @@ enum Messages {
         return Dictionary(uniqueKeysWithValues: values.requests().map { ($0.code, type(of: $0)) })
     }()
 
-    /// The whole of some bytes as a value.
+    /// Decodes all of the bytes as a value.
     static func value<Value: MessageCodable>(
         _ type: Value.Type, _ bytes: [UInt8], elementLimit: Int = .max
     ) throws(KeychainFailure) -> Value {
@@ -50,9 +50,9 @@ enum Messages {
         return writer.finished().all
     }
 
-    /// Reads a message of a client as the service does.
+    /// Decodes a message from a client as the service does.
     ///
-    /// - Returns: nil for a message that holds no request.
+    /// - Returns: `nil` for a message that contains no request.
     /// - Throws: `param` or `unimplemented`.
     static func request(
         _ message: [UInt8], elementLimit: Int = WireLimits.elementCount
@@ -79,7 +79,7 @@ enum Messages {
         try ClientMessage.frame(of: request, id: id, claim: claim).message
     }
 
-    /// Whether two values are the same in every field, also in the bytes of secrets.
+    /// Whether two values are equal in every field, including the bytes of secrets.
     static func isSame(_ a: Any, _ b: Any) -> Bool {
         if let a = a as? SecretBytes { return (b as? SecretBytes)?.isEqual(to: a) == true }
         if let a = a as? any Hashable, let b = b as? any Hashable {

@@ -1,4 +1,4 @@
-// ProtocolDocumentTests: the document of the protocol, held against the codec.
+// ProtocolDocumentTests: the protocol document compared with the codec.
 
 import Foundation
 import KeychainCore
@@ -14,7 +14,7 @@ import Testing
             encoding: .utf8)
     }
 
-    @Test func `the table of requests has every code, with its answer`() throws {
+    @Test func `the table of requests lists every code with its answer`() throws {
         let names = [
             "ItemSnapshot": "Item", "Array<ItemSnapshot>": "list of Item",
             "Array<Identity>": "list of Identity",
@@ -37,7 +37,7 @@ import Testing
                 })
     }
 
-    @Test func `the limits are those of the code`() throws {
+    @Test func `the documented limits are those in the code`() throws {
         let rows = try Self.document().matches(of: /\n\| [^|]+ \| ([\d,]+) \|(?=\n)/)
         #expect(
             rows.suffix(5).map { Int($0.1.filter(\.isNumber)) } == [
@@ -47,7 +47,7 @@ import Testing
         #expect(WireLimits.versions == 2...2)
     }
 
-    /// What the example shows, under its names.
+    /// The values in the example, by name.
     private static func examples() throws -> [(String, [UInt8])] {
         let groups = AccessGroups(["default"])
         let welcome = Welcome(
@@ -88,7 +88,7 @@ import Testing
         ]
     }
 
-    /// Sixteen bytes that count from the first.
+    /// Sixteen ascending bytes, beginning with `first`.
     private static func counting(from first: UInt8) -> Bytes16 {
         Bytes16(first..<first + 16) ?? Bytes16(high: 0, low: 0)
     }
@@ -136,7 +136,7 @@ import Testing
         return report
     }
 
-    @Test func `values of enumerations keep their positions`() {
+    @Test func `the raw values of enumerations don't change`() {
         #expect(TombstonePolicy.allCases == [.automatic, .always, .never])
         #expect(LockState.allCases == [.beforeFirstUnlock, .locked, .unlocked])
         #expect(DeviceKeyProtection.allCases == [.file, .hardware, .memory])
@@ -152,7 +152,7 @@ import Testing
         #expect(Welcome.Kind.allCases == [.user, .system])
     }
 
-    @Test func `the example is what the codec writes`() throws {
+    @Test func `the example is what the codec encodes`() throws {
         let digits = Array("0123456789abcdef")
         let blocks = try Self.examples().map { name, bytes in
             let lines = stride(from: 0, to: bytes.count, by: 32).map { start in

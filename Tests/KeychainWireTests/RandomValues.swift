@@ -1,4 +1,4 @@
-// RandomValues: values of every type that goes over the wire, from a fixed seed.
+// RandomValues: values of every type in the protocol, from a fixed seed.
 
 import Foundation
 import KeychainCore
@@ -19,7 +19,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Makes values. Absent, empty, smallest and largest ones come often.
+/// Generates values. Absent, empty, smallest and largest ones are frequent.
 struct RandomValues {
     var generator: SeededGenerator
 
@@ -88,7 +88,7 @@ struct RandomValues {
         case .string: .string(text())
         case .blob: pick([.string(text()), .data(data()), .number(number())], else: .number(0))
         case .data: .data(data())
-        // Text that is no number stays text.
+        // Text that isn't a number stays text.
         case .number: pick([.number(number()), .string("+5")], else: .number(0))
         case .date: .date(seconds())
         }
@@ -301,7 +301,7 @@ struct RandomValues {
         return ClientHello(versions: oldest...pick([oldest, 10, .max], else: oldest))
     }
 
-    /// What comes instead of an answer, and before it.
+    /// The messages of the service other than answers: failure, progress and hello.
     mutating func others() -> [any MessageCodable] {
         [failure(), RequestProgress(done: count(), total: count()), hello()]
     }

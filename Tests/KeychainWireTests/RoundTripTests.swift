@@ -1,4 +1,4 @@
-// RoundTripTests: what one end sends is what the other end reads.
+// RoundTripTests: values that one end encodes are decoded unchanged at the other end.
 
 import Foundation
 import KeychainCore
@@ -6,7 +6,7 @@ import KeychainWire
 import Testing
 
 @Suite struct `Messages of the service` {
-    /// How many values of each kind are tried.
+    /// The number of values of each kind.
     static let rounds = 60
 
     private func roundTrip(_ request: some Request, _ values: inout RandomValues) throws {
@@ -23,7 +23,7 @@ import Testing
         #expect(Messages.isSame(received, value), "\(Value.self)")
     }
 
-    @Test func `every request arrives as it was sent`() throws {
+    @Test func `every request round-trips`() throws {
         var values = RandomValues(seed: 1)
         var count = 0
         for _ in 0..<Self.rounds {
@@ -37,7 +37,7 @@ import Testing
             count == RequestCode.allCases.count * Self.rounds && RequestCode.allCases.count == 32)
     }
 
-    @Test func `every answer arrives as it was sent`() throws {
+    @Test func `every answer round-trips`() throws {
         var values = RandomValues(seed: 2)
         var names: Set<String> = []
         for _ in 0..<Self.rounds {
@@ -51,7 +51,7 @@ import Testing
         #expect(names == answers.union(["Welcome"]) && names.count == 17)
     }
 
-    @Test func `the other messages of a client arrive as they were sent`() throws {
+    @Test func `the other messages of a client round-trip`() throws {
         var values = RandomValues(seed: 7)
         var seen: Set<[UInt8]> = []
         for id in 1...UInt64(Self.rounds) {
@@ -70,7 +70,7 @@ import Testing
         #expect(seen.count == 3 * Self.rounds)
     }
 
-    @Test func `the other messages of the service arrive as they were sent`() throws {
+    @Test func `the other messages of the service round-trip`() throws {
         var values = RandomValues(seed: 8)
         let (failure, progress) = (values.failure(), RequestProgress(done: 1, total: 2))
         let messages = [
@@ -90,16 +90,16 @@ import Testing
         #expect(bodies[2] == [])
     }
 
-    /// So that a field that is added to a type, and forgotten in the messages, fails above: the
-    /// random values give each field at least two values.
-    @Test func `the values that are tried differ in every field`() {
+    /// Ensures that a field that is added to a type but not to the messages fails in the tests
+    /// above: the random values contain at least two values for each field.
+    @Test func `the random values differ in every field`() {
         var values = RandomValues(seed: 3)
         var seen: [String: Set<String>] = [:]
         func note(_ value: Any) {
             let isOurs = String(reflecting: type(of: value)).hasPrefix("Keychain")
             for child in Mirror(reflecting: value).children {
                 let field = "\(type(of: value)).\(child.label ?? "?")"
-                // What is hidden has no text of its own.
+                // Hidden values have no text.
                 let text = (child.value as? any Hashable).map { "\(AnyHashable($0).hashValue)" }
                 if isOurs { seen[field, default: []].insert(text ?? "\(child.value)") }
                 note(child.value)
@@ -110,8 +110,8 @@ import Testing
             for value in values.answers() + values.others() { note(value) }
         }
         #expect(seen.count == 194)
-        // The service itself says which program is at the other end, and has no biometric hardware
-        // beside it, and knows every item's constraints; so they are in no message.
+        // The service itself determines the program at the other end, has no biometric hardware
+        // beside it, and knows every item's constraints. So no message contains them.
         let unsent = [
             "AccessGroups.program", "Authorization.recognition", "Authorization.enrollment",
             "ItemSnapshot.constraintsAreKnown",
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `what biometric hardware says is in no message`() throws {
+    @Test func `proofs by biometric hardware are not part of messages`() throws {
         var values = RandomValues(seed: 31)
         let shown = Authorization(
             recognition: AuthenticationGrant(token: values.bytes16()),
@@ -129,7 +129,7 @@ import Testing
         #expect(try Messages.value(Authorization.self, Messages.bytes(shown)) == Authorization())
     }
 
-    @Test func `absent and empty stay two things`() throws {
+    @Test func `absent and empty values stay different`() throws {
         let item = NewItem(itemClass: .key, attributes: [:])
         var empty = item
         empty.data = Data()
@@ -139,7 +139,7 @@ import Testing
         #expect(item != empty)
     }
 
-    @Test func `values are compared in every field, also in their secrets`() {
+    @Test func `values are compared in every field, including their secrets`() {
         let passcodes = [1, 2].map { SecretBytes(copying: [$0]) }
         let request = ChangePasscode(from: passcodes[0], to: passcodes[1])
         #expect(Messages.isSame(request, request) && !Messages.isSame(Lock(), LockAll()))
@@ -147,7 +147,7 @@ import Testing
         #expect(!Messages.isSame(request, other))
     }
 
-    @Test func `no description holds what is asked, nor the bytes of a frame`() throws {
+    @Test func `no description contains a request's content or a frame's bytes`() throws {
         let secret = "correct horse"
         let add = AddItem(
             NewItem(

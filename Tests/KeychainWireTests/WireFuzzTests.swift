@@ -1,6 +1,6 @@
-// WireFuzzTests: messages near valid ones.
-//   (1) The inputs follow from a fixed seed, so a failure can be repeated.
-//   (2) No input may trap; what is taken is sent again as it was read.
+// WireFuzzTests: messages close to valid ones.
+//   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
+//   (2) No input may trap. Accepted messages must be encoded again as they were read.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,7 @@ import Testing
 @Suite struct `Fuzzed messages` {
     private static let rounds = 5000
 
-    @Test func `no request traps, and what is taken can be sent on`() throws {
+    @Test func `no request traps, and accepted ones are encoded again`() throws {
         var values = RandomValues(seed: 5)
         var (count, taken) = (0, 0)
         while count < Self.rounds {
@@ -30,16 +30,16 @@ import Testing
         #expect(taken > Self.rounds / 100 && taken < Self.rounds)
     }
 
-    @Test func `no answer traps, and what is taken can be sent on`() throws {
+    @Test func `no answer traps, and accepted ones are encoded again`() throws {
         var values = RandomValues(seed: 6)
         var (count, taken) = (0, 0)
         func check<Value: MessageCodable>(_ value: Value) throws {
             count += 1
             let input = mutated(Messages.bytes(value), &values)
-            // An answer without bytes is taken for nothing.
+            // Empty bytes may be decoded as an answer without fields.
             guard !input.isEmpty, let read = try? Messages.value(Value.self, input) else { return }
             taken += 1
-            // Bytes, and not values: numbers that are none differ from themselves.
+            // The bytes are compared instead of the values, because NaN isn't equal to itself.
             let sent = Messages.bytes(read)
             #expect(Messages.bytes(try Messages.value(Value.self, sent)) == sent)
         }
@@ -49,7 +49,8 @@ import Testing
         #expect(taken > Self.rounds / 100 && taken < Self.rounds)
     }
 
-    /// A message changed in a few places: a byte flipped, left out or doubled, or the end cut off.
+    /// A message changed in a few places: a byte flipped, removed or duplicated, or the end cut
+    /// off.
     private func mutated(_ message: [UInt8], _ values: inout RandomValues) -> [UInt8] {
         var bytes = message
         for _ in 0...Int.random(in: 0...3, using: &values.generator) {
