@@ -1,6 +1,7 @@
-// What constraints ask for, as a truth table. The rows follow from the meaning of the flags in
-// Apple's SecAccessControl.h: `userPresence` is biometry or passcode, several conditions are all
-// needed unless `or` stands with them, an application password is never one way of several.
+// The authentication that constraints require, as a truth table. The rows follow from the meaning
+// of the flags in Apple's SecAccessControl.h: `userPresence` is biometry or passcode; several
+// conditions are all required unless they are combined with `or`; an application password is never
+// one of several alternatives.
 
 import KeychainAuthentication
 import KeychainCore
@@ -13,7 +14,7 @@ struct RequirementRow: Sendable, CustomStringConvertible {
     let hasPasscode: Bool
     let step: PresenceStep
 
-    /// `without` says why biometry can't be used; nil: it can.
+    /// `without` is the reason why biometry can't be used, or `nil` if it can.
     init(
         _ constraints: AccessConstraints, proven: Set<PresenceMethod> = [],
         without obstacle: LAError.Code? = .biometryNotAvailable, hasPasscode: Bool = true,
@@ -32,12 +33,12 @@ struct RequirementRow: Sendable, CustomStringConvertible {
 }
 
 private let rows: [RequirementRow] = [
-    // No person.
+    // No constraint.
     .init([], .none),
     .init(.privateKeyUsage, .none),
     .init(.applicationPassword, .none),
     .init([], hasPasscode: false, .none),
-    // Presence: either way.
+    // Presence, proved in either way.
     .init(.userPresence, .askPasscode),
     .init([.userPresence, .privateKeyUsage], .askPasscode),
     .init([.userPresence, .applicationPassword], .askPasscode),
@@ -63,11 +64,11 @@ private let rows: [RequirementRow] = [
     .init(.biometryCurrentSet, .impossible(.biometryNotAvailable)),
     .init(.biometryCurrentSet, without: nil, .recognize(mayFallBack: false)),
     .init(.biometryCurrentSet, proven: [.biometry, .passcode], .none),
-    // A companion.
+    // A companion device.
     .init(.companion, .impossible(.companionNotAvailable)),
     .init(.companion, without: nil, .impossible(.companionNotAvailable)),
     .init([.companion, .applicationPassword], .impossible(.companionNotAvailable)),
-    // All of several.
+    // All of several conditions.
     .init([.biometryAny, .devicePasscode], .impossible(.biometryNotAvailable)),
     .init([.biometryAny, .devicePasscode], without: nil, .recognize(mayFallBack: false)),
     .init([.biometryAny, .devicePasscode, .and], without: nil, .recognize(mayFallBack: false)),
@@ -78,7 +79,7 @@ private let rows: [RequirementRow] = [
         .impossible(.passcodeNotSet)),
     .init(
         [.companion, .devicePasscode], proven: [.passcode], .impossible(.companionNotAvailable)),
-    // One of several.
+    // One of several conditions.
     .init([.biometryAny, .devicePasscode, .or], .askPasscode),
     .init([.biometryAny, .devicePasscode, .or], without: nil, .recognize(mayFallBack: true)),
     .init([.biometryAny, .devicePasscode, .or], proven: [.passcode], .none),
@@ -94,7 +95,7 @@ private let rows: [RequirementRow] = [
 ]
 
 @Suite struct `What constraints ask for` {
-    @Test func `the next step is decided by what was proven and what can be`() {
+    @Test func `the next step follows from the existing proofs and the available ones`() {
         var ran = 0
         for row in rows {
             let requirement = AccessRequirement(row.constraints)
@@ -110,9 +111,9 @@ private let rows: [RequirementRow] = [
         #expect(ran == 46)
     }
 
-    /// The keychain decides whether proofs are enough; this module gets them. Where the two
-    /// disagreed, a request would ask in vain or for nothing.
-    @Test func `the keychain and this module agree about every set of conditions`() {
+    /// The keychain decides whether proofs suffice, and this module obtains them. If the two
+    /// disagreed, a prompt would be useless or unnecessary.
+    @Test func `the keychain and this module agree on every set of constraints`() {
         let conditions: [AccessConstraints] = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         ]
@@ -142,7 +143,7 @@ private let rows: [RequirementRow] = [
         #expect(count == 32 * 3 * 4 * 2)
     }
 
-    @Test func `policies ask for what their names say`() {
+    @Test func `each policy requires the authentication that its name says`() {
         #expect(
             AccessRequirement(LAPolicy.deviceOwnerAuthentication)
                 == AccessRequirement(.userPresence))

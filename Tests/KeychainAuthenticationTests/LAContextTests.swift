@@ -1,4 +1,4 @@
-// LAContext in front of a test keychain, whose person the tests decide.
+// LAContext with a test keychain, whose user the tests simulate.
 
 import Foundation
 import KeychainAuthentication
@@ -15,7 +15,7 @@ import Testing
         return test
     }
 
-    /// Evaluates a policy and gives its code; nil: success.
+    /// Evaluates a policy and returns the error code, or `nil` for success.
     private func code(
         _ context: LAContext, _ policy: LAPolicy = .deviceOwnerAuthentication,
         reason: String = "test"
@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Policies
 
-    @Test func `the owner is asked once, with the reason`() async throws {
+    @Test func `evaluating a policy prompts the owner once, with the reason`() async throws {
         let test = try withPasscode()
         test.person = .owner
         let context = LAContext()
@@ -66,14 +66,14 @@ import Testing
         #expect(test.askedQuestions.count == 6)
     }
 
-    @Test func `a person who declines is asked no more`() async throws {
+    @Test func `a user who declines isn't prompted again`() async throws {
         let test = try withPasscode()
         test.person = .declining
         #expect(await code(LAContext()) == .userCancel)
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `without a person, or where it is forbidden, no question is asked`() async throws {
+    @Test func `without a user, or with interaction forbidden, there is no prompt`() async throws {
         let test = try withPasscode()
         #expect(await code(LAContext()) == .notInteractive)
         #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .notInteractive)
@@ -89,14 +89,14 @@ import Testing
         #expect(await code(context) == nil)
     }
 
-    @Test func `without a passcode there is nothing to ask for`() async throws {
+    @Test func `without a passcode there is nothing to prompt for`() async throws {
         test.person = .owner
         #expect(await code(LAContext()) == .passcodeNotSet)
         #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .passcodeNotSet)
         #expect(test.askedQuestions.isEmpty)
     }
 
-    @Test func `there is no biometry and no companion`() async throws {
+    @Test func `there is no biometry and no companion device`() async throws {
         let test = try withPasscode()
         test.person = .owner
         let rows: [(LAPolicy, LAError.Code)] = [
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Biometry in tests
 
-    @Test func `enrolled biometry goes before the passcode`() async throws {
+    @Test func `enrolled biometry is used before the passcode`() async throws {
         let test = try withPasscode()
         test.person = .owner
         test.biometry = TestKeychain.Biometry(type: .faceID, enrollment: "one face")
@@ -131,7 +131,9 @@ import Testing
         #expect(second.evaluatedPolicyDomainState == Data("two faces".utf8))
     }
 
-    @Test func `without recognition the passcode may be entered where it would do`() async throws {
+    @Test func `if biometry fails, the passcode can be entered where the policy allows it`()
+        async throws
+    {
         let test = try withPasscode()
         test.biometry = TestKeychain.Biometry()
         for touch in [TestKeychain.Touch.notRecognized, .prefersPasscode] {
@@ -154,7 +156,7 @@ import Testing
 
     // MARK: Reuse
 
-    @Test func `an earlier authentication is taken again as long as the context says`()
+    @Test func `an earlier authentication is reused as long as the context says`()
         async throws
     {
         let test = try withPasscode()
@@ -176,7 +178,7 @@ import Testing
         #expect(await asked(after: 10, reuse: 9))
         #expect(await !asked(after: 10, reuse: 10))
         #expect(await !asked(after: 300, reuse: 300))
-        // The most that counts is 300 seconds.
+        // The longest accepted duration is 300 seconds.
         #expect(await asked(after: 301, reuse: 10_000))
         #expect(await asked(after: 1, reuse: .nan))
         #expect(await asked(after: 1, reuse: -5))
@@ -185,7 +187,7 @@ import Testing
 
     // MARK: Credentials
 
-    @Test func `a password can be given and taken away`() {
+    @Test func `an application password can be set and removed`() {
         let context = LAContext()
         #expect(!context.isCredentialSet(.applicationPassword))
         #expect(context.setCredential(Data(), type: .applicationPassword))
@@ -196,7 +198,7 @@ import Testing
         #expect(!context.isCredentialSet(.smartCardPIN))
     }
 
-    @Test func `nothing that is printed holds the password`() {
+    @Test func `a printed context doesn't contain the password`() {
         let context = LAContext()
         #expect(context.setCredential(Data("tiger".utf8), type: .applicationPassword))
         var text = "\(context)" + context.debugDescription + String(reflecting: context)
@@ -207,7 +209,7 @@ import Testing
 
     // MARK: Invalidation
 
-    @Test func `an invalid context answers nothing any more`() async throws {
+    @Test func `an invalidated context fails every request`() async throws {
         let test = try withPasscode()
         test.person = .owner
         let context = LAContext()
@@ -221,7 +223,7 @@ import Testing
         #expect(!context.isCredentialSet(.applicationPassword))
     }
 
-    @Test func `a question that is open when the context is invalidated is taken back`()
+    @Test func `invalidating a context cancels its open prompt`()
         async throws
     {
         _ = try withPasscode()
@@ -259,7 +261,9 @@ import Testing
         }
     }
 
-    @Test func `an access control is evaluated as it says`() async throws {
+    @Test func `evaluating an access control requires the authentication that it says`()
+        async throws
+    {
         let test = try withPasscode()
         test.person = .owner
         for operation in [LAAccessControlOperation.useItem, .useKeySign, .useKeyDecrypt] {
@@ -280,7 +284,9 @@ import Testing
         #expect(test.askedQuestions.suffix(2).map(\.subject) == [.biometry, .passcode])
     }
 
-    @Test func `creating asks for a new password and not for presence`() async throws {
+    @Test func `evaluating a creation prompts for a new password and not for presence`()
+        async throws
+    {
         test.person = TestKeychain.Person(applicationPassword: "tiger")
         #expect(try await code(LAContext(), .userPresence, .createItem) == .passcodeNotSet)
         let context = LAContext()
@@ -297,7 +303,7 @@ import Testing
         #expect(try await code(LAContext(), .applicationPassword, .createItem) == .userCancel)
     }
 
-    @Test func `the form with a reply comes to the same`() async throws {
+    @Test func `the function with a completion handler has the same result`() async throws {
         let test = try withPasscode()
         test.person = .declining
         let control = try control(.userPresence)
@@ -315,7 +321,7 @@ import Testing
     }
 }
 
-/// Waits until the question is taken back, and has something done on another thread meanwhile.
+/// Waits until the prompt is canceled, while `body` runs on another thread.
 private final class WaitingAuthenticator: Authenticator {
     private let whenAsked: @Sendable () -> Void
 
@@ -327,7 +333,7 @@ private final class WaitingAuthenticator: Authenticator {
 
     func ask(_ question: Question, until interruption: Interruption) -> Answer {
         Thread { [whenAsked] in whenAsked() }.start()
-        // A minute at the most.
+        // At most a minute.
         let deadline = Date(timeIntervalSinceNow: 60)
         while !interruption.isInterrupted, Date() < deadline { Thread.sleep(forTimeInterval: 0.01) }
         return interruption.isInterrupted ? .interrupted : .cancelled

@@ -1,4 +1,4 @@
-// Errors and numbers of LocalAuthentication, as Apple's LAError.h and LAPublicDefines.h have them.
+// Errors and constants of LocalAuthentication, as in Apple's LAError.h and LAPublicDefines.h.
 
 import Foundation
 import KeychainAuthentication
@@ -6,7 +6,7 @@ import KeychainCore
 import Testing
 
 @Suite struct `Errors and numbers of LocalAuthentication` {
-    @Test func `codes have Apple's numbers`() {
+    @Test func `error codes have Apple's numbers`() {
         let numbers: [(LAError.Code, Int)] = [
             (.authenticationFailed, -1), (.userCancel, -2), (.userFallback, -3),
             (.systemCancel, -4), (.passcodeNotSet, -5), (.biometryNotAvailable, -6),
@@ -19,7 +19,7 @@ import Testing
         #expect(LAErrorDomain == "com.apple.LocalAuthentication")
     }
 
-    @Test func `policies, operations, credentials and biometry have Apple's numbers`() {
+    @Test func `policies, operations, credentials and biometry types have Apple's numbers`() {
         #expect(LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue == 1)
         #expect(LAPolicy.deviceOwnerAuthentication.rawValue == 2)
         #expect(LAPolicy.deviceOwnerAuthenticationWithWatch.rawValue == 3)
@@ -35,7 +35,7 @@ import Testing
         #expect(LATouchIDAuthenticationMaximumAllowableReuseDuration == 300)
     }
 
-    @Test func `an error and an NSError of its domain cast to each other`() throws {
+    @Test func `an error can be cast to NSError and back`() throws {
         let object = LAError(.userCancel) as NSError
         #expect(object.domain == LAErrorDomain)
         #expect(object.code == -2)
@@ -53,7 +53,7 @@ import Testing
         #expect((given as NSError).userInfo[NSLocalizedDescriptionKey] as? String == "So.")
     }
 
-    @Test func `an error is made of an NSError, whatever that is`() {
+    @Test func `an error can be created from any NSError`() {
         let object = NSError(
             domain: LAErrorDomain, code: -9, userInfo: [NSLocalizedDescriptionKey: "So."])
         let error = LAError(_nsError: object)
@@ -65,20 +65,20 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a catch clause names the code`(_ asObject: Bool) {
+    func `a catch clause can match a code`(_ asObject: Bool) {
         do {
             if asObject { throw NSError(domain: LAErrorDomain, code: -2) }
             throw LAError(.userCancel)
         } catch LAError.userFallback {
             Issue.record("another code")
         } catch LAError.userCancel {
-            // As it should be.
+            // Expected.
         } catch {
             Issue.record("not recognized: \(error)")
         }
     }
 
-    /// The table of secitem.md 4.5, with the departures of Differences.md.
+    /// The table in secitem.md 4.5, with the differences in Differences.md.
     @Test(
         arguments: [
             (LAError.Code.userCancel, -128), (.notInteractive, -25308),
@@ -87,11 +87,11 @@ import Testing
             (.invalidContext, -25293), (.biometryNotAvailable, -25291),
             (.biometryNotEnrolled, -25291), (.companionNotAvailable, -25291),
         ] as [(LAError.Code, Int32)])
-    func `each code has its status`(_ code: LAError.Code, _ status: Int32) {
+    func `each error code has its keychain status`(_ code: LAError.Code, _ status: Int32) {
         #expect(AuthenticationFailure.refused(code).keychainFailure.status.rawValue == status)
     }
 
-    @Test func `a keychain that can't be used says so in both terms`() throws {
+    @Test func `an unusable keychain is reported in both kinds of error`() throws {
         let failure = AuthenticationFailure.keychain(.busy("So it is."))
         #expect(failure.keychainFailure == .busy("So it is."))
         let error = failure.localError

@@ -1,4 +1,4 @@
-// Asking through pinentry, played by a shell script that each test writes.
+// Prompts through pinentry, which a shell script replaces in each test.
 
 import Foundation
 import KeychainCrypto
@@ -6,12 +6,12 @@ import Testing
 
 @testable import KeychainAuthentication
 
-/// A prompter that does what a test says, and writes down what it was sent.
+/// A pinentry whose behavior the test defines, and which records what it is sent.
 private final class FakePinentry {
     let folder: String
     var program: String { folder + "/pinentry" }
 
-    /// `answer` is what the script does at GETPIN.
+    /// `answer` is the script's response to GETPIN.
     init(_ answer: String, greeting: String = "OK Pleased to meet you") throws {
         folder = NSTemporaryDirectory() + "pinentry-" + UUID().uuidString
         try FileManager.default.createDirectory(
@@ -55,7 +55,7 @@ private final class FakePinentry {
         }
     }
 
-    /// Whether the script still runs.
+    /// Whether the script is still running.
     var isRunning: Bool {
         guard
             let text = try? String(contentsOfFile: folder + "/process", encoding: .utf8),
@@ -65,10 +65,10 @@ private final class FakePinentry {
     }
 }
 
-// One after the other: a script that one test has just written can't be started while a child
-// that another test starts still holds it open for writing.
+// Serialized: a script that was just written can't be executed while a child process of another
+// test has it open for writing.
 @Suite(.serialized) struct `Asking through pinentry` {
-    @Test func `it is told what to show, and its answer is decoded`() throws {
+    @Test func `pinentry is told what to show, and its answer is decoded`() throws {
         let pinentry = try FakePinentry(
             "printf 'S BUTTON_INFO close\\nD 50%%25%%0Asure%%20é\\nOK\\n'")
         let question = Question(
@@ -85,17 +85,17 @@ private final class FakePinentry {
         #expect(!pinentry.isRunning)
     }
 
-    @Test func `an answer in several lines is one`() throws {
+    @Test func `an answer in several lines is joined`() throws {
         let pinentry = try FakePinentry("printf 'D one \\nD two\\nOK\\n'")
         #expect(pinentry.ask() == .entered("one two"))
     }
 
-    @Test func `nothing entered is an empty answer`() throws {
+    @Test func `entering nothing is an empty answer`() throws {
         #expect(try FakePinentry("echo OK").ask() == .entered(""))
     }
 
     @Test(arguments: [83_886_179, 83_886_278, 83_886_142, 99])
-    func `cancelled is cancelled`(_ code: Int) throws {
+    func `a canceled prompt is reported as canceled`(_ code: Int) throws {
         let pinentry = try FakePinentry("echo 'ERR \(code) Operation cancelled <Pinentry>'")
         #expect(pinentry.ask() == .cancelled)
     }
@@ -106,29 +106,29 @@ private final class FakePinentry {
         "printf 'D half%%2\\nOK\\n'", "printf 'D %%zz\\nOK\\n'",
         "printf 'D %01100d\\nOK\\n' 0", "printf 'D secret'; exit 0",
     ])
-    func `what is not the protocol is no answer`(_ answer: String) throws {
+    func `a response that violates the protocol is no answer`(_ answer: String) throws {
         #expect(try FakePinentry(answer).ask() == .unavailable)
     }
 
-    @Test func `a greeting that is none ends it`() throws {
+    @Test func `an invalid greeting ends the prompt`() throws {
         let pinentry = try FakePinentry("printf 'D x\\nOK\\n'", greeting: "HELLO")
         #expect(pinentry.ask() == .unavailable)
     }
 
-    @Test func `a program that isn't there is none`() {
+    @Test func `a missing program is no prompter`() {
         let authenticator = PinentryAuthenticator(
             program: "/nonexistent/pinentry", environment: [:])
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
     }
 
-    @Test func `a question that is taken back ends the program`() throws {
+    @Test func `canceling a prompt ends the program`() throws {
         let pinentry = try FakePinentry("exec sleep 600")
         let authenticator = pinentry.authenticator
         let interruption = Interruption()
         let answer = Elsewhere {
             Said(authenticator.ask(Question(.passcode), until: interruption))
         }
-        // The question is open once it was read.
+        // The prompt is open once the script has read it.
         let deadline = Date(timeIntervalSinceNow: 60)
         while Date() < deadline, (try? pinentry.lines.contains("GETPIN")) != true {
             Thread.sleep(forTimeInterval: 0.01)
@@ -146,18 +146,18 @@ private final class FakePinentry {
         }
     }
 
-    // MARK: Who is asked
+    // MARK: Choosing the prompter
 
     private let noTerminal = TerminalAuthenticator(path: "/nonexistent/terminal")
 
-    @Test func `without terminal and display no person can be asked`() {
+    @Test func `without a terminal and a display the user can't be prompted`() {
         let system = SystemAuthenticator(["PATH": "/usr/bin:/bin"], terminal: noTerminal)
         #expect(!system.canAsk)
         #expect(Said(system.ask(Question(.passcode), until: .init())) == .unavailable)
         #expect(system.biometry == .notAvailable)
     }
 
-    @Test func `a prompter that is named is used, also where there is a terminal`() throws {
+    @Test func `an explicitly chosen prompter is used even if there is a terminal`() throws {
         let pinentry = try FakePinentry("printf 'D named\\nOK\\n'")
         let terminal = try PseudoTerminal()
         let system = SystemAuthenticator(
@@ -166,7 +166,7 @@ private final class FakePinentry {
         #expect(Said(system.ask(Question(.passcode), until: .init())) == .entered("named"))
     }
 
-    @Test func `a prompter that is named and isn't there is not replaced`() throws {
+    @Test func `an explicitly chosen prompter that is missing isn't replaced`() throws {
         let terminal = try PseudoTerminal()
         let system = SystemAuthenticator(
             [SystemAuthenticator.pinentryVariable: "/nonexistent/pinentry", "DISPLAY": ":0"],
@@ -174,7 +174,7 @@ private final class FakePinentry {
         #expect(!system.canAsk)
     }
 
-    @Test func `the terminal goes before a prompter on the display`() throws {
+    @Test func `a terminal is preferred to a prompter on the display`() throws {
         let pinentry = try FakePinentry("printf 'D window\\nOK\\n'")
         let terminal = try PseudoTerminal()
         let environment = ["PATH": "relative::\(pinentry.folder)", "WAYLAND_DISPLAY": "wayland-0"]

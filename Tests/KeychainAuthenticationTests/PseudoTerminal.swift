@@ -1,17 +1,17 @@
-// PseudoTerminal: a terminal with the test as the person in front of it.
+// PseudoTerminal: a terminal with the test in place of the user.
 
 import Foundation
 import Glibc
 import Testing
 
 final class PseudoTerminal: Sendable {
-    /// The name of the terminal that a program opens.
+    /// The path of the terminal that a program opens.
     let path: String
     private let person: Int32
-    /// Kept open, so that the terminal's modes can be looked at and outlast a question.
+    /// Kept open, so that the terminal's modes can be read and remain after a prompt.
     private let terminal: Int32
 
-    /// The longest wait for something to be shown, in milliseconds.
+    /// The longest wait for output, in milliseconds.
     private static let patience: Int32 = 60_000
 
     init() throws {
@@ -29,7 +29,7 @@ final class PseudoTerminal: Sendable {
         try #require(terminal >= 0)
     }
 
-    // Of asm-generic/ioctls.h: TIOCSPTLCK and TIOCGPTN.
+    // The values from asm-generic/ioctls.h: TIOCSPTLCK and TIOCGPTN.
     private static let setLock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 
@@ -38,7 +38,7 @@ final class PseudoTerminal: Sendable {
         close(person)
     }
 
-    /// Whether what is typed is shown.
+    /// Whether the terminal echoes input.
     var isEchoing: Bool {
         var modes = termios()
         // SAFETY: written within the call.
@@ -46,7 +46,8 @@ final class PseudoTerminal: Sendable {
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Waits until a text is shown. Gives what was shown up to there.
+    /// Waits until a text is shown.
+    /// - Returns: The output up to there.
     @discardableResult
     func expect(_ text: String) throws -> String {
         var shown: [UInt8] = []
@@ -71,13 +72,13 @@ final class PseudoTerminal: Sendable {
     }
 }
 
-/// What a thread of its own comes to, which may wait for a person.
+/// The result of code on a separate thread, which may wait for the user.
 final class Elsewhere<Value: Sendable>: Sendable {
     private let done = DispatchSemaphore(value: 0)
     private let box = Box()
 
     private final class Box: @unchecked Sendable {
-        // No lock is needed: written before the signal, read after it.
+        // No lock is needed: it is written before the signal and read after it.
         var value: Value?
     }
 
@@ -88,7 +89,7 @@ final class Elsewhere<Value: Sendable>: Sendable {
         }.start()
     }
 
-    /// Waits for it, a minute at the most.
+    /// Waits for the result, at most a minute.
     func value() throws -> Value {
         try #require(done.wait(timeout: .now() + 60) == .success)
         return try #require(box.value)

@@ -1,4 +1,4 @@
-// Asking at a terminal, with the test in front of it.
+// Prompts at a terminal, with the test in place of the user.
 
 import Foundation
 import KeychainCrypto
@@ -25,7 +25,7 @@ enum Said: Equatable {
 }
 
 @Suite struct `Asking at a terminal` {
-    @Test func `the passcode is asked for with the reason and never shown`() throws {
+    @Test func `the passcode prompt shows the reason and never echoes the answer`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         #expect(authenticator.canAsk)
@@ -38,11 +38,11 @@ enum Said: Equatable {
         terminal.type("tigeré\u{7F}s\r")
         #expect(try answer.value() == .entered("tigers"))
         #expect(terminal.isEchoing)
-        // The line ends, and nothing of the answer was shown.
+        // The line ends, and no part of the answer was shown.
         #expect(try terminal.expect("\r\n") == "\r\n")
     }
 
-    @Test func `after a wrong answer that is said in place of the reason`() throws {
+    @Test func `after a wrong answer the prompt says so instead of the reason`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         let answer = Elsewhere {
@@ -68,7 +68,7 @@ enum Said: Equatable {
         #expect(terminal.isEchoing)
     }
 
-    @Test func `Control-C ends the question and is told apart`() throws {
+    @Test func `Control-C ends the prompt and is reported separately`() throws {
         let terminal = try PseudoTerminal()
         let path = terminal.path
         let isSignalled = Elsewhere {
@@ -82,7 +82,7 @@ enum Said: Equatable {
         #expect(terminal.isEchoing)
     }
 
-    @Test func `a question that is taken back ends, and the terminal echoes again`() throws {
+    @Test func `a canceled prompt ends, and the terminal echoes again`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         let interruption = Interruption()
@@ -96,7 +96,7 @@ enum Said: Equatable {
         #expect(terminal.isEchoing)
     }
 
-    @Test func `a question that waits for its turn can be taken back`() throws {
+    @Test func `a prompt that waits for its turn can be canceled`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         let first = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
@@ -109,18 +109,18 @@ enum Said: Equatable {
         #expect(try second.value() == .interrupted)
         terminal.type("tigers\r")
         #expect(try first.value() == .entered("tigers"))
-        // The second was never shown.
+        // The second prompt was never shown.
         #expect(try terminal.expect("\r\n") == "\r\n")
     }
 
-    @Test func `what a terminal would act on is left out of the reason`() {
+    @Test func `control characters are removed from the reason`() {
         let question = Question(.passcode, reason: "a\u{1B}]0;title\u{7}b\nc\u{9B}d\u{202E}e")
         #expect(question.introduction.hasSuffix(": a ]0;title b c d e"))
         let long = Question(.passcode, reason: String(repeating: "x", count: 10_000))
         #expect(long.introduction.count < 1000)
     }
 
-    @Test func `without a terminal no person can be asked`() {
+    @Test func `without a terminal the user can't be prompted`() {
         let authenticator = TerminalAuthenticator(path: "/nonexistent/terminal")
         #expect(!authenticator.canAsk)
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
