@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// SwiftPM looks an alias up by the package's identity. For a package by path it is the name of the
-/// folder, and a clone can have any.
+/// SwiftPM finds an alias by the package's identity. For a package at a path, that is the name of
+/// the folder, which can be different in each clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -19,7 +19,7 @@ let localAuthentication: Target.Dependency = .product(
     moduleAliases: ["KeychainAuthentication": "LocalAuthentication"],
     condition: .when(platforms: [.linux]))
 
-// A type that isn't Apple's may show as a warning only.
+// A type that isn't Apple's may cause only a warning.
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
@@ -32,7 +32,7 @@ let package = Package(
         .executableTarget(
             name: "SymbolsInSwift6", dependencies: [security, localAuthentication],
             path: "Sources/Symbols", swiftSettings: settings + [.swiftLanguageMode(.v6)]),
-        // The same files, by a symbolic link: a file belongs to one target.
+        // The same files, through a symbolic link, because a file belongs to only one target.
         .executableTarget(
             name: "SymbolsInSwift5", dependencies: [security, localAuthentication],
             path: "Sources/SymbolsInSwift5", swiftSettings: settings + [.swiftLanguageMode(.v5)]),

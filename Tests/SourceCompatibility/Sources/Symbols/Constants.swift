@@ -1,4 +1,4 @@
-// Constants: every constant that existing code names, with Apple's type.
+// Constants: every constant that existing code uses, with Apple's type.
 
 import Foundation
 import Security
@@ -167,7 +167,7 @@ func textConstants() -> [CFString] {
     ]
 }
 
-/// Text too, and deprecated at Apple as well.
+/// Also text, and deprecated at Apple too.
 @available(*, deprecated)
 func deprecatedTextConstants() -> [CFString] {
     [kSecAttrAccessibleAlways, kSecAttrAccessibleAlwaysThisDeviceOnly]
@@ -179,7 +179,7 @@ func otherConstants() {
     _ = [kSecUnlockStateStatus, kSecReadPermStatus, kSecWritePermStatus] as [UInt32]
 }
 
-/// Names that are no constants of Apple's: the tests of one library give them to these.
+/// Names that are not constants of Apple's. The tests of one library define them.
 func namesOfOneLibrary() -> [CFString] {
     let kSecReturnWorkingReference: CFString = kSecReturnPersistentRef
     let kSecValueWorkingReference: CFString = kSecValuePersistentRef

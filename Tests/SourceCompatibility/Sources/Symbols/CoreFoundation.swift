@@ -1,5 +1,5 @@
-// CoreFoundation: the Core Foundation names that keychain code uses, and what Apple's C library has
-// for secrets. CFRetain and CFRelease exist and are unavailable, as at Apple.
+// CoreFoundation: the Core Foundation names that keychain code uses, and the functions of Apple's C
+// library for secrets. CFRetain and CFRelease exist and are unavailable, as on Apple's platforms.
 
 import Foundation
 import Security

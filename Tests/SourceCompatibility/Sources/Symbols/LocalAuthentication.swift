@@ -54,7 +54,7 @@ func contextTypes() {
     _ = LAErrorDomain as String
 }
 
-/// How existing code tells errors apart.
+/// The way in which existing code distinguishes errors.
 func isCancellation(_ error: any Error) -> Bool {
     if let error = error as? LAError, error.code == .userCancel { return true }
     do {

@@ -1,5 +1,5 @@
-// Calls some of what the other files mention, in the way that existing code does, and ends with 1 if
-// an answer isn't Apple's.
+// Calls some of the functions in the other files as existing code does, and exits with status 1 if
+// a result isn't Apple's.
 
 import Foundation
 import LocalAuthentication
@@ -24,7 +24,7 @@ report.check(
     "\(Set(keyAlgorithms()).count) algorithms differ",
     keyAlgorithms().count == Set(keyAlgorithms()).count)
 
-// Results that aren't needed are left out, as with functions that are imported from C.
+// Results that aren't needed are ignored, as with functions that are imported from C.
 let query: [String: Any] = [
     kSecClass as String: kSecClassGenericPassword,
     kSecAttrService as String: "org.example.source-compatibility",

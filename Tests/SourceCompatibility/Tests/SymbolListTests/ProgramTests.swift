@@ -1,4 +1,4 @@
-// ProgramTests: the compiled files run, and get Apple's answers.
+// ProgramTests: the compiled programs run and get Apple's results.
 
 import Foundation
 import Testing
@@ -8,12 +8,12 @@ import Testing
     private static let package = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The folder of the built programs, which is that of the test program.
+    /// The folder of the built programs, which also contains the test program.
     private static let programs = URL(filePath: "/proc/self/exe")
         .resolvingSymlinksInPath().deletingLastPathComponent()
 
     @Test(arguments: ["SymbolsInSwift5", "SymbolsInSwift6"])
-    func `all answers are Apple's`(program: String) throws {
+    func `all results of the program are Apple's`(program: String) throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "symbols-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ import Testing
         process.environment = [
             "HOME": folder.path, "KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_TPM": "none",
             "KEYCHAIN_ENTITLEMENTS": Self.package.appending(path: "Symbols.entitlements").path,
-            // What the program covers is not what the tests cover.
+            // The code that the program covers isn't covered by the tests.
             "LLVM_PROFILE_FILE": folder.appending(path: "profile").path,
         ]
         let output = Pipe()

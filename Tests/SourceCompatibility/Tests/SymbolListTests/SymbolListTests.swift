@@ -1,4 +1,4 @@
-// SymbolListTests: the compiled files mention every name of Symbols.txt.
+// SymbolListTests: the compiled files contain every name in Symbols.txt.
 
 import Foundation
 import Testing
@@ -8,13 +8,13 @@ import Testing
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// How many names each section has. Origin: counted in the libraries that the list was made of.
+    /// The number of names in each section, counted in the libraries from which the list was made.
     private static let counts = [
         "constants": 166, "functions and types": 78, "current": 18, "Core Foundation": 38,
         "LocalAuthentication": 18, "SecAccessControlCreateFlags": 12, "C library": 3,
     ]
 
-    /// Unavailable at Apple and here, so that no compiled file can mention them.
+    /// Names that are unavailable at Apple and here, so that no compiled file can contain them.
     private static let unavailable: Set<String> = ["CFRetain", "CFRelease"]
 
     @Test func `the list has every section with all of its names, each once`() throws {
@@ -33,17 +33,17 @@ import Testing
         }
     }
 
-    @Test func `what is unavailable is mentioned nowhere`() throws {
+    @Test func `unavailable names don't occur in code`() throws {
         #expect(try Self.words(of: "Symbols").isDisjoint(with: Self.unavailable))
     }
 
-    @Test func `comments and texts don't count`() {
+    @Test func `comments and string literals don't count as code`() {
         let code =
             "let a = kSecClass // kSecAttrAccount\n/// kSecAttrService\n_ = \"kSecAttrLabel\""
         #expect(Self.words(ofCode: code) == ["let", "a", "kSecClass", "_"])
     }
 
-    // MARK: Reading
+    // MARK: Parsing
 
     private static func sections() throws -> [String: [String]] {
         let text = try String(contentsOf: root.appending(path: "Symbols.txt"), encoding: .utf8)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// The words of a text without comments and without what stands between quotation marks.
+    /// The words of a text without comments and without the content of string literals.
     private static func words(ofCode text: String) -> Set<String> {
         text.split(separator: "\n").reduce(into: []) { words, line in
             let code = String(line).replacing(/"[^"]*"/, with: "").prefix(upTo: "//")
@@ -79,7 +79,7 @@ import Testing
 }
 
 extension String {
-    /// The text before the first occurrence of another; all of it without one.
+    /// The text before the first occurrence of another, or all of it if there is none.
     fileprivate func prefix(upTo end: String) -> Substring {
         firstRange(of: end).map { self[..<$0.lowerBound] } ?? self[...]
     }

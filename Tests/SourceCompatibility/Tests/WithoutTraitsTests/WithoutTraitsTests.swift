@@ -1,13 +1,13 @@
-// WithoutTraitsTests: what a build without the package's traits answers where one would be needed.
-// The package's own tests are built with its traits, so they can't say.
+// WithoutTraitsTests: the results of a build without the package's traits for input that requires
+// one. The package's own tests are built with its traits, so they can't test this.
 
 import Foundation
 import Security
 import Testing
 
 @Suite struct `Without the package's traits` {
-    /// A key and a certificate on P-256, under the passphrase "secret". Origin: OpenSSL 3,
-    /// `pkcs12 -export -legacy`.
+    /// A P-256 key and its certificate, under the passphrase "secret", from OpenSSL 3: `pkcs12
+    /// -export -legacy`.
     private static let container = """
         MIIDcgIBAzCCAzgGCSqGSIb3DQEHAaCCAykEggMlMIIDITCCAhcGCSqGSIb3DQEHBqCCAggwggIEAgEAMIIB\
         /QYJKoZIhvcNAQcBMBwGCiqGSIb3DQEMAQYwDgQITeby9SI697cCAggAgIIB0FnO8HZ7ZB1ejMDeNYO0Wm/z\
@@ -26,14 +26,14 @@ import Testing
         AgIIAA==
         """
 
-    /// The same key. Origin: OpenSSL 3, `pkcs8 -topk8 -v1 PBE-SHA1-3DES -outform DER`.
+    /// The same key, from OpenSSL 3: `pkcs8 -topk8 -v1 PBE-SHA1-3DES -outform DER`.
     private static let privateKey = """
         MIGxMBwGCiqGSIb3DQEMAQMwDgQI7UVeMk35Mh8CAggABIGQvmPuNwyQyLw6imJJC6hqELfZzqIMtDMCCvr9\
         isX04UpgGXLZ3fz+jcIM6NoFLizLHRQqU15Ggt1V1KwJ8iEwTjFNvCGWLw/WaO2Jw3adMUdlxNhgn/5dE2K4\
         EcIzuEAV4nlliYbg6TDkaI6TEc1cU/njFymwTiItPGzH7O3tdab/ufWMbK02Pi7qt+VQKD1b
         """
 
-    @Test func `a container under an older cipher is told from a wrong passphrase`() throws {
+    @Test func `a container under an older cipher is told apart from a wrong passphrase`() throws {
         let data = try #require(Data(base64Encoded: Self.container))
         func status(_ passphrase: String) -> OSStatus {
             var items: CFArray?
@@ -44,7 +44,7 @@ import Testing
         #expect(status("wrong") == errSecAuthFailed)
     }
 
-    @Test func `a private key under an older cipher is not read`() throws {
+    @Test func `a private key under an older cipher can't be imported`() throws {
         let data = try #require(Data(base64Encoded: Self.privateKey))
         var parameters = SecItemImportExportKeyParameters()
         let passphrase: CFTypeRef = "secret" as NSString
