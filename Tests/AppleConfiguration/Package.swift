@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules that are built on Apple's platforms, as they are built there, on Linux: `canImport(Darwin)`
-// is true for them, and `import Security`, `import LocalAuthentication` and `import CryptoKit` mean the
-// modules of this repository. Documentation/ApplePlatforms.md says what that shows and what it doesn't.
+// The modules that are built on Apple's platforms, built in the same way on Linux:
+// `canImport(Darwin)` is true for them, and `import Security`, `import LocalAuthentication` and
+// `import CryptoKit` mean the modules of this repository. Documentation/ApplePlatforms.md says what
+// that tests and what it doesn't.
 
-/// SwiftPM looks an alias up by the package's identity. For a package by path it is the name of the
-/// folder, and a clone can have any.
+/// SwiftPM finds an alias by the package's identity. For a package at a path, that is the name of
+/// the folder, which can be different in each clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -25,8 +26,8 @@ let testing: Target.Dependency = .product(
     name: "KeychainTesting", package: swiftKeychain, moduleAliases: aliases)
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
-/// The modules that are built twice, once for Linux under their own names, behind `Security`, and once
-/// for Apple's platforms under these.
+/// The modules that are built twice: for Linux under their own names, behind `Security`, and for
+/// Apple's platforms under these names.
 let modules = [
     "KeychainCore", "KeychainServicesDarwin", "KeychainAuthenticationDarwin", "KeychainServices",
     "KeychainAuthentication", "KeychainCryptoKit", "KeychainSecItem", "Keychain", "KeychainTesting",
@@ -41,8 +42,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// With these, and nowhere else, there is a module `Darwin`, and the sources' imports of some modules
-/// mean those with other names.
+/// With these settings, and only with them, a module `Darwin` exists, and some imports in the
+/// sources mean modules with other names.
 func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     settings + [
         .unsafeFlags(
@@ -51,8 +52,8 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     ]
 }
 
-/// A module with the sources that it has on every platform, by a symbolic link. Only the
-/// modules that it stands on have their names changed: SwiftPM builds no other before it.
+/// A module with its sources for every platform, through a symbolic link. Only the names of the
+/// modules on which it depends are changed, because SwiftPM builds no other module before it.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }
@@ -101,7 +102,7 @@ let package = Package(
             name: "ReexportTests",
             dependencies: ["StandIn", security, localAuthentication, cryptoKit] + appleModules,
             swiftSettings: appleSettings(modules)),
-        // The tests of `Keychain`, by a symbolic link, and what they need here.
+        // The tests of `Keychain`, through a symbolic link, and what they need here.
         .testTarget(
             name: "AppleKeychainTests",
             dependencies: ["StandIn", crypto] + appleModules,

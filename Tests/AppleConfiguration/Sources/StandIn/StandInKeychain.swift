@@ -1,6 +1,6 @@
-// StandInKeychain: the system's keychain, as far as tests need it: this repository's own in memory. This
-// module is built for Linux, and nothing of its own leaves it, so that those built for Apple's platforms
-// can use it.
+// StandInKeychain: a stand-in for the system's keychain, as far as tests need it: this repository's
+// keychain in memory. This module is built for Linux, and its interface exposes none of its own
+// types, so that the modules built for Apple's platforms can use it.
 
 import KeychainTesting
 
@@ -8,16 +8,16 @@ import KeychainTesting
 public struct StandInKeychain: Sendable {
     /// Runs code in which the functions use this keychain.
     public let run: @Sendable (() -> Void) -> Void
-    /// Sets a passcode where there is none, and locks.
+    /// Sets a passcode if there is none, and locks the keychain.
     public let lock: @Sendable () throws -> Void
-    /// Unlocks.
+    /// Unlocks the keychain.
     public let unlock: @Sendable () throws -> Void
-    /// Has its owner in front of it, who knows the passcode, or no person.
+    /// Simulates the owner, who knows the passcode, or no user.
     public let setOwnerIsPresent: @Sendable (Bool) -> Void
-    /// Has a Secure Enclave or none.
+    /// Simulates a Secure Enclave, or none.
     public let setSecureEnclave: @Sendable (Bool) -> Void
 
-    /// An empty keychain. The program has the access groups, the one for new items first.
+    /// An empty keychain. The program has these access groups. The first one is for new items.
     public init(accessGroups: [String] = ["default"]) {
         let keychain = TestKeychain()
         keychain.accessGroups = accessGroups

@@ -1,5 +1,5 @@
-// AccessControlMigrationTests: items under an access control, moved by the system's functions, which
-// give an access control and don't open it.
+// AccessControlMigrationTests: the migration of items under an access control with the system's
+// functions, which return an access control as an opaque object.
 
 import Foundation
 import KeychainCore
@@ -11,12 +11,12 @@ import Testing
 @Suite struct `Migration of an access control by the system's functions` {
     private let test: TestDatabase
     private let source: Keychain
-    /// The same items under another accessibility, and another service.
+    /// The same items with another accessibility, and in another service.
     private let places: [Keychain]
 
     init() throws {
         test = try TestDatabase(.secItem)
-        // With a passcode.
+        // A keychain with a passcode.
         try test.lock()
         try test.unlock()
         test.system.setOwnerIsPresent(true)
@@ -27,7 +27,7 @@ import Testing
         ]
     }
 
-    @Test func `an item whose access control is known keeps it, in place and elsewhere`() throws {
+    @Test func `an item with a known access control keeps it, in place and elsewhere`() throws {
         let controls: [Keychain.AccessControl] = [.userPresence, .devicePasscode]
         for (account, control) in zip(["0", "1"], controls) {
             try source.save("secret", for: KeychainKey(account, accessControl: control))
@@ -45,7 +45,7 @@ import Testing
         #expect(try source.items().isEmpty)
     }
 
-    @Test func `an item whose access control can't be identified stays, and an open one is moved`()
+    @Test func `an item with an unidentifiable access control stays, and an open one is moved`()
         throws
     {
         let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
@@ -59,7 +59,8 @@ import Testing
             #expect(try source.items() == before)
         }
         #expect(try places[1].items().isEmpty)
-        // As the system has an item without an access control: equal to none that can be made.
+        // The system's access control for an item without constraints, which isn't equal to any
+        // that can be created.
         let open = Keychain.AccessControl(.and)
         try source.save("open", for: KeychainKey("open", accessControl: open))
         #expect(try places[1].migrate(KeychainKey<String>("open"), from: source) == .migrated)

@@ -8,7 +8,7 @@ import Testing
 @testable import Keychain
 
 @Suite struct `Keys of the Secure Enclave by the system's functions` {
-    @Test func `a key is made, found, used and deleted`() throws {
+    @Test func `a key is created, found, used and deleted`() throws {
         let test = try TestDatabase(.secItem)
         test.system.setSecureEnclave(true)
         let keychain = test.keychain()
@@ -32,7 +32,7 @@ import Testing
         #expect(try keychain.loadSecureEnclaveKey("k") == nil)
     }
 
-    @Test func `without the hardware none is made`() throws {
+    @Test func `without the hardware no key is created`() throws {
         let test = try TestDatabase(.secItem)
         test.system.setSecureEnclave(false)
         let keychain = test.keychain()

@@ -1,5 +1,4 @@
-// TestDatabase on Apple's platforms: the SecItem functions, with a keychain of its own for each test
-// behind them.
+// TestDatabase on Apple's platforms: the SecItem functions, with a separate keychain for each test.
 
 import Foundation
 import KeychainCore
@@ -9,8 +8,8 @@ import Testing
 
 @testable import Keychain
 
-/// The way from the API to the system's keychain. There is one there: the typed one of other
-/// platforms is the same here.
+/// The handlers between the API and the system's keychain. Only one exists there. The typed handler
+/// of other platforms stands for the same one.
 enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
     case secItem
 
@@ -19,7 +18,7 @@ enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "SecItem" }
 
-    /// A database in front of a handler, which stands where the functions do otherwise.
+    /// A database in front of a handler, which replaces the functions.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
         // As for the system's keychain.
         KeychainDatabase(authenticating: { _ in
@@ -42,7 +41,8 @@ struct TestDatabase {
         })
     }
 
-    /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
+    /// Sets a passcode and locks the keychain. Items that are readable only while unlocked can then
+    /// no longer be read.
     func lock() throws { try system.lock() }
 
     func unlock() throws { try system.unlock() }

@@ -1,5 +1,5 @@
-// ReexportTests: the products that are nothing but the system's modules under other names on Apple's
-// platforms, used by the names that a program has there.
+// ReexportTests: the products that on Apple's platforms consist only of the system's modules under
+// other names, used with the names that a program has there.
 
 import KeychainAuthentication
 import KeychainCryptoKit
