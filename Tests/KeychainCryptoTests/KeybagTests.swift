@@ -213,7 +213,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         // It doesn't count as a way in, since this version can't open it.
         let alone = try changed.removingSlot(2).removingSlot(3)
         #expect(throws: KeychainFailure.self) { try alone.removingSlot(4) }
-        // Removing the passcode also removes the slot, since the tier has new keys.
+        // Removing the passcode removes the slot too.
         let without = try changed.removingPasscode(.recoveryCode(code))
         #expect(Array(without.encoded).firstRange(of: unknown) == nil)
     }
