@@ -1,4 +1,4 @@
-// keychainctl: the tool for people. The commands are in KeychainTool.
+// keychainctl: the command-line tool. Its commands are in the module KeychainTool.
 
 import KeychainTool
 
