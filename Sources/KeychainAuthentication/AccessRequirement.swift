@@ -1,24 +1,25 @@
-// AccessRequirement: what constraints ask for, which proofs satisfy them, and what is remembered of
-// a person who gave one. No input or output: everything that decides is an argument.
-//   (1) An application password is asked for beside everything else, also with `or`: it takes part
-//       in the encryption, and nothing can stand in for it.
-//   (2) The other conditions are all needed, or with `or` one of them.
+// AccessRequirement: what an item's constraints require, which proofs satisfy them, and which
+// proofs are remembered. This file performs no input or output: all inputs of a decision are
+// arguments.
+//   (1) An application password is always required in addition to the other conditions, even with
+//       `or`, because it takes part in the encryption and nothing can replace it.
+//   (2) Of the other conditions, all must be satisfied or, with `or`, one of them.
 
 #if !canImport(Darwin)
 
 package import KeychainCore
 
-/// A way for a person to prove to be present.
+/// A method by which a user can prove presence.
 package enum PresenceMethod: Hashable, Sendable {
     case passcode
     case biometry
     case companion
 }
 
-/// What must be shown before a secret is opened.
+/// The proofs that are required before a secret is opened.
 package struct AccessRequirement: Hashable, Sendable {
-    /// Sets of methods, of each of which all must be proven. One set is enough; an empty one asks
-    /// for no person.
+    /// Alternative sets of methods. All methods of one set must be proven. An empty set requires no
+    /// presence.
     package let alternatives: [Set<PresenceMethod>]
     package let needsApplicationPassword: Bool
 
@@ -27,7 +28,7 @@ package struct AccessRequirement: Hashable, Sendable {
         self.needsApplicationPassword = needsApplicationPassword
     }
 
-    /// What an item's constraints ask for. The use of a private key alone asks for nothing.
+    /// The requirement of an item's constraints. The use of a private key alone requires nothing.
     package init(_ constraints: AccessConstraints) {
         let conditions = Self.conditions.filter { constraints.contains($0.0) }.map(\.1)
         let alternatives: [Set<PresenceMethod>] =
@@ -49,12 +50,12 @@ package struct AccessRequirement: Hashable, Sendable {
         (.userPresence, [[.passcode], [.biometry]]),
         (.devicePasscode, [[.passcode]]),
         (.biometryAny, [[.biometry]]),
-        // For which enrollment, the keychain says.
+        // The keychain determines which enrollment is required.
         (.biometryCurrentSet, [[.biometry]]),
         (.companion, [[.companion]]),
     ]
 
-    /// What a policy asks for.
+    /// The requirement of a policy.
     package init(_ policy: LAPolicy) {
         switch policy {
         case .deviceOwnerAuthentication: self.init(.userPresence)
@@ -65,15 +66,15 @@ package struct AccessRequirement: Hashable, Sendable {
         }
     }
 
-    /// Whether no person has to prove anything.
+    /// Whether no proof of presence is required.
     package var needsNoPerson: Bool { alternatives.contains([]) }
 }
 
-/// Which methods could be used now.
+/// The methods that can be used now.
 package struct PresencePossibilities: Hashable, Sendable {
     /// Whether a passcode is set.
     package var passcode: Bool
-    /// Why biometry can't be used; nil: it can.
+    /// The reason that biometry can't be used, or `nil` if it can.
     package var biometryObstacle: LAError.Code?
 
     package init(passcode: Bool, biometryObstacle: LAError.Code?) {
@@ -81,7 +82,7 @@ package struct PresencePossibilities: Hashable, Sendable {
         self.biometryObstacle = biometryObstacle
     }
 
-    /// Why a method can't be used; nil: it can.
+    /// The reason that a method can't be used, or `nil` if it can.
     package func obstacle(to method: PresenceMethod) -> LAError.Code? {
         switch method {
         case .passcode: passcode ? nil : .passcodeNotSet
@@ -91,14 +92,14 @@ package struct PresencePossibilities: Hashable, Sendable {
     }
 }
 
-/// What is to be done next about a requirement for a person's presence.
+/// The next step towards satisfying a requirement for presence.
 package enum PresenceStep: Hashable, Sendable {
-    /// Nothing: it is satisfied.
+    /// No step is needed: the requirement is satisfied.
     case none
     case askPasscode
-    /// `mayFallBack`: the passcode would do as well.
+    /// Ask for biometric recognition. With `mayFallBack`, the passcode would also be sufficient.
     case recognize(mayFallBack: Bool)
-    /// It can't be satisfied now.
+    /// The requirement can't be satisfied now.
     case impossible(LAError.Code)
 }
 
@@ -107,8 +108,8 @@ extension AccessRequirement {
         alternatives.contains { $0.isSubset(of: proven) }
     }
 
-    /// Decides what comes next. Where biometry and passcode both would do, biometry is first: it
-    /// asks less of the person.
+    /// Determines the next step. If both biometry and the passcode would be sufficient, biometry
+    /// comes first, because it requires less of the user.
     package func nextStep(
         proven: Set<PresenceMethod>, _ possible: PresencePossibilities
     ) -> PresenceStep {
@@ -125,7 +126,7 @@ extension AccessRequirement {
         return .impossible(obstacles.first ?? .authenticationFailed)
     }
 
-    /// The order in which obstacles are told.
+    /// The order in which obstacles are reported.
     private static let order: [PresenceMethod] = [.passcode, .biometry, .companion]
 }
 
@@ -135,7 +136,7 @@ extension AccessRequirement {
 package struct PresenceProof: Hashable, Sendable {
     package let method: PresenceMethod
     package let grant: AuthenticationGrant
-    /// When, by the clock of the environment.
+    /// The time of the authentication, on the clock of the environment.
     package let time: Duration
 
     package init(method: PresenceMethod, grant: AuthenticationGrant, time: Duration) {
@@ -149,13 +150,13 @@ extension [PresenceProof] {
     /// The methods that were proven.
     package var methods: Set<PresenceMethod> { Set(map(\.method)) }
 
-    /// Remembers a proof in place of an earlier one by the same method.
+    /// Stores a proof, replacing an earlier one by the same method.
     package mutating func remember(_ proof: PresenceProof) {
         removeAll { $0.method == proof.method }
         append(proof)
     }
 
-    /// The proofs of an age of `duration` at the most.
+    /// The proofs that are at most `duration` old.
     package func notOlder(than duration: Duration, at now: Duration) -> [PresenceProof] {
         filter { now - $0.time <= duration }
     }

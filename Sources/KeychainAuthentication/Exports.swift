@@ -1,7 +1,7 @@
-// Exports: what a file sees that imports this module.
-//   (1) Foundation comes with it, as it does with Apple's module.
-//   (2) On Apple's platforms the module is a door to the system's own; the declarations of the other
-//       files are left out there.
+// Exports: the modules that are re-exported to files that import this module.
+//   (1) Foundation is re-exported, as by Apple's module.
+//   (2) On Apple platforms, this module only re-exports the system's LocalAuthentication. The
+//       declarations of the other files are omitted there.
 
 @_exported public import Foundation
 

@@ -1,4 +1,5 @@
-// KeychainCryptoKit: what Apple's framework for cryptography offers, under one module name that
-// can be aliased to Apple's. swift-crypto's own module can't be: its sources name the framework.
+// KeychainCryptoKit: the API of Apple's CryptoKit under a module name that can be aliased to
+// CryptoKit. The module of swift-crypto can't be aliased, because its sources refer to CryptoKit by
+// name.
 
 @_exported public import Crypto

@@ -1,6 +1,6 @@
-// SecureEnclave: keys in hardware in the shape of Apple's framework for cryptography.
-//   (1) A key is not stored anywhere: a program that keeps its data representation keeps the key.
-//       The data are of use to this keychain with its hardware alone.
+// SecureEnclave: hardware keys with the API of Apple's CryptoKit.
+//   (1) Keys are not stored: a program keeps a key by keeping its data representation. The data can
+//       be used only with this keychain and its hardware.
 
 #if !canImport(Darwin)
 
@@ -12,37 +12,37 @@ import KeychainCrypto
 import KeychainRuntime
 public import KeychainServices
 
-/// Keys that hardware makes and never gives out.
+/// Keys that are generated in hardware and never leave it.
 ///
-/// On Linux the hardware is a TPM 2.0. Nothing here is kept by the keychain: save a key's data
-/// representation, for instance as an item. To have keys by name, use `createSecureEnclaveKey` of the
+/// On Linux, the hardware is a TPM 2.0. The keychain does not store these keys: save a key's data
+/// representation, for example as an item. To use keys by name, use `createSecureEnclaveKey` of the
 /// module `Keychain`.
 ///
-/// It corresponds to the enumeration of the same name.
+/// This type corresponds to the enumeration of the same name in CryptoKit.
 public enum SecureEnclave {
-    /// Whether there is such hardware. Also false where the keychain can't be used at all.
+    /// Whether the hardware is available. `false` also if the keychain can't be used.
     public static var isAvailable: Bool {
         (try? KeychainContext.current().handler.perform(HasSecureEnclave())) ?? false
     }
 
-    /// Keys on P-256, the only ones that the hardware has.
+    /// P-256 keys, the only type of key that the hardware supports.
     public enum P256 {
-        /// Keys that sign.
+        /// Keys for signing.
         public enum Signing {}
-        /// Keys that agree on secrets.
+        /// Keys for key agreement.
         public enum KeyAgreement {}
     }
 }
 
-// MARK: - Keys that sign
+// MARK: - Signing
 
 extension SecureEnclave.P256.Signing {
-    /// A private key in hardware that signs. Nothing stores it: keep its ``dataRepresentation``.
+    /// A private key for signing in hardware. It is not stored: keep its ``dataRepresentation``.
     ///
-    /// It corresponds to the structure of the same name.
+    /// This type corresponds to the structure of the same name in CryptoKit.
     public struct PrivateKey: Sendable {
         private let key: EnclaveKey
-        /// The public half, which verifies the signatures.
+        /// The public key, which verifies the signatures.
         public let publicKey: Crypto.P256.Signing.PublicKey
 
         private init(_ key: EnclaveKey) throws {
@@ -50,19 +50,20 @@ extension SecureEnclave.P256.Signing {
             publicKey = try Crypto.P256.Signing.PublicKey(x963Representation: key.blob.publicKey)
         }
 
-        /// Makes a key.
+        /// Creates a key.
         ///
         /// - Parameters:
-        ///   - compactRepresentable: Whether the public half has to have a compact representation.
-        ///     Half of all keys have one, so keys are made until one has.
-        ///   - accessControl: When and by whom it can be used; it has to have `privateKeyUsage`. nil:
-        ///     while the device is unlocked, and by any person.
-        ///   - authenticationContext: What authenticates the uses of the key. nil: the person is asked
-        ///     where that is needed.
-        /// - Throws: ``SecureEnclaveFailure``: `errSecUnimplemented` where there is no hardware,
-        ///   `errSecInteractionNotAllowed` while keys of this accessibility are locked,
-        ///   `errSecAuthFailed` where the access control needs a passcode and there is none, or any
-        ///   status of the keychain.
+        ///   - compactRepresentable: Whether the public key must have a compact representation.
+        ///     Half of all keys have one, so keys are generated until one is suitable.
+        ///   - accessControl: The conditions for using the key, which must include
+        ///     `privateKeyUsage`. If `nil`, the key can be used while the device is unlocked,
+        ///     without authentication.
+        ///   - authenticationContext: The context that authenticates uses of the key. If `nil`, the
+        ///     user is asked when it is necessary.
+        /// - Throws: ``SecureEnclaveFailure`` with `errSecUnimplemented` if the hardware is not
+        ///   available, `errSecInteractionNotAllowed` while keys of this accessibility are locked,
+        ///   `errSecAuthFailed` if the access control requires a passcode and none is set, or any
+        ///   other status of the keychain.
         public init(
             compactRepresentable: Bool = true, accessControl: SecAccessControl? = nil,
             authenticationContext: LAContext? = nil
@@ -72,12 +73,15 @@ extension SecureEnclave.P256.Signing {
             try self.init(key)
         }
 
-        /// A key that was made before.
+        /// Recreates a key from its data representation.
         ///
         /// - Parameters:
-        ///   - dataRepresentation: Its data representation.
-        ///   - authenticationContext: As for a new key.
-        /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` for other bytes. Whether the key is
+        ///   - dataRepresentation: The data representation of the key.
+        ///   - authenticationContext: The context that authenticates uses of the key, as for a new
+        ///     key.
+        /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` if the bytes are not a data
+        ///   representation. Whether the key belongs to this hardware is determined at its first
+        ///   use.
         ///   this hardware's shows at its first use.
         public init(
             dataRepresentation: Data, authenticationContext: LAContext? = nil
@@ -86,16 +90,18 @@ extension SecureEnclave.P256.Signing {
                 EnclaveKey(dataRepresentation: dataRepresentation, authenticationContext))
         }
 
-        /// What this keychain and its hardware use the key by, encrypted. Of no use elsewhere.
+        /// The encrypted representation by which this keychain and its hardware use the key. It
+        /// can't be used elsewhere.
         public var dataRepresentation: Data { key.blob.encoded }
 
         /// Signs a digest.
         ///
-        /// - Parameter digest: The digest of what is signed.
+        /// - Parameter digest: The digest of the data to sign.
         /// - Returns: The signature.
-        /// - Throws: ``SecureEnclaveFailure``: `errSecInteractionNotAllowed` while the key is locked or
-        ///   no person can be asked, `errSecUserCanceled` and `errSecAuthFailed` where the person
-        ///   declined or wasn't recognized, `errSecDecode` where the hardware is another one.
+        /// - Throws: ``SecureEnclaveFailure`` with `errSecInteractionNotAllowed` while the key is
+        ///   locked or if the user can't be asked, `errSecUserCanceled` if the user cancels,
+        ///   `errSecAuthFailed` if the authentication fails, or `errSecDecode` if the key belongs
+        ///   to other hardware.
         public func signature(
             for digest: some Digest
         ) throws -> Crypto.P256.Signing.ECDSASignature {
@@ -104,9 +110,9 @@ extension SecureEnclave.P256.Signing {
                     digest: MadeSecureEnclaveKey.signedBytes(of: Data(digest))))
         }
 
-        /// Signs data, hashed with SHA-256.
+        /// Signs the SHA-256 hash of data.
         ///
-        /// - Parameter data: What is signed, 0 bytes and up.
+        /// - Parameter data: The data to sign, which may be empty.
         /// - Returns: The signature.
         /// - Throws: ``SecureEnclaveFailure`` as for a digest.
         public func signature(
@@ -117,16 +123,16 @@ extension SecureEnclave.P256.Signing {
     }
 }
 
-// MARK: - Keys that agree on secrets
+// MARK: - Key agreement
 
 extension SecureEnclave.P256.KeyAgreement {
-    /// A private key in hardware that agrees on secrets. Nothing stores it: keep its
+    /// A private key for key agreement in hardware. It is not stored: keep its
     /// ``dataRepresentation``.
     ///
-    /// It corresponds to the structure of the same name.
+    /// This type corresponds to the structure of the same name in CryptoKit.
     public struct PrivateKey: Sendable {
         private let key: EnclaveKey
-        /// The public half, for the other side.
+        /// The public key, for the peer.
         public let publicKey: Crypto.P256.KeyAgreement.PublicKey
 
         private init(_ key: EnclaveKey) throws {
@@ -135,13 +141,13 @@ extension SecureEnclave.P256.KeyAgreement {
                 x963Representation: key.blob.publicKey)
         }
 
-        /// Makes a key.
+        /// Creates a key.
         ///
         /// - Parameters:
         ///   - compactRepresentable: As for ``SecureEnclave/P256/Signing/PrivateKey``.
-        ///   - accessControl: As there.
-        ///   - authenticationContext: As there.
-        /// - Throws: ``SecureEnclaveFailure`` as there.
+        ///   - accessControl: As for ``SecureEnclave/P256/Signing/PrivateKey``.
+        ///   - authenticationContext: As for ``SecureEnclave/P256/Signing/PrivateKey``.
+        /// - Throws: ``SecureEnclaveFailure`` as for ``SecureEnclave/P256/Signing/PrivateKey``.
         public init(
             compactRepresentable: Bool = true, accessControl: SecAccessControl? = nil,
             authenticationContext: LAContext? = nil
@@ -151,12 +157,14 @@ extension SecureEnclave.P256.KeyAgreement {
             try self.init(key)
         }
 
-        /// A key that was made before.
+        /// Recreates a key from its data representation.
         ///
         /// - Parameters:
-        ///   - dataRepresentation: Its data representation.
-        ///   - authenticationContext: As for a new key.
-        /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` for other bytes.
+        ///   - dataRepresentation: The data representation of the key.
+        ///   - authenticationContext: The context that authenticates uses of the key, as for a new
+        ///     key.
+        /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` if the bytes are not a data
+        ///   representation.
         public init(
             dataRepresentation: Data, authenticationContext: LAContext? = nil
         ) throws {
@@ -164,15 +172,15 @@ extension SecureEnclave.P256.KeyAgreement {
                 EnclaveKey(dataRepresentation: dataRepresentation, authenticationContext))
         }
 
-        /// What this keychain and its hardware use the key by, encrypted. Of no use elsewhere.
+        /// The encrypted representation by which this keychain and its hardware use the key. It
+        /// can't be used elsewhere.
         public var dataRepresentation: Data { key.blob.encoded }
 
-        /// Agrees on a secret with the owner of a public key.
+        /// Computes a shared secret with the owner of a public key.
         ///
-        /// - Parameter publicKeyShare: The other side's key.
-        /// - Returns: The secret, from which keys can be derived.
-        /// - Throws: ``SecureEnclaveFailure`` as for
-        ///   the signing key's `signature(for:)`.
+        /// - Parameter publicKeyShare: The peer's public key.
+        /// - Returns: The shared secret, from which keys can be derived.
+        /// - Throws: ``SecureEnclaveFailure`` as for the signing key's `signature(for:)`.
         public func sharedSecretFromKeyAgreement(
             with publicKeyShare: Crypto.P256.KeyAgreement.PublicKey
         ) throws -> SharedSecret {
@@ -183,14 +191,14 @@ extension SecureEnclave.P256.KeyAgreement {
     }
 }
 
-// MARK: - What both kinds have in common
+// MARK: - Implementation of both key types
 
-/// A key in hardware, with the person who authenticates its uses in front of the keychain.
+/// A hardware key, and a connection to the keychain that authenticates its uses.
 struct EnclaveKey: Sendable {
     let blob: SecureEnclaveBlob
     private let keychain: AuthenticatingConnection
 
-    /// Makes a key, and others where the first one isn't representable as it has to be.
+    /// Creates a key, and further keys until one has a compact representation if that is required.
     init(
         compactRepresentable: Bool, _ accessControl: SecAccessControl?, _ context: LAContext?
     ) throws(SecureEnclaveFailure) {
@@ -201,7 +209,7 @@ struct EnclaveKey: Sendable {
                 ProtectionClass(code: accessControl.protection) ?? .whenUnlockedThisDeviceOnly
             new.constraints = AccessConstraints(rawValue: UInt64(accessControl.flags.rawValue))
         }
-        // A coin that falls on one side so often is no coin.
+        // For a correct generator, the probability of 128 unsuitable keys in a row is negligible.
         for _ in 0..<128 {
             let made = try Self.result { [new] () throws(KeychainFailure) in
                 let keychain = try Self.keychain(context)
@@ -238,7 +246,7 @@ struct EnclaveKey: Sendable {
         self.keychain = keychain
     }
 
-    /// - Returns: r ‖ s.
+    /// - Returns: The signature as r ‖ s.
     func sign(digest: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
             try keychain.perform(
@@ -246,7 +254,7 @@ struct EnclaveKey: Sendable {
         }
     }
 
-    /// The x coordinate of the product.
+    /// The x coordinate of the shared point.
     func agree(with publicKey: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
             try keychain.perform(
@@ -275,10 +283,10 @@ struct EnclaveKey: Sendable {
     }
 }
 
-/// Why a key in hardware was not made or used.
+/// The reason that a hardware key could not be created or used.
 ///
-/// As an `NSError` it is of the domain `NSOSStatusErrorDomain` and has the status as its code, such as
-/// `errSecUnimplemented` where there is no hardware.
+/// As an `NSError`, it is of the domain `NSOSStatusErrorDomain` and its code is the status, such as
+/// `errSecUnimplemented` if the hardware is not available.
 public struct SecureEnclaveFailure: Error, CustomNSError, LocalizedError, Hashable, Sendable {
     private let failure: KeychainFailure
 
@@ -286,16 +294,16 @@ public struct SecureEnclaveFailure: Error, CustomNSError, LocalizedError, Hashab
         self.failure = failure
     }
 
-    /// The status, an `errSec…` code.
+    /// The status, which is an `errSec…` code.
     public var status: OSStatus { failure.status.rawValue }
 
-    /// The domain of statuses.
+    /// The domain of status codes.
     public static var errorDomain: String { NSOSStatusErrorDomain }
 
     /// The status.
     public var errorCode: Int { Int(status) }
 
-    /// What happened and what to do next. Nothing secret.
+    /// What happened and what to do next, without secrets.
     public var errorDescription: String? { failure.reason }
 }
 

@@ -1,6 +1,6 @@
-// Faults: what can be made to go wrong, with which operations, and whose turn it is.
-//   (1) A fault is taken under one lock, so that one that comes once comes once, however many
-//       threads there are.
+// Faults: failures and delays that a test injects, and the operations that they affect.
+//   (1) Faults are selected under one lock, so a fault that is to occur once occurs exactly once,
+//       regardless of the number of threads.
 
 #if !canImport(Darwin)
 
@@ -9,7 +9,7 @@ import KeychainCore
 import Synchronization
 
 extension TestKeychain {
-    /// Something that goes wrong with an operation.
+    /// A failure or delay that affects an operation.
     public struct Fault: Hashable, Sendable {
         enum Effect: Hashable, Sendable {
             case failure(KeychainFailure)
@@ -18,55 +18,58 @@ extension TestKeychain {
 
         let effect: Effect
         let moment: FaultMoment
-        /// The operations it is for unless the test names others.
+        /// The operations that the fault affects unless the test specifies others.
         let operations: Operations
 
-        /// The operation fails with `interactionNotAllowed` and does nothing, as on a locked
-        /// device. For all operations but deletions, which a lock doesn't stop.
+        /// The operation fails with `interactionNotAllowed` and has no effect, as on a locked
+        /// device. By default, this fault affects all operations except deletions, which a lock
+        /// doesn't prevent.
         ///
-        /// ``TestKeychain/lock()`` is the real thing, and minds each item's accessibility. This
-        /// is for a device that is locked in the middle of something.
+        /// ``TestKeychain/lock()`` really locks the keychain and takes each item's accessibility
+        /// into account. Use this fault to simulate a device that is locked during a sequence of
+        /// operations.
         public static let locked = Fault(
             .interactionNotAllowed, "The test has the keychain locked.",
             operations: [.add, .search, .update, .secureEnclave])
 
-        /// The operation fails with `authFailed` and does nothing: access was denied.
+        /// The operation fails with `authFailed` and has no effect, as if access were denied.
         public static let denied = Fault(.authFailed, "The test denies access.")
 
-        /// A write fails with `diskFull` when all of it but the commit is done, and leaves
-        /// nothing behind. For adding, updating and deleting.
+        /// A write fails with `diskFull` after everything except the commit was done, and leaves
+        /// nothing behind. By default, this fault affects additions, updates and deletions.
         public static let diskFull = Fault(
             .diskFull, "The test has the disk full. Nothing was changed.", at: .changed,
             operations: .writes)
 
-        /// The operation fails with a code of your choice and does nothing.
+        /// The operation fails with a given code and has no effect.
         ///
-        /// - Parameter code: Any but `duplicateItem` and `itemNotFound`, which are answers: the
-        ///   operations of `Keychain` act on them and don't fail.
-        /// - Returns: The fault, for all operations.
+        /// - Parameter code: Any code except `duplicateItem` and `itemNotFound`. These are regular
+        ///   results that the operations of `Keychain` handle without failing.
+        /// - Returns: The fault, which by default affects all operations.
         public static func failure(_ code: KeychainError.Code) -> Fault {
             Fault(Status(rawValue: Int32(clamping: code.rawValue)), "The test lets it fail.")
         }
 
-        /// The operation takes longer, and is then carried out.
+        /// The operation is delayed and then carried out.
         ///
-        /// The thread that carries it out sleeps meanwhile, as it does while a disk works.
+        /// The thread that carries it out sleeps during the delay, as it does while it waits for a
+        /// disk.
         ///
-        /// - Parameter delay: How much longer, 0 and up.
-        /// - Returns: The fault, for all operations.
+        /// - Parameter delay: The length of the delay, 0 or more.
+        /// - Returns: The fault, which by default affects all operations.
         public static func slow(_ delay: Duration) -> Fault {
             Fault(effect: .delay(delay), moment: .entry, operations: .all)
         }
 
-        /// The write is stopped in the middle, as by a crash. What is left is what a crash
-        /// leaves: all of it or nothing. The operation fails with `ioError`, from which its
-        /// caller can't tell which of the two.
+        /// The write is interrupted as by a crash. It leaves the same state as a crash: either the
+        /// whole write or nothing. The operation fails with `ioError`, from which the caller can't
+        /// tell which of the two is the case.
         ///
-        /// The keychain goes on working afterwards. Call ``TestKeychain/restart()`` to go on as
-        /// the next process does after a crash.
+        /// The keychain continues to work. Call ``TestKeychain/restart()`` to continue as the next
+        /// process does after a crash.
         ///
-        /// - Parameter point: Where the write stops.
-        /// - Returns: The fault, for adding, updating and deleting.
+        /// - Parameter point: The point at which the write is interrupted.
+        /// - Returns: The fault, which by default affects additions, updates and deletions.
         public static func stop(_ point: StopPoint) -> Fault {
             Fault(
                 .ioError, "The test stopped the write. It may have been carried out.",
@@ -89,34 +92,35 @@ extension TestKeychain {
         }
     }
 
-    /// Where a write stops.
+    /// The point at which a write is interrupted.
     public struct StopPoint: Hashable, Sendable {
         let moment: FaultMoment
 
-        /// After some of the statements that change the database; nothing of the write is left.
+        /// After a number of statements that change the database. Nothing of the write is kept.
         ///
-        /// - Parameter count: How many, 0 and up. A write of fewer stops before its commit.
+        /// - Parameter count: The number of statements, 0 or more. A write with fewer statements is
+        ///   interrupted before its commit.
         /// - Returns: The point.
         public static func afterStep(_ count: Int) -> StopPoint {
             StopPoint(moment: .step(max(count, 0)))
         }
 
-        /// After everything but the commit; nothing of the write is left.
+        /// After everything except the commit. Nothing of the write is kept.
         public static let beforeCommit = StopPoint(moment: .changed)
 
-        /// After the commit: all of the write is there, and its caller doesn't know.
+        /// After the commit. The whole write is kept, but its caller doesn't learn that.
         public static let afterCommit = StopPoint(moment: .committed)
     }
 
-    /// What a keychain is asked for.
+    /// The operations that a keychain performs.
     ///
-    /// `Keychain` asks for one or several of these to do what its functions say. A load is a
-    /// search. A save is an addition and, where the item exists, an update.
+    /// Each method of `Keychain` performs one or more of these operations. A load is a search. A
+    /// save is an addition and, if the item exists, an update.
     public struct Operations: OptionSet, Hashable, Sendable {
         /// One bit for each operation.
         public let rawValue: Int
 
-        /// The operations of these bits.
+        /// Creates a set from its bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -129,20 +133,20 @@ extension TestKeychain {
         public static let update = Operations(rawValue: 4)
         /// Deleting items (`SecItemDelete`).
         public static let delete = Operations(rawValue: 8)
-        /// Making a key in the Secure Enclave, or using one (`SecKeyCreateSignature`).
+        /// Creating a Secure Enclave key, or using one (`SecKeyCreateSignature`).
         public static let secureEnclave = Operations(rawValue: 16)
-        /// Everything that changes the keychain.
+        /// All operations that change items.
         public static let writes: Operations = [.add, .update, .delete]
-        /// Every operation.
+        /// All operations.
         public static let all: Operations = [.search, .writes, .secureEnclave]
     }
 }
 
-/// When in an operation a fault comes.
+/// The moment in an operation at which a fault occurs.
 enum FaultMoment: Hashable, Sendable {
-    /// Before anything is done.
+    /// Before anything was done.
     case entry
-    /// In the transaction, after so many changing statements.
+    /// In the transaction, after a number of changing statements.
     case step(Int)
     /// Before the commit.
     case changed
@@ -150,23 +154,25 @@ enum FaultMoment: Hashable, Sendable {
     case committed
 }
 
-// MARK: - Faults to come
+// MARK: - Injection
 
 extension TestKeychain {
-    /// Lets something go wrong with operations from now on.
+    /// Injects a fault that affects operations from now on.
     ///
-    /// Faults of one moment are taken in the order in which they were injected; a delay and an
-    /// error can come together. An occasion is an operation that gets as far as the fault does: a
-    /// write that finds a duplicate has no commit to be stopped before.
+    /// Faults of the same moment are applied in the order in which they were injected. A delay and
+    /// a failure can be combined. Only operations that reach the fault's moment count as occasions
+    /// for it: for example, a write that finds a duplicate has no commit, so it can't be
+    /// interrupted before the commit.
     ///
-    /// Administration, such as ``lock()`` or `database.check()`, is never disturbed.
+    /// Administrative calls, such as ``lock()`` or `database.check()`, are never affected.
     ///
     /// - Parameters:
-    ///   - fault: What goes wrong.
-    ///   - operations: What it goes wrong with. nil: whatever the fault is for. Stopping a
-    ///     search has no effect.
-    ///   - skipped: How many occasions pass before the first fault, 0 and up.
-    ///   - count: How many times it comes, 0 and up. nil: until ``removeFaults()``.
+    ///   - fault: The fault.
+    ///   - operations: The operations to affect, or `nil` for the fault's default operations.
+    ///     Interrupting a search has no effect.
+    ///   - skipped: The number of occasions to skip before the fault first occurs, 0 or more.
+    ///   - count: The number of times that the fault occurs, 0 or more. If `nil`, it occurs until
+    ///     ``removeFaults()`` is called.
     public func inject(
         _ fault: Fault, into operations: Operations? = nil, after skipped: Int = 0,
         times count: Int? = nil
@@ -177,14 +183,14 @@ extension TestKeychain {
                 skipCount: max(skipped, 0), remainingCount: max(count ?? .max, 0)))
     }
 
-    /// Takes back every fault that was injected. Operations that are being delayed go on.
+    /// Removes all injected faults. Operations that are already delayed continue.
     public func removeFaults() {
         faults.removeAll()
         subscribers.signal()
     }
 }
 
-/// A fault with its occasions.
+/// An injected fault and the occasions on which it occurs.
 struct PlannedFault: Sendable {
     let fault: TestKeychain.Fault
     let operations: TestKeychain.Operations
@@ -203,8 +209,8 @@ final class FaultPlan: Sendable {
         planned.withLock { $0 = [] }
     }
 
-    /// What an operation meets at a moment: the delays that come before the first failure, and
-    /// that failure.
+    /// The effects on an operation at a moment: all delays up to the first failure, and that
+    /// failure.
     func take(
         _ operation: TestKeychain.Operations, where isNow: (FaultMoment) -> Bool
     ) -> [TestKeychain.Fault.Effect] {

@@ -1,4 +1,5 @@
-// FaultyHandler: the engine of a test keychain, and the faults in front of it and within.
+// FaultyHandler: the engine of a test keychain, with the faults that occur before and within its
+// requests.
 
 #if !canImport(Darwin)
 
@@ -35,14 +36,14 @@ struct FaultyHandler: AuthenticationHost {
         try keychain.engine.stream(request, as: caller, progress: progress)
     }
 
-    /// Without faults: what follows changes meets them when it looks at the items.
+    /// Subscriptions have no faults. A subscriber encounters the faults when it reads the items.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {
         keychain.subscribers.subscribe(handler)
     }
 
-    /// Carries out a write that meets its faults from within the transaction.
+    /// Performs a write whose faults occur within the transaction.
     private func write<Answer>(
         _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {
@@ -65,8 +66,8 @@ struct FaultyHandler: AuthenticationHost {
         }.get()
     }
 
-    /// Sits out the delays of a moment.
-    /// - Returns: What the operation fails with; nil: it goes on.
+    /// Applies the faults of a moment: waits for the delays.
+    /// - Returns: The failure of the operation, or `nil` if it continues.
     private func failure(
         of operation: TestKeychain.Operations, where isNow: (FaultMoment) -> Bool
     ) -> KeychainFailure? {
@@ -81,7 +82,8 @@ struct FaultyHandler: AuthenticationHost {
         return nil
     }
 
-    /// What the present attempt at a write is, and how many changing statements it has run.
+    /// The kind of the current attempt at a write, and the number of changing statements that it
+    /// has executed.
     private final class WriteProgress: Sendable {
         private let first: TestKeychain.Operations
         private let present: Mutex<(operation: TestKeychain.Operations, count: Int)>
@@ -108,10 +110,10 @@ struct FaultyHandler: AuthenticationHost {
 }
 
 extension TestKeychain.Operations {
-    /// - Returns: nil where a request is never disturbed.
+    /// - Returns: `nil` for requests that faults don't affect.
     fileprivate init?(_ code: RequestCode) {
         switch code {
-        // A put is an addition, and from where it finds its item there an update.
+        // A put is an addition until it finds that the item exists, and an update from then on.
         case .add, .addAll, .put: self = .add
         case .find, .findIdentities: self = .search
         case .update, .updateIdentities: self = .update

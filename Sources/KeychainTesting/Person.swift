@@ -1,5 +1,5 @@
-// Person: who sits in front of a test keychain, and what they do when they are asked.
-//   (1) No question for an item of a test keychain ever goes to a real terminal.
+// Person: the simulated user of a test keychain, and how the user responds to prompts.
+//   (1) No prompt for an item of a test keychain ever appears on a real terminal.
 
 #if !canImport(Darwin)
 
@@ -11,24 +11,26 @@ import KeychainEngine
 import Synchronization
 
 extension TestKeychain {
-    /// A person who is asked for the passcode, for an application password, or for a finger.
+    /// A simulated user, who is asked for the passcode, an application password or a fingerprint.
     public struct Person: Hashable, Sendable {
-        /// What they enter when asked for the passcode: one after the other, then the last again
-        /// and again. Empty: they decline.
+        /// The responses to prompts for the passcode, in order. The last one is repeated for
+        /// further prompts. If empty, the user cancels.
         public var passcodes: [Entry]
 
-        /// What they enter when asked for the application password of an item. nil: they decline.
+        /// The response to a prompt for the application password of an item, or `nil` if the user
+        /// cancels.
         public var applicationPassword: String?
 
-        /// What happens when they are asked for a finger or face.
+        /// The response to a prompt for a fingerprint or face.
         public var touch: Touch
 
-        /// Makes a person.
+        /// Creates a simulated user.
         ///
         /// - Parameters:
-        ///   - passcodes: What they enter when asked for the passcode; see ``passcodes``.
-        ///   - applicationPassword: What they enter when asked for that. nil: they decline.
-        ///   - touch: What happens when they are asked for a finger or face.
+        ///   - passcodes: The responses to prompts for the passcode; see ``passcodes``.
+        ///   - applicationPassword: The response to a prompt for an application password, or `nil`
+        ///     if the user cancels.
+        ///   - touch: The response to a prompt for a fingerprint or face.
         public init(
             passcodes: [Entry] = [.right], applicationPassword: String? = nil,
             touch: Touch = .recognized
@@ -38,17 +40,19 @@ extension TestKeychain {
             self.touch = touch
         }
 
-        /// Knows the passcode and is recognized, and declines to enter an application password.
+        /// A user who enters the correct passcode and is recognized, but cancels prompts for an
+        /// application password.
         public static let owner = Person()
 
-        /// Enters a wrong passcode whenever asked, and isn't recognized.
+        /// A user who always enters a wrong passcode, is not recognized, and cancels prompts for an
+        /// application password.
         public static let stranger = Person(passcodes: [.wrong], touch: .notRecognized)
 
-        /// Declines everything.
+        /// A user who cancels every prompt.
         public static let declining = Person(passcodes: [], touch: .declines)
     }
 
-    /// What a person enters for a passcode.
+    /// A response to a prompt for the passcode.
     public struct Entry: Hashable, Sendable, ExpressibleByStringLiteral {
         enum Kind: Hashable, Sendable {
             case right
@@ -60,54 +64,55 @@ extension TestKeychain {
         /// The passcode of the keychain.
         public static let right = Entry(kind: .right)
 
-        /// Something that is not the passcode.
+        /// A text that is not the passcode.
         public static let wrong = Entry(kind: .text("\u{0}not the passcode"))
 
-        /// Some text.
+        /// A given text.
         ///
-        /// - Parameter text: The text, 0 bytes and up.
-        /// - Returns: The entry.
+        /// - Parameter text: The text, which may be empty.
+        /// - Returns: The response.
         public static func text(_ text: String) -> Entry { Entry(kind: .text(text)) }
 
-        /// Some text.
+        /// A given text.
         public init(stringLiteral text: String) { kind = .text(text) }
 
         private init(kind: Kind) { self.kind = kind }
     }
 
-    /// What happens when a person is asked for a finger or face.
+    /// A response to a prompt for a fingerprint or face.
     public struct Touch: Hashable, Sendable {
         private let number: Int
 
-        /// They are recognized.
+        /// The user is recognized.
         public static let recognized = Touch(number: 0)
-        /// The hardware doesn't know them.
+        /// The user is not recognized.
         public static let notRecognized = Touch(number: 1)
-        /// They decline.
+        /// The user cancels.
         public static let declines = Touch(number: 2)
-        /// They would rather enter the passcode.
+        /// The user chooses to enter the passcode.
         public static let prefersPasscode = Touch(number: 3)
     }
 
-    /// Biometric hardware, with what is enrolled.
+    /// Simulated biometric hardware with an enrollment.
     public struct Biometry: Hashable, Sendable {
-        /// The kind of the hardware.
+        /// The type of the hardware.
         public var type: LABiometryType
 
-        /// A name for what is enrolled now. Change it as if a finger was added or removed: that
-        /// shuts the items that ask for `biometryCurrentSet`.
-        /// nil: nothing is.
+        /// A name for the current enrollment, or `nil` if nothing is enrolled.
+        ///
+        /// Change the name to simulate that a fingerprint or face was added or removed. Items that
+        /// require `biometryCurrentSet` can then no longer be opened.
         public var enrollment: String?
 
-        /// Whether it failed too often and waits for the passcode.
+        /// Whether biometry failed too often and requires the passcode.
         public var isLockedOut: Bool
 
-        /// Describes hardware.
+        /// Creates a description of the hardware.
         ///
         /// - Parameters:
-        ///   - type: The kind; anything but `none`, which stands for no hardware.
-        ///   - enrollment: A name for what is enrolled. nil: nothing is.
-        ///   - isLockedOut: Whether it failed too often.
+        ///   - type: The type, other than `none`, which stands for no hardware.
+        ///   - enrollment: A name for the enrollment, or `nil` if nothing is enrolled.
+        ///   - isLockedOut: Whether biometry failed too often and requires the passcode.
         public init(
             type: LABiometryType = .touchID, enrollment: String? = "enrolled",
             isLockedOut: Bool = false
@@ -118,9 +123,9 @@ extension TestKeychain {
         }
     }
 
-    /// Something that a person was asked.
+    /// A prompt that was shown to the simulated user.
     public struct AskedQuestion: Hashable, Sendable {
-        /// What was asked for.
+        /// The subject of a prompt.
         public struct Subject: Hashable, Sendable {
             private let number: Int
 
@@ -128,28 +133,28 @@ extension TestKeychain {
             public static let passcode = Subject(number: 0)
             /// The application password of an item.
             public static let applicationPassword = Subject(number: 1)
-            /// An application password for an item to be. It is asked for twice.
+            /// An application password for a new item. The user is asked for it twice.
             public static let newApplicationPassword = Subject(number: 2)
-            /// A finger or face.
+            /// A fingerprint or face.
             public static let biometry = Subject(number: 3)
         }
 
-        /// What was asked for.
+        /// The subject of the prompt.
         public let subject: Subject
-        /// The reason that was told, as the program gave it. May be empty.
+        /// The reason that the program specified. May be empty.
         public let reason: String
     }
 }
 
-// MARK: - In front of a keychain
+// MARK: - The user of a keychain
 
 extension TestKeychain {
-    /// Who is asked when an item under access constraints is opened. nil, as at first: no person is
-    /// there, as for a program without a terminal; such an item then gives
-    /// `errSecInteractionNotAllowed`.
+    /// The simulated user who is asked when an item with an access control is opened. If `nil`,
+    /// which is the default, the user can't be asked, as in a program without a terminal, and
+    /// opening such an item fails with `errSecInteractionNotAllowed`.
     ///
-    /// It holds for ``database`` and ``secItemDatabase``, and within ``withSecItem(_:)`` for the SecItem
-    /// functions and for `LAContext`.
+    /// The user is asked for ``database`` and ``secItemDatabase`` and, within ``withSecItem(_:)``,
+    /// for the SecItem functions and `LAContext`.
     public var person: Person? {
         get { attendance.person.withLock { $0.person } }
         set {
@@ -160,22 +165,23 @@ extension TestKeychain {
         }
     }
 
-    /// The biometric hardware. nil, as at first: there is none, as on every system that this
-    /// package runs on.
+    /// The simulated biometric hardware. If `nil`, which is the default, there is none, as on all
+    /// systems that this package runs on.
     ///
-    /// An item that asks for `biometryCurrentSet` opens while ``Biometry/enrollment`` is what it was
-    /// when the item was made, and gives `errSecDataNotAvailable` under another.
+    /// An item that requires `biometryCurrentSet` can be opened while ``Biometry/enrollment`` is
+    /// the same as when the item was created. With a different enrollment, opening it fails with
+    /// `errSecDataNotAvailable`.
     public var biometry: Biometry? {
         get { attendance.person.withLock { $0.biometry } }
         set { attendance.person.withLock { $0.biometry = newValue } }
     }
 
-    /// What was asked so far, in that order.
+    /// The prompts that were shown so far, in order.
     public var askedQuestions: [AskedQuestion] {
         attendance.person.withLock { $0.questions }
     }
 
-    /// The passcode, where one is set that this object knows.
+    /// The passcode, if one is set and known to this object.
     fileprivate var enteredPasscode: String { state.withLock { $0.passcode } ?? "" }
 
     var authenticationEnvironment: AuthenticationEnvironment {
@@ -187,7 +193,7 @@ extension TestKeychain {
     }
 }
 
-/// The person, and what they proved lately.
+/// The simulated user, and the user's recent proofs.
 final class Attendance: Sendable {
     struct State {
         var person: TestKeychain.Person?
@@ -200,7 +206,7 @@ final class Attendance: Sendable {
     let recentProofs = RecentProofs()
 }
 
-/// Asks the person of a test keychain.
+/// The authenticator of a test keychain, which returns the responses of the simulated user.
 private struct TestAuthenticator: Authenticator {
     let keychain: TestKeychain
 

@@ -1,8 +1,8 @@
-// SimulatedSecureEnclave: what stands in for a chip in a test keychain. It is software.
-//   (1) Its keys are in this process's memory, under a key of its own: it protects nothing from a
-//       program that can read that memory, and no program but a test gets one.
-//   (2) What it wrapped is of no use to another one, and to itself only with the authorization it was
-//       wrapped with, as of a chip.
+// SimulatedSecureEnclave: software that takes the place of a chip in a test keychain.
+//   (1) Its keys are in the memory of this process, encrypted with its own key. It protects nothing
+//       from a program that can read that memory, and is available only to tests.
+//   (2) As with a chip, a key that it wrapped is of no use to another instance, and can be used
+//       only with the authorization that it was wrapped with.
 
 #if !canImport(Darwin)
 
@@ -12,14 +12,14 @@ package import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
-/// Hardware for keys, imitated in software.
+/// A software simulation of hardware for keys.
 package final class SimulatedSecureEnclave: KeyHardware {
     private let present = Atomic(true)
     private let storageKey = SecretBytes.random(byteCount: AuthenticatedEncryption.keyByteCount)
 
     package init() {}
 
-    /// False: as if it had been taken out.
+    /// `false` simulates that the hardware was removed.
     package var isPresent: Bool {
         get { present.load(ordering: .relaxed) }
         set { present.store(newValue, ordering: .relaxed) }

@@ -1,5 +1,6 @@
-// The lock and the passcode of a test keychain.
-//   (1) A passcode here is checked as everywhere, and is made to cost nearly nothing to try.
+// TestKeychain+Lock: the lock and the passcode of a test keychain.
+//   (1) Passcodes are verified as in every keychain, except that key derivation costs almost
+//       nothing.
 
 #if !canImport(Darwin)
 
@@ -9,21 +10,22 @@ import KeychainCore
 import Synchronization
 
 extension TestKeychain {
-    /// The passcode that ``lock()`` sets where there is none.
+    /// The passcode that ``lock()`` sets if there is none.
     public static let defaultPasscode = "passcode"
 
-    /// What can be read at present.
+    /// The lock state of the keychain.
     ///
-    /// - Throws: `KeychainError` if the keychain could not be made.
+    /// - Throws: `KeychainError` if the keychain could not be created.
     public var lockState: KeychainDatabase.LockState {
         get throws(KeychainError) { try database.status().lockState }
     }
 
     /// Sets or changes the passcode. The keychain is unlocked afterwards.
     ///
-    /// - Parameter passcode: The passcode, 1 byte and up. It is kept, for ``unlock()``.
-    /// - Throws: `KeychainError` with code `param` if it is empty, or `authFailed` if the passcode
-    ///   was changed by ``database``, behind the back of this object. Nothing is changed then.
+    /// - Parameter passcode: The passcode, of at least 1 byte. It is remembered for ``unlock()``.
+    /// - Throws: `KeychainError` with code `param` if the passcode is empty, or `authFailed` if the
+    ///   current passcode was changed through ``database`` and is therefore unknown to this object.
+    ///   In both cases, nothing is changed.
     public func setPasscode(_ passcode: String) throws(KeychainError) {
         if try hasPasscode {
             try database.changePasscode(from: knownPasscode, to: passcode)
@@ -33,10 +35,11 @@ extension TestKeychain {
         state.withLock { $0.passcode = passcode }
     }
 
-    /// Removes the passcode, and with it the items that exist only while one is set.
+    /// Removes the passcode, and deletes the items that exist only while one is set.
     ///
-    /// - Returns: How many items went.
-    /// - Throws: `KeychainError` with code `param` if none is set, or `authFailed` if it was
+    /// - Returns: The number of deleted items.
+    /// - Throws: `KeychainError` with code `param` if no passcode is set, or `authFailed` if it was
+    ///   changed through ``database``. In both cases, nothing is changed.
     ///   changed by ``database``. Nothing is changed then.
     @discardableResult
     public func removePasscode() throws(KeychainError) -> Int {
@@ -45,23 +48,24 @@ extension TestKeychain {
         return count
     }
 
-    /// Locks the keychain, as a person does by the button: items that are readable while
-    /// unlocked only aren't any more.
+    /// Locks the keychain, as a user does with the button of a device. Items that are accessible
+    /// only while unlocked can then no longer be read.
     ///
-    /// A keychain can be locked only where something unlocks it. So where there is no passcode,
-    /// this sets ``defaultPasscode`` first; items that exist only while a passcode is set can be
-    /// added from then on. Before the first unlock it stays there.
+    /// A keychain without a passcode can't be locked, because nothing could unlock it. If there is
+    /// no passcode, this method therefore sets ``defaultPasscode`` first, and items that exist only
+    /// while a passcode is set can be added from then on. If the keychain is in the state before
+    /// the first unlock, it stays in that state.
     ///
-    /// - Throws: `KeychainError` if the keychain could not be made.
+    /// - Throws: `KeychainError` if the keychain could not be created.
     public func lock() throws(KeychainError) {
         if try !hasPasscode { try setPasscode(Self.defaultPasscode) }
         try database.lock()
     }
 
-    /// Unlocks the keychain with its passcode. Without one there is nothing to do.
+    /// Unlocks the keychain with its passcode. Without a passcode, this method has no effect.
     ///
-    /// - Throws: `KeychainError` with code `authFailed` if the passcode was changed by
-    ///   ``database``: unlock it there.
+    /// - Throws: `KeychainError` with code `authFailed` if the passcode was changed through
+    ///   ``database``. In that case, unlock it there.
     public func unlock() throws(KeychainError) {
         if try hasPasscode { try database.unlock(passcode: knownPasscode) }
     }
@@ -74,7 +78,8 @@ extension TestKeychain {
         }
     }
 
-    /// A wrong one where `database` was used to set it, which says so when it is tried.
+    /// The passcode that this object remembers. It is wrong if the passcode was set through
+    /// `database`, and using it then fails.
     private var knownPasscode: String { state.withLock { $0.passcode } ?? Self.defaultPasscode }
 }
 

@@ -1,9 +1,9 @@
-// TestKeychain: a keychain in memory, with everything around it in the hands of a test.
-//   (1) It is the engine that programs use, on a database in memory: what it answers is not
+// TestKeychain: a keychain in memory whose surroundings a test controls.
+//   (1) It is the engine that programs use, with a database in memory. Its results are not
 //       imitated.
-//   (2) It reads and writes no file, and no other keychain sees it.
-//   (3) It goes with the last reference to it; a database of it is such a reference.
-//   (4) What a test sees of a stored item opens no secret.
+//   (2) It reads and writes no file, and no other keychain has access to it.
+//   (3) It exists until the last reference to it is gone. Its databases hold such references.
+//   (4) A test can examine stored items without opening their secrets.
 
 #if !canImport(Darwin)
 
@@ -17,48 +17,48 @@ import KeychainSecItem
 import KeychainServices
 import Synchronization
 
-/// A keychain in memory for tests, whose lock, passcode, clock, access groups and faults the test
-/// decides.
+/// A keychain in memory for tests. The test controls its lock, passcode, clock, access groups and
+/// faults.
 ///
 /// ```swift
 /// let test = TestKeychain()
 /// let keychain = Keychain(service: "com.example.app", in: test.database)
 /// ```
 ///
-/// It starts empty and unlocked, without a passcode, and its program has the one access group
-/// `default`. Items, protection classes, errors and result shapes are those of the keychain that
-/// programs use on Linux, because it is that keychain, with its database in memory. Nothing is
-/// written to a disk, so nothing is durable either.
+/// Initially, the keychain is empty and unlocked and has no passcode, and the program has one
+/// access group, `default`. Items, protection classes, errors and result formats are those of the
+/// keychain that programs use on Linux, because this is the same keychain with a database in
+/// memory. Nothing is written to disk, so nothing is durable.
 ///
-/// Test keychains don't see each other, and one can be used from many threads and tasks at once:
-/// make one for each test and run the tests in parallel.
+/// Test keychains are independent of each other, and a test keychain can be used concurrently by
+/// many threads and tasks. Create one for each test and run the tests in parallel.
 public final class TestKeychain: Sendable {
     struct State {
-        /// The engine since the last restart, or why there is none.
+        /// The engine since the last restart, or the reason that it could not be opened.
         var engine: Result<KeychainEngine, KeychainFailure>
         var accessGroups = ["default"]
-        /// The passcode that `unlock()` gives.
+        /// The passcode that `unlock()` uses.
         var passcode: String?
-        /// What hears of the engine's commits.
+        /// The subscription to the engine's commits.
         var commits: (any ChangeSubscription)?
-        /// Secrets that engines before the last restart opened.
+        /// The number of secrets that were opened before the last restart.
         var earlierSecretCount = 0
     }
 
     let state: Mutex<State>
     let faults = FaultPlan()
-    /// Who is asked, and what they proved.
+    /// The simulated user and the user's proofs.
     let attendance = Attendance()
-    /// Who follows changes. They outlive a restart.
+    /// The subscribers to changes. They are kept across restarts.
     let subscribers = ChangeSubscribers()
     private let identity = DatabaseIdentity.unique()
     private let memory: Result<MemoryPlace, KeychainFailure>
     private let clock = Clock()
     private let secureEnclave: SimulatedSecureEnclave
 
-    /// Makes an empty keychain, unlocked and without a passcode.
+    /// Creates an empty keychain that is unlocked and has no passcode.
     ///
-    /// If there is not enough memory for it, every operation on it fails with that error.
+    /// If there is not enough memory, every operation on the keychain fails with that error.
     public init() {
         let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
         self.memory = memory
@@ -70,11 +70,11 @@ public final class TestKeychain: Sendable {
         if case .success(let engine) = engine { follow(engine) }
     }
 
-    // MARK: Using it
+    // MARK: Databases
 
-    /// The database to give to `Keychain(service:in:)`.
+    /// The database to pass to `Keychain(service:in:)`.
     ///
-    /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
+    /// The methods of the database, such as `lock()` and `check()`, also act on this keychain.
     public var database: KeychainDatabase {
         KeychainDatabase(
             identity: identity,
@@ -82,10 +82,11 @@ public final class TestKeychain: Sendable {
             connection: { self.connection })
     }
 
-    /// The same database, with every request as a dictionary through `SecItemAdd` and the other
-    /// functions: the way that `Keychain` takes on Apple platforms.
+    /// The same database, with every request converted to a dictionary for `SecItemAdd` and the
+    /// other SecItem functions, as `Keychain` does on Apple platforms.
     ///
-    /// Run your tests over both to see that your code doesn't depend on the way.
+    /// Run your tests with both databases to verify that your code works the same way on both
+    /// paths.
     public var secItemDatabase: KeychainDatabase {
         let handler = SecItemHandler { self.connection }
         return KeychainDatabase(
@@ -99,7 +100,7 @@ public final class TestKeychain: Sendable {
             })
     }
 
-    /// The service with its faults, and the program as it is now.
+    /// The handler with the faults, and the caller with its current access groups.
     package var connection: KeychainConnection<KeychainHandler> {
         KeychainConnection(
             handler: .substitute(FaultyHandler(keychain: self)),
@@ -110,24 +111,26 @@ public final class TestKeychain: Sendable {
         get throws(KeychainFailure) { try state.withLock { $0.engine }.get() }
     }
 
-    // MARK: Surroundings
+    // MARK: Environment
 
-    /// The time that items are dated with. nil, as at first: the system's.
+    /// The time of the keychain's clock, which determines the dates of items. If `nil`, which is
+    /// the default, the system's time is used.
     ///
-    /// A set time stands still until it is set again. A change of an item always changes its
-    /// modification date: where the clock has not advanced, by a millisecond.
+    /// A time that was set does not advance until another one is set. Every change of an item
+    /// increases its modification date, by one millisecond if the clock has not advanced.
     public var now: Date? {
         get { clock.set.withLock { $0 } }
         set { clock.set.withLock { $0 = newValue } }
     }
 
-    /// The access groups that the program has by its entitlements, the one for new items first.
+    /// The access groups that the program may use by its entitlements, starting with the group for
+    /// new items.
     ///
-    /// At first `default`, the group of programs without entitlements, which no other program
-    /// shares here: a deletion by class alone is of all items. With no group at all every operation
-    /// fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). What is set counts
-    /// from the next operation on; within ``withSecItem(_:)``, from the next call of that function
-    /// on.
+    /// The default is the single group `default`, that of programs without entitlements. No other
+    /// program shares it here, so a deletion that specifies only the class deletes all items. If
+    /// the array is empty, every operation fails with `missingEntitlement`
+    /// (`errSecMissingEntitlement`, -34018). A new value takes effect with the next operation;
+    /// within ``withSecItem(_:)``, with the next call of that function.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
         set {
@@ -136,37 +139,40 @@ public final class TestKeychain: Sendable {
         }
     }
 
-    /// Whether there is a Secure Enclave. At first there is none, as on machines without a TPM 2.0:
-    /// making a key in it fails with `secureEnclaveUnavailable` (`errSecUnimplemented`, -4).
+    /// Whether a Secure Enclave is available. By default, none is, as on machines without a TPM
+    /// 2.0, and creating a key in it fails with `secureEnclaveUnavailable` (`errSecUnimplemented`,
+    /// -4).
     ///
-    /// It is a **simulation in software**: its keys are in the memory of the test, and it doesn't
-    /// protect them. What a program sees of it is what it sees of hardware: keys on P-256 whose
-    /// private half can't be had, that outlive ``restart()`` and are of no use to another keychain.
-    /// Set to false again, it is as if the hardware had been taken out: its keys stay and can't be
+    /// The Secure Enclave is a **simulation in software**. Its keys are in the memory of the test
+    /// and are not protected. To a program, it behaves like hardware: its P-256 keys don't reveal
+    /// their private part, persist across ``restart()``, and are of no use to another keychain.
+    /// Setting this property to `false` simulates the removal of the hardware: its keys are kept,
+    /// but can't be used.
     /// used.
     public var hasSecureEnclave: Bool {
         get { secureEnclave.isPresent }
         set { secureEnclave.isPresent = newValue }
     }
 
-    // MARK: Looking inside
+    // MARK: Inspection
 
-    /// How many secrets were opened since the keychain was made.
+    /// The number of secrets that were opened since the keychain was created.
     ///
-    /// Searching, listing and reading attributes opens none: hold this against what your code
-    /// needs.
+    /// Searching, listing and reading attributes opens no secret. Use this property to verify that
+    /// your code opens no more secrets than it needs.
     public var openedSecretCount: Int {
         state.withLock { state in
             state.earlierSecretCount + ((try? state.engine.get().openedSecretCount) ?? 0)
         }
     }
 
-    /// All items of all access groups with their attributes, in the order of addition.
+    /// Returns all items of all access groups with their attributes, in the order in which they
+    /// were added.
     ///
-    /// No secret is opened, and no injected fault takes part.
+    /// No secret is opened, and injected faults have no effect.
     ///
-    /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked: the
-    ///   attributes are sealed, too.
+    /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked, because
+    ///   its attributes are encrypted too.
     public func items() throws(KeychainError) -> [StoredItem] {
         try database.administer { keychain throws(KeychainFailure) in
             var items: [StoredItem] = []
@@ -187,12 +193,12 @@ public final class TestKeychain: Sendable {
 
     // MARK: Restarting
 
-    /// Leaves the keychain as a start of the device does: before the first unlock where a
-    /// passcode is set, and unlocked where none is.
+    /// Simulates a restart of the device. Afterwards, the keychain is in the state before the first
+    /// unlock if a passcode is set, and otherwise unlocked.
     ///
-    /// Items, passcode, clock, access groups and faults stay.
+    /// Items, passcode, clock, access groups and faults are kept.
     ///
-    /// - Throws: `KeychainError` if the keychain could not be made in the first place.
+    /// - Throws: `KeychainError` if the keychain could not be created.
     public func restart() throws(KeychainError) {
         try database.administer { _ throws(KeychainFailure) in
             let earlier = try self.engine
@@ -232,30 +238,30 @@ public final class TestKeychain: Sendable {
 // MARK: - The SecItem functions
 
 extension TestKeychain {
-    /// Runs code in which `SecItemAdd` and the other functions of `KeychainServices` use this
-    /// keychain, with the access groups that it has now.
+    /// Runs a closure in which `SecItemAdd` and the other functions of `KeychainServices` use this
+    /// keychain, with its current access groups.
     ///
-    /// It holds for the code itself and for tasks that it makes, `Task.detached` excepted; a
-    /// dispatch queue or a thread that it hands work to uses the keychain of the user. Nested, the
-    /// innermost counts. A `Keychain` goes by its database, here as everywhere.
+    /// This applies to the closure itself and to the tasks that it creates, except `Task.detached`.
+    /// Work that it passes to a dispatch queue or a thread uses the user's keychain. If calls are
+    /// nested, the innermost one applies. A `Keychain` always uses its own database.
     ///
-    /// - Parameter body: The code.
-    /// - Returns: What the code returns.
-    /// - Throws: What the code throws.
+    /// - Parameter body: The closure.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error that the closure throws.
     public func withSecItem<Result>(_ body: () throws -> Result) rethrows -> Result {
         try KeychainContext.$connection.withValue(connection, operation: body)
     }
 
-    /// Runs asynchronous code in which `SecItemAdd` and the other functions of
-    /// `KeychainServices` use this keychain, with the access groups that it has now.
+    /// Runs an asynchronous closure in which `SecItemAdd` and the other functions of
+    /// `KeychainServices` use this keychain, with its current access groups.
     ///
-    /// It holds as far as in the synchronous form.
+    /// The scope is the same as for the synchronous form.
     ///
     /// - Parameters:
-    ///   - isolation: The actor that the code runs on: the caller's.
-    ///   - body: The code.
-    /// - Returns: What the code returns.
-    /// - Throws: What the code throws.
+    ///   - isolation: The actor that the closure runs on, by default the caller's.
+    ///   - body: The closure.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error that the closure throws.
     public func withSecItem<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
@@ -266,18 +272,18 @@ extension TestKeychain {
 // MARK: - Stored items
 
 extension TestKeychain {
-    /// An item with its attributes.
+    /// The attributes of a stored item.
     public struct StoredItem: Hashable, Sendable {
-        /// The value of `kSecClass`: `genp` for a generic password, `inet` for one of a server.
+        /// The value of `kSecClass`, such as `genp` for a generic password or `inet` for an
+        /// internet password.
         public let itemClass: String
-        /// The service of a generic password or the server of an internet password, if it is
-        /// text.
+        /// The service of a generic password or the server of an internet password, if it is text.
         public let service: String?
         /// The account, if it is text.
         public let account: String?
         /// The label, if it is text.
         public let label: String?
-        /// The group that the item belongs to.
+        /// The access group of the item.
         public let accessGroup: String
         /// When the item can be read.
         public let accessibility: Keychain.Accessibility

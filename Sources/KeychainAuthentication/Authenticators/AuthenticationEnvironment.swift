@@ -1,6 +1,7 @@
-// AuthenticationEnvironment: the authenticator in use, and what it found out lately.
-//   (1) A task-local one takes the place of all others, then comes that of the keychain in use: the
-//       keychains of tests bring theirs, and no question for them goes to a real terminal.
+// AuthenticationEnvironment: the authenticator in use, and its recent proofs.
+//   (1) A task-local environment has precedence over all others, followed by that of the keychain
+//       in use. Test keychains provide their own environment, so no prompt for them appears on a
+//       real terminal.
 
 #if !canImport(Darwin)
 
@@ -9,12 +10,12 @@ import KeychainEngine
 package import KeychainCore
 import Synchronization
 
-/// Who asks, by which clock, and which proofs are recent enough to be taken again.
+/// The authenticator, the clock, and the proofs that are recent enough to be reused.
 package struct AuthenticationEnvironment: Sendable {
-    /// An environment that takes the place of every other for the duration of a task.
+    /// An environment that replaces every other one for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
-    /// The environment of a call to a keychain; nil: of one that concerns none.
+    /// The environment for a call to a keychain; `nil` is for a call that involves no keychain.
     package static func inUse(for keychain: KeychainHandler?) -> AuthenticationEnvironment {
         if let current { return current }
         guard case .substitute(let handler) = keychain,
@@ -23,7 +24,7 @@ package struct AuthenticationEnvironment: Sendable {
         return host.authenticationEnvironment
     }
 
-    /// The environment of a call to the keychain of the current task.
+    /// The environment for a call to the keychain of the current task.
     package static var inUse: AuthenticationEnvironment {
         inUse(for: KeychainContext.connection?.handler)
     }
@@ -33,10 +34,10 @@ package struct AuthenticationEnvironment: Sendable {
 
     package let authenticator: any Authenticator
     package let recentProofs: RecentProofs
-    /// The time since a fixed moment. It goes on while the system sleeps.
+    /// The time since a fixed point. The clock continues while the system is suspended.
     private let clock: @Sendable () -> Duration
 
-    /// Without a clock the system's is meant.
+    /// Creates an environment. If `clock` is `nil`, the system's clock is used.
     package init(
         _ authenticator: any Authenticator, recentProofs: RecentProofs,
         clock: (@Sendable () -> Duration)? = nil
@@ -51,18 +52,18 @@ package struct AuthenticationEnvironment: Sendable {
     package var now: Duration { clock() }
 }
 
-/// A keychain that says itself who is asked for it.
+/// A keychain that provides its own authentication environment.
 package protocol AuthenticationHost: RequestHandler {
     var authenticationEnvironment: AuthenticationEnvironment { get }
 }
 
-/// The last proof by each method, of any context of an environment.
+/// The most recent proof by each method, from any context of an environment.
 package final class RecentProofs: Sendable {
     private let proofs = Mutex<[PresenceProof]>([])
 
     package init() {}
 
-    /// Proofs of an age of `duration` at the most.
+    /// The proofs that are at most `duration` old.
     func proofs(within duration: Duration, at now: Duration) -> [PresenceProof] {
         proofs.withLock { $0.notOlder(than: duration, at: now) }
     }
@@ -71,7 +72,7 @@ package final class RecentProofs: Sendable {
         proofs.withLock { $0.remember(proof) }
     }
 
-    /// Forgets what the keychain doesn't take any more.
+    /// Removes a grant that the keychain no longer accepts.
     func forget(_ grant: AuthenticationGrant) {
         proofs.withLock { $0.removeAll { $0.grant == grant } }
     }

@@ -1,6 +1,6 @@
-// Authenticator: who asks the person at the device, what that person reads, and what can come back.
-//   (1) What a person enters is secret bytes and never part of a text.
-//   (2) An answer comes, however the question ends; no authenticator throws.
+// Authenticator: asks the user, defines the texts of the prompts, and returns the responses.
+//   (1) The user's input is stored as secret bytes and is never part of a text.
+//   (2) Every prompt results in an answer, however it ends. Authenticators don't throw.
 
 #if !canImport(Darwin)
 
@@ -9,48 +9,48 @@ package import FoundationEssentials
 package import KeychainCrypto
 package import KeychainCore
 
-/// Asks the person at the device.
+/// Asks the user of the device.
 package protocol Authenticator: Sendable {
-    /// Whether there is a way to ask a person. It doesn't say that a person is there.
+    /// Whether the user can be asked. This does not mean that a user is present.
     var canAsk: Bool { get }
 
-    /// Asks for something that is typed, and waits for it.
+    /// Prompts for text input, and waits for it.
     func ask(_ question: Question, until interruption: Interruption) -> Answer
 
     var biometry: Biometry { get }
 
-    /// Asks for a finger or a face, and waits for it.
+    /// Prompts for a fingerprint or face, and waits for it.
     func recognize(_ question: Question, until interruption: Interruption) -> Recognition
 }
 
 extension Authenticator {
-    // Typing needs no hardware, biometry does.
+    // Biometry is optional, because it requires hardware, and text input doesn't.
     package var biometry: Biometry { .notAvailable }
 
     package func recognize(_: Question, until _: Interruption) -> Recognition { .unavailable }
 }
 
-/// What a person is asked.
+/// A prompt for the user.
 package struct Question: Hashable, Sendable {
     package enum Subject: Hashable, Sendable {
         /// The passcode of the keychain.
         case passcode
         /// The application password of an item that exists.
         case applicationPassword
-        /// An application password for an item to be.
+        /// An application password for a new item.
         case newApplicationPassword
-        /// The same once more, against mistyping.
+        /// The repetition of the new password, to detect typing errors.
         case newApplicationPasswordAgain
-        /// A person whom the biometric hardware knows.
+        /// A person whom the biometric hardware recognizes.
         case biometry
     }
 
     package var subject: Subject
-    /// Why it is asked, as the program says it. May be empty.
+    /// The program's reason for the prompt. May be empty.
     package var reason: String
-    /// What was wrong with the answer before.
+    /// The problem with the previous answer.
     package var problem: Problem?
-    /// Words of the program's own for the buttons.
+    /// The program's titles for the buttons.
     package var cancelTitle: String?
     package var fallbackTitle: String?
 
@@ -71,23 +71,23 @@ package struct Question: Hashable, Sendable {
     }
 }
 
-/// What came back.
+/// The result of a prompt for text input.
 package enum Answer: Sendable {
     case entered(SecretBytes)
-    /// The person declined.
+    /// The user canceled.
     case cancelled
-    /// The question was taken back.
+    /// The prompt was canceled by the program.
     case interrupted
-    /// No person can be asked.
+    /// The user can't be asked.
     case unavailable
 }
 
 /// The state of the biometric hardware.
 package enum Biometry: Hashable, Sendable {
-    /// There is none.
+    /// There is no biometric hardware.
     case notAvailable
     case notEnrolled(LABiometryType)
-    /// `enrollment` changes whenever a finger or face is added or removed.
+    /// `enrollment` changes whenever a fingerprint or face is added or removed.
     case ready(LABiometryType, enrollment: [UInt8])
     case lockedOut(LABiometryType, enrollment: [UInt8])
 
@@ -98,7 +98,8 @@ package enum Biometry: Hashable, Sendable {
         }
     }
 
-    /// What identifies the enrolled set for a keychain, of a fixed size; nil: nothing is enrolled.
+    /// A digest of fixed size that identifies the enrollment to a keychain, or `nil` if nothing is
+    /// enrolled.
     package var enrollmentDigest: Data? {
         switch self {
         case .notAvailable, .notEnrolled: nil
@@ -107,7 +108,7 @@ package enum Biometry: Hashable, Sendable {
         }
     }
 
-    /// Why it can't be used; nil: it can.
+    /// The reason that biometry can't be used, or `nil` if it can.
     package var obstacle: LAError.Code? {
         switch self {
         case .notAvailable: .biometryNotAvailable
@@ -118,13 +119,14 @@ package enum Biometry: Hashable, Sendable {
     }
 }
 
-/// What the biometric hardware answers.
+/// The result of a biometric prompt.
 package enum Recognition: Sendable {
-    /// A person was recognized, for which the keychain gave its word to the hardware.
+    /// A person was recognized. The grant is the one that the keychain issues for a recognition by
+    /// the hardware.
     case recognized(AuthenticationGrant)
-    /// No person whom it knows.
+    /// The person was not recognized.
     case failed
-    /// The person wants to enter the passcode instead.
+    /// The user chose to enter the passcode instead.
     case fallback
     case cancelled
     case interrupted
@@ -134,7 +136,7 @@ package enum Recognition: Sendable {
 // MARK: - Texts
 
 extension Question {
-    /// What is asked for, in the words of a label.
+    /// The label of the input field.
     var label: String {
         switch subject {
         case .passcode: "Passcode of the keychain"
@@ -145,17 +147,17 @@ extension Question {
         }
     }
 
-    /// Which program asks, and why if it says so.
+    /// The name of the program that asks, followed by its reason if there is one.
     ///
-    /// The reason is the program's text: characters that a terminal would act on are left out, and
-    /// so is all beyond a length that a person would read.
+    /// The reason is a text of the program. Control characters, which a terminal would interpret,
+    /// are replaced by spaces, and text beyond a readable length is cut off.
     var introduction: String {
         let reason = Self.printable(reason)
         let program = Self.printable(ProcessInfo.processInfo.processName)
         return reason.isEmpty ? program : "\(program): \(reason)"
     }
 
-    /// What was wrong with the answer before. Empty: nothing.
+    /// The problem with the previous answer, or an empty string if there is none.
     var complaint: String {
         switch (problem, subject) {
         case (nil, _): ""
@@ -165,7 +167,7 @@ extension Question {
         }
     }
 
-    /// The longest reason that is shown, in characters.
+    /// The maximum length of a displayed reason, in characters.
     private static let longestReason = 300
 
     static func printable(_ text: String) -> String {

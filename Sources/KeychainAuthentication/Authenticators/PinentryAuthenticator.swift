@@ -1,8 +1,8 @@
-// PinentryAuthenticator: asks through pinentry, a program that shows one window and gives back
-// what was typed. The protocol is Assuan's: lines of 1000 bytes at the most, commands answered by
-// OK or ERR, data in lines that begin with D and are percent-encoded.
-//   (1) Whatever the program sends is read as such a line or ends the conversation: as
-//       unavailable, never as an answer.
+// PinentryAuthenticator: asks through pinentry, a program that shows a window and returns the
+// user's input. The protocol is Assuan: lines of at most 1000 bytes, commands that are answered
+// with OK or ERR, and data in percent-encoded lines that begin with D.
+//   (1) Any other data from the program ends the conversation with the answer `unavailable`. It is
+//       never taken for an answer.
 
 #if !canImport(Darwin)
 
@@ -13,7 +13,7 @@ package struct PinentryAuthenticator: Authenticator {
     private let program: String
     private let environment: [String: String]
 
-    /// `program` is the path of an executable file.
+    /// Creates an authenticator. `program` is the path of an executable file.
     package init(program: String, environment: [String: String]) {
         self.program = program
         self.environment = environment
@@ -27,13 +27,13 @@ package struct PinentryAuthenticator: Authenticator {
                 program: program, environment: environment, until: interruption)
         else { return .unavailable }
         defer { conversation.end() }
-        // The greeting.
+        // Read the greeting.
         var reply = conversation.reply()
         for command in commands(for: question) {
             guard case .done = reply else { break }
             conversation.send(command.line)
             reply = conversation.reply()
-            // A prompter that doesn't know an option works without it.
+            // A prompter that doesn't support an option works without it.
             if case .refused = reply, command.isOptional { reply = .done(nil) }
         }
         switch reply {
@@ -56,7 +56,7 @@ package struct PinentryAuthenticator: Authenticator {
     private func commands(for question: Question) -> [Command] {
         var commands: [Command] = []
         for (option, value) in [
-            // Of use to a prompter that works in text only.
+            // These options are for prompters that work in text mode only.
             ("ttyname", environment["GPG_TTY"] ?? "/dev/tty"), ("ttytype", environment["TERM"]),
             ("lc-ctype", environment["LC_ALL"] ?? environment["LC_CTYPE"] ?? environment["LANG"]),
         ] {
@@ -77,20 +77,20 @@ package struct PinentryAuthenticator: Authenticator {
         return commands + [ask]
     }
 
-    /// The low 16 bits of a code say what happened: gpg-error's CANCELED, FULLY_CANCELED and
-    /// TIMEOUT. The rest says where.
+    /// The low 16 bits of an error code identify the error: gpg-error's CANCELED, FULLY_CANCELED
+    /// and TIMEOUT. The other bits identify the source.
     private static func isCancellation(_ code: UInt32) -> Bool {
         [99, 198, 62].contains(code & 0xFFFF)
     }
 }
 
-/// The way in which text goes into a line.
+/// The encoding of text in a line of the Assuan protocol.
 enum Assuan {
-    /// The longest line with its command, in bytes.
+    /// The maximum length of a line, including its command, in bytes.
     static let longestLine = 1000
     private static let longestArgument = 900
 
-    /// An argument as it stands in a line. What would make the line too long is left out.
+    /// Encodes an argument for a line. Characters that would make the line too long are cut off.
     static func encoded(_ text: String) -> String {
         var line = ""
         for character in text {
@@ -103,7 +103,7 @@ enum Assuan {
                 default: next.unicodeScalars.append(Unicode.Scalar(byte))
                 }
             }
-            // Bytes of other than ASCII characters go as they are.
+            // Non-ASCII characters are not encoded.
             if character.unicodeScalars.contains(where: { !$0.isASCII }) {
                 next = String(character)
             }

@@ -1,9 +1,9 @@
-// SystemAuthenticator: whichever way there is to ask the person at this system, and the first of
-// them, the terminal that the process belongs to.
-//   (1) The way is looked for anew for each question: a process can lose its terminal.
-//   (2) There is no biometric hardware that this package could use.
-//   (3) The terminal is asked one question at a time, whichever threads ask. A question that waits
-//       for its turn can be taken back too.
+// SystemAuthenticator: asks the user with the first available prompter. TerminalAuthenticator: asks
+// at the terminal of the process.
+//   (1) The prompter is chosen for each prompt anew, because a process can lose its terminal.
+//   (2) This package supports no biometric hardware.
+//   (3) The terminal shows one prompt at a time, whichever threads ask. A prompt that waits for its
+//       turn can also be canceled.
 
 #if !canImport(Darwin)
 
@@ -13,7 +13,8 @@ package import KeychainCrypto
 import Synchronization
 
 package struct SystemAuthenticator: Authenticator {
-    /// The prompter to use in place of terminal and search, a path or a name.
+    /// The environment variable with the path or name of the prompter to use instead of the
+    /// terminal or the default prompter.
     package static let pinentryVariable = "KEYCHAIN_PINENTRY"
 
     private let environment: [String: String]
@@ -33,8 +34,9 @@ package struct SystemAuthenticator: Authenticator {
         authenticator?.ask(question, until: interruption) ?? .unavailable
     }
 
-    /// A prompter that was named is used or nothing is: a user who names one doesn't want to be
-    /// asked elsewhere. Then the terminal, then a prompter on the display.
+    /// The authenticator to use. If the environment specifies a prompter, only that one is used,
+    /// because the user does not want to be asked elsewhere. Otherwise, it is the terminal or, if
+    /// there is none, a prompter on the display.
     package var authenticator: (any Authenticator)? {
         if let named = environment[Self.pinentryVariable], !named.isEmpty {
             return pinentry(named)
@@ -44,9 +46,11 @@ package struct SystemAuthenticator: Authenticator {
         return displays.contains { !$0.isEmpty } ? pinentry("pinentry") : nil
     }
 
-    /// A prompter by its path, or by a name that is looked for on PATH. nil: it isn't there.
+    /// The prompter with a path, or with a name that is searched for on PATH. `nil` if it does not
+    /// exist.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
-        // A caller with fewer rights than the program doesn't choose what it runs.
+        // In a program with elevated privileges, the less privileged caller must not choose what it
+        // executes.
         guard !ProcessEnvironment.hasRightsOfOthers else { return nil }
         let candidates =
             if name.contains("/") {
@@ -63,16 +67,17 @@ package struct SystemAuthenticator: Authenticator {
 // MARK: - The terminal
 
 package struct TerminalAuthenticator: Authenticator {
-    /// nil: the controlling terminal.
+    /// The path of the terminal, or `nil` for the controlling terminal.
     private let path: String?
 
-    /// - Parameter path: A terminal by name; nil: the one that the process belongs to.
+    /// - Parameter path: The path of a terminal, or `nil` for the controlling terminal of the
+    ///   process.
     package init(path: String? = nil) {
         self.path = path
     }
 
     private static let oneAtATime = Mutex(())
-    /// How often a question that waits looks whether it is its turn, in milliseconds.
+    /// The interval at which a waiting prompt checks whether it is its turn, in milliseconds.
     private static let turnInterval: Int32 = 50
 
     package var canAsk: Bool {
@@ -93,7 +98,7 @@ package struct TerminalAuthenticator: Authenticator {
                 return terminal.readHiddenLine(question.label + ": ", until: interruption)
             }
             if let line { return answer(line) }
-            // Another question is open. No descriptor: a wait for the interruption alone.
+            // Another prompt is open. Without a descriptor, this waits only for the interruption.
             if case .interrupted = Descriptor.wait(
                 for: nil, until: interruption, milliseconds: Self.turnInterval)
             {
@@ -107,8 +112,8 @@ package struct TerminalAuthenticator: Authenticator {
         case .line(let bytes): return .entered(bytes)
         case .ended: return .cancelled
         case .signalled:
-            // What Control-C does at any other time. A program that goes on took it for a
-            // "no" to the question.
+            // Do what Control-C does at any other time. If the program continues, the user has
+            // canceled the prompt.
             raise(SIGINT)
             return .cancelled
         case .interrupted: return .interrupted

@@ -1,4 +1,5 @@
-// LAContext+Evaluation: policies and access controls, apart from any call to the keychain.
+// LAContext+Evaluation: evaluates policies and access controls independently of calls to the
+// keychain.
 
 #if !canImport(Darwin)
 
@@ -9,7 +10,7 @@ import KeychainCore
 import Synchronization
 
 extension LAContext {
-    /// Why a policy can't be evaluated; nil: it can.
+    /// The reason that a policy can't be evaluated, or `nil` if it can.
     func obstacle(to policy: LAPolicy) -> AuthenticationFailure? {
         let requirement = AccessRequirement(policy)
         let environment = AuthenticationEnvironment.inUse
@@ -33,8 +34,8 @@ extension LAContext {
         try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
     }
 
-    /// As ``evaluate(_:reason:)``, for an item or key to be: no person has to be present, and one
-    /// that will ask for the passcode needs a passcode to be set.
+    /// The same as ``evaluate(_:reason:)``, for a new item or key. The user does not have to be
+    /// present, but if the requirement includes the passcode, one must be set.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {
@@ -45,7 +46,7 @@ extension LAContext {
         }
     }
 
-    /// Runs an evaluation on another thread, with the keychain and the authenticator of the
+    /// Performs an evaluation on another thread, with the keychain and the authenticator of the
     /// calling task.
     package func inBackground(
         _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
@@ -66,7 +67,7 @@ extension LAContext {
         }
     }
 
-    /// Remembers which fingers or faces are enrolled.
+    /// Records the current biometric enrollment.
     func noteEnrollment() {
         guard
             case .ready(_, let enrollment) = AuthenticationEnvironment.inUse.authenticator.biometry

@@ -1,6 +1,6 @@
-// LAContext+Presence: a person proves to be present.
-//   (1) What was proven is not asked for again. A question ends: after three wrong answers, when
-//       the person declines, or when the context is invalidated.
+// LAContext+Presence: obtains proofs that the user is present.
+//   (1) A method that was proven is not asked for again. A prompt ends after three wrong answers,
+//       if the user cancels, or if the context is invalidated.
 
 #if !canImport(Darwin)
 
@@ -10,7 +10,7 @@ import KeychainRuntime
 import Synchronization
 
 extension LAContext {
-    /// How many times an answer can be wrong.
+    /// The maximum number of attempts per prompt.
     static var attempts: Int { 3 }
 
     func possibilities(
@@ -25,12 +25,12 @@ extension LAContext {
         }
     }
 
-    /// Gets the proofs that satisfy a requirement.
+    /// Obtains the proofs that satisfy a requirement.
     func provePresence(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
         var possible: PresencePossibilities?
-        // Each round proves a method or takes one out of the possible ones.
+        // Each iteration proves a method or excludes one that can't be used.
         for _ in 0..<4 {
             let proven = knownProofs(for: asking.keychain).methods
             if requirement.isSatisfied(by: proven) { return }
@@ -52,12 +52,12 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// What was proven to this context, or to another one lately enough.
+    /// The proofs of this context, and those of other contexts that are recent enough.
     func knownProofs(for keychain: KeychainHandler) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
-        // Comparisons with what is no number are false.
+        // This comparison is also false for NaN.
         var recent: [PresenceProof] = []
         if seconds > 0 {
             let environment = AuthenticationEnvironment.inUse(for: keychain)
@@ -84,7 +84,8 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// - Returns: Why no person was recognized, where something else may do instead; nil: one was.
+    /// - Returns: `nil` if a person was recognized, or the reason that none was if another method
+    ///   may be used instead.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }
@@ -105,7 +106,7 @@ extension LAContext {
         return .authenticationFailed
     }
 
-    /// - Returns: nil for a wrong passcode.
+    /// - Returns: `nil` if the passcode is wrong.
     private func grant(
         for passcode: SecretBytes, _ keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> AuthenticationGrant? {
@@ -128,7 +129,7 @@ extension LAContext {
 }
 
 extension AccessRequirement {
-    /// Whether a method is among those that can satisfy it.
+    /// Whether a method is among those that can satisfy the requirement.
     func mentions(_ method: PresenceMethod) -> Bool {
         alternatives.contains { $0.contains(method) }
     }

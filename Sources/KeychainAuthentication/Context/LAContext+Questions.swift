@@ -1,4 +1,4 @@
-// LAContext+Questions: the application password, and asking.
+// LAContext+Questions: application passwords, and prompts in general.
 
 #if !canImport(Darwin)
 
@@ -21,7 +21,7 @@ extension LAContext {
         keepPassword(try ask(question(subject, asking, problem: problem), asking))
     }
 
-    /// Asks twice, until both answers are the same.
+    /// Asks for the password twice, and repeats this until both inputs are equal.
     func askForNewPassword(_ asking: Asking) throws(AuthenticationFailure) {
         try checkMayAskForPassword(asking)
         var problem: Question.Problem?
@@ -35,8 +35,9 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// A password of the program's own is the program's to bring: where there is no person who
-    /// could enter it instead, not having it is like having a wrong one, as at Apple.
+    /// Throws if the user must not or can't be asked for the password. The program is expected to
+    /// provide an application password. If the user can't enter it instead, a missing password is
+    /// treated like a wrong one, as on Apple platforms.
     private func checkMayAskForPassword(_ asking: Asking) throws(AuthenticationFailure) {
         try checkMayAsk(asking)
         guard AuthenticationEnvironment.inUse(for: asking.keychain).authenticator.canAsk else {
@@ -50,7 +51,7 @@ extension LAContext {
         }
     }
 
-    // MARK: Questions
+    // MARK: Prompts
 
     func checkMayAsk(_ asking: Asking) throws(AuthenticationFailure) {
         if !asking.isAllowed || interactionNotAllowed { throw .refused(.notInteractive) }
@@ -77,7 +78,7 @@ extension LAContext {
         }
     }
 
-    /// Asks while ``invalidate()`` can take the question back.
+    /// Runs a prompt that ``invalidate()`` can cancel.
     func open<Outcome>(
         _ ask: (Interruption) -> Outcome
     ) throws(AuthenticationFailure) -> Outcome {
@@ -89,14 +90,14 @@ extension LAContext {
         guard isOpen else { throw .refused(.invalidContext) }
         let outcome = ask(interruption)
         state.withLock { $0.questions.removeAll { $0 === interruption } }
-        // Also where the answer came first: it is no longer wanted.
+        // This also applies if the answer arrived first: it is no longer wanted.
         if interruption.isInterrupted { throw .refused(.appCancel) }
         return outcome
     }
 }
 
 extension SecretBytes {
-    /// For an interface that takes data. The copy isn't erased.
+    /// A copy for an API that requires `Data`. The copy is not erased.
     var dataCopy: Data { Data(plainBytes) }
 }
 

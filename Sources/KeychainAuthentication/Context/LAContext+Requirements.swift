@@ -1,6 +1,7 @@
-// LAContext+Requirements: what a context shows for its person when the keychain is called.
-//   (1) A caller that forbids questions gets `notInteractive` where one would be asked, whatever
-//       else stands in the way: callers find out that way whether an item needs a person.
+// LAContext+Requirements: the proofs that a context provides for calls to the keychain.
+//   (1) If the caller forbids prompts, the failure is `notInteractive` wherever a prompt would be
+//       needed, regardless of other obstacles. Callers use this to determine whether an item
+//       requires authentication.
 
 #if !canImport(Darwin)
 
@@ -8,12 +9,12 @@ package import KeychainCore
 package import KeychainRuntime
 import Synchronization
 
-/// On whose behalf a person is asked.
+/// The keychain and the settings for a prompt.
 package struct Asking: Sendable {
     package let keychain: KeychainHandler
-    /// Why, for the person. May be empty.
+    /// The reason to show to the user. May be empty.
     package let reason: String
-    /// Whether a person may be asked at all.
+    /// Whether the user may be asked at all.
     package let isAllowed: Bool
 
     package init(_ keychain: KeychainHandler, reason: String, isAllowed: Bool = true) {
@@ -24,8 +25,8 @@ package struct Asking: Sendable {
 }
 
 extension LAContext {
-    /// Gets what a requirement asks for, from what the context knows or from a person. Afterwards
-    /// it is part of ``authorization(for:)``.
+    /// Obtains the proofs and the password of a requirement, from the context or from the user.
+    /// Afterwards, they are part of ``authorization(for:)``.
     package func satisfy(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
@@ -36,7 +37,7 @@ extension LAContext {
         }
     }
 
-    /// Gets what an item to be is encrypted with.
+    /// Obtains the application password with which a new item is encrypted.
     package func prepare(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
@@ -46,7 +47,7 @@ extension LAContext {
         }
     }
 
-    /// Everything that the context can show to a keychain without asking.
+    /// All proofs that the context can provide to a keychain without asking the user.
     package func authorization(
         for keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> Authorization {
@@ -58,8 +59,8 @@ extension LAContext {
             applicationPassword: knownPassword)
     }
 
-    /// Forgets grants that the keychain didn't take: it was locked meanwhile, or isn't the one
-    /// that gave them.
+    /// Removes grants that the keychain rejected, because it was locked in the meantime or did not
+    /// issue them.
     package func forgetGrants(
         of authorization: Authorization, for keychain: KeychainHandler
     ) {
@@ -70,10 +71,11 @@ extension LAContext {
         }
     }
 
-    /// Asks for the password once more, after one that didn't open the item. `attempt` says how
-    /// many were tried, 1 and up.
+    /// Asks for the application password again after one that did not open the item.
     ///
-    /// - Throws: `authenticationFailed` if they were enough, or the password was the program's.
+    /// - Parameter attempt: The number of passwords tried so far, at least 1.
+    /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, or if the
+    ///   program provided the password.
     package func replaceWrongPassword(
         afterAttempt attempt: Int, _ asking: Asking
     ) throws(AuthenticationFailure) {
@@ -86,7 +88,7 @@ extension LAContext {
         try askForPassword(.applicationPassword, asking, problem: .wrong)
     }
 
-    /// Whether the password that the context knows was entered by a person.
+    /// Whether the password of the context was entered by the user.
     package var knowsEnteredPassword: Bool {
         state.withLock { $0.password?.isEntered == true }
     }

@@ -1,7 +1,7 @@
-// LAContext: one occasion on which a person is authenticated, and what came of it.
-//   (1) All of it is behind one mutex, which is never held while a person is being asked.
-//   (2) A context that was invalidated has forgotten proofs and password, and never asks again.
-//   (3) A password is kept as secret bytes; no description holds it.
+// LAContext: one authentication of the user, and its results.
+//   (1) All state is protected by one mutex, which is never held while the user is being asked.
+//   (2) An invalidated context has erased its proofs and password, and never asks again.
+//   (3) A password is stored as secret bytes. No description contains it.
 
 #if !canImport(Darwin)
 
@@ -10,20 +10,21 @@ import KeychainCrypto
 import KeychainCore
 import Synchronization
 
-/// Authenticates the owner of the keychain, and remembers that it did.
+/// Authenticates the owner of the keychain, and remembers the authentication.
 ///
-/// Give it as `kSecUseAuthenticationContext` to the calls that open secrets under access
-/// constraints: it answers for the person as long as it can, asks where it has to, and what it was
-/// told stays with it until ``invalidate()`` or its end. Safe to use from many threads at once.
+/// Pass a context as `kSecUseAuthenticationContext` to calls that open secrets with an access
+/// control. The context provides the proofs that it remembers, and asks the user for others. It
+/// keeps proofs and passwords until ``invalidate()`` is called or it is deallocated. A context can
+/// be used concurrently from many threads.
 ///
-/// The owner proves to be present by the keychain's passcode (`keychainctl passcode set`), entered
-/// at the terminal that the program was started from or in the window of `pinentry`. There is no
-/// biometric hardware and no paired device.
+/// The owner proves presence with the keychain's passcode (`keychainctl passcode set`), which is
+/// entered at the terminal that the program was started from or in the window of `pinentry`.
+/// Biometric hardware and paired devices are not supported.
 ///
-/// It corresponds to the class of the same name in Apple's LocalAuthentication.
+/// This class corresponds to the class of the same name in Apple's LocalAuthentication.
 open class LAContext: NSObject, @unchecked Sendable {
-    // `@unchecked`, because a class that can be inherited from can't be checked: everything it
-    // holds is behind this mutex.
+    // `@unchecked`, because the compiler can't check a class that is open for inheritance. All its
+    // state is protected by this mutex.
     let state = Mutex(State())
 
     struct State {
@@ -36,58 +37,59 @@ open class LAContext: NSObject, @unchecked Sendable {
         var password: ApplicationPassword?
         var proofs: [PresenceProof] = []
         var enrollment: [UInt8]?
-        /// The questions that are being asked.
+        /// The prompts that are open.
         var questions: [Interruption] = []
     }
 
     struct ApplicationPassword {
         let bytes: SecretBytes
-        /// Whether a person entered it, who can enter another. The program's own is final.
+        /// Whether the user entered the password and can enter another one. A password from the
+        /// program is final.
         let isEntered: Bool
     }
 
-    /// Makes a context that knows nothing yet.
+    /// Creates a context without any proofs.
     public override init() {
         super.init()
     }
 
     // MARK: Settings
 
-    /// The reason that people are told when a call to the keychain has to ask them. Empty at
-    /// first: only the program's name is told.
+    /// The reason that is shown to the user when a call to the keychain has to ask. If empty, which
+    /// is the default, only the program's name is shown.
     open var localizedReason: String {
         get { state.withLock { $0.reason } }
         set { state.withLock { $0.reason = newValue } }
     }
 
-    /// The program's own word for "cancel". nil, as at first, or empty: that of the prompter. A
-    /// terminal shows none.
+    /// The title of the Cancel button. If `nil`, which is the default, or empty, the prompter's
+    /// title is used. A terminal shows no title.
     open var localizedCancelTitle: String? {
         get { state.withLock { $0.cancelTitle } }
         set { state.withLock { $0.cancelTitle = newValue } }
     }
 
-    /// The program's own word for "enter the passcode", where biometry was asked for first.
-    /// nil, as at first: that of the prompter.
+    /// The title of the button for entering the passcode when biometry is asked for first. If
+    /// `nil`, which is the default, the prompter's title is used.
     open var localizedFallbackTitle: String? {
         get { state.withLock { $0.fallbackTitle } }
         set { state.withLock { $0.fallbackTitle = newValue } }
     }
 
-    /// For how long an earlier authentication in this process, by whichever context, is good
-    /// enough, in seconds.
+    /// The time for which an earlier authentication in this process, by any context, is accepted,
+    /// in seconds.
     ///
-    /// 0, as at first: never. More than
-    /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` counts as that. The time runs from
-    /// the moment in which a person proved to be present; locking the keychain ends it. At Apple it
-    /// runs from the unlocking of the device.
+    /// If 0, which is the default, an earlier authentication is never accepted. Values greater than
+    /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are reduced to it. The time starts
+    /// when the user proves presence, and ends early if the keychain is locked. On Apple platforms,
+    /// it starts when the device is unlocked.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
     }
 
-    /// Whether the context must not ask the user. It then answers with what it knows, or fails with
-    /// ``LAError/Code/notInteractive``. False at first.
+    /// Whether the context must not ask the user. If `true`, it uses the proofs that it remembers,
+    /// or fails with ``LAError/Code/notInteractive``. The default is `false`.
     open var interactionNotAllowed: Bool {
         get { state.withLock { $0.isInteractionForbidden } }
         set { state.withLock { $0.isInteractionForbidden = newValue } }
@@ -95,33 +97,34 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     // MARK: Biometry
 
-    /// The kind of the biometric hardware: ``LABiometryType/none``, but for the tests of
+    /// The type of biometric hardware. It is always ``LABiometryType/none``, except in tests with
     /// `KeychainTesting`.
     open var biometryType: LABiometryType {
         AuthenticationEnvironment.inUse.authenticator.biometry.type
     }
 
-    /// Bytes that change when the enrolled fingers or faces do. nil before a policy with biometry
-    /// was evaluated with success, or found possible; so always where there is no hardware.
+    /// Data that changes when the enrolled fingerprints or faces change. It is `nil` until a policy
+    /// with biometry was evaluated successfully or found possible, and therefore always `nil`
+    /// without biometric hardware.
     open var evaluatedPolicyDomainState: Data? {
         state.withLock { $0.enrollment.map { Data($0) } }
     }
 
     // MARK: Policies
 
-    /// Tells whether ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now. Asks no
-    /// question.
+    /// Determines whether ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now, without
+    /// asking the user.
     ///
     /// - Parameters:
     ///   - policy: The policy.
-    ///   - error: Receives the reason for a false, with one of ``LAError/Code``. Left alone
-    ///     otherwise.
-    /// - Returns: False if the context is invalid (``LAError/Code/invalidContext``), no passcode is
-    ///   set (``LAError/Code/passcodeNotSet``), what the policy needs isn't there
-    ///   (``LAError/Code/biometryNotAvailable``, ``LAError/Code/companionNotAvailable``), or there is
-    ///   neither a terminal nor a prompter (``LAError/Code/notInteractive``).
+    ///   - error: Receives the reason if the result is `false`, with a code of ``LAError/Code``. It
+    ///     is not changed otherwise.
+    /// - Returns: `false` if the context is invalid (``LAError/Code/invalidContext``), no passcode
+    ///   is set (``LAError/Code/passcodeNotSet``), hardware that the policy requires is missing
+    ///   (``LAError/Code/biometryNotAvailable``, ``LAError/Code/companionNotAvailable``), or there
+    ///   is neither a terminal nor a prompter (``LAError/Code/notInteractive``).
     ///
-    /// It corresponds to the method of the same name.
+    /// This method corresponds to Apple's method of the same name.
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         guard let obstacle = obstacle(to: policy) else { return true }
@@ -132,17 +135,18 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Authenticates the owner of the keychain.
     ///
-    /// No question is asked if the context knows enough already, from an earlier call or by
-    /// ``touchIDAuthenticationAllowableReuseDuration``. A wrong passcode can be entered three
-    /// times.
+    /// The user is not asked if the context already has sufficient proofs, either from an earlier
+    /// call or because of ``touchIDAuthenticationAllowableReuseDuration``. The user has three
+    /// attempts to enter the passcode.
     ///
     /// - Parameters:
-    ///   - policy: What the owner has to prove.
-    ///   - localizedReason: Why, for the person. Empty: only the program's name is told. Apple's
-    ///     method raises an exception then.
-    ///   - reply: Called once, on any thread, with true, or with false and an ``LAError``.
+    ///   - policy: The policy to evaluate.
+    ///   - localizedReason: The reason to show to the user. If empty, only the program's name is
+    ///     shown; Apple's method raises an exception in this case.
+    ///   - reply: A closure that is called once, on any thread, with `true`, or with `false` and an
+    ///     ``LAError``.
     ///
-    /// It corresponds to the method of the same name.
+    /// This method corresponds to Apple's method of the same name.
     @preconcurrency
     open func evaluatePolicy(
         _ policy: LAPolicy, localizedReason: String,
@@ -154,13 +158,12 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Authenticates the owner of the keychain; see
-    /// ``evaluatePolicy(_:localizedReason:reply:)``.
+    /// Authenticates the owner of the keychain; see ``evaluatePolicy(_:localizedReason:reply:)``.
     ///
     /// - Parameters:
-    ///   - policy: What the owner has to prove.
-    ///   - localizedReason: Why, for the person.
-    /// - Returns: True.
+    ///   - policy: The policy to evaluate.
+    ///   - localizedReason: The reason to show to the user.
+    /// - Returns: Always `true`.
     /// - Throws: ``LAError``.
     @discardableResult
     open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
@@ -177,14 +180,15 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     // MARK: Credentials
 
-    /// Gives the context something that it would ask for otherwise.
+    /// Provides a credential that the context would otherwise ask for.
     ///
     /// - Parameters:
-    ///   - credential: The bytes, 0 and up; they are copied. nil: forget what was given.
-    ///   - type: ``LACredentialType/applicationPassword``.
-    /// - Returns: False if the context is invalid, or doesn't take credentials of that type.
+    ///   - credential: The bytes of the credential, which may be empty. They are copied. `nil`
+    ///     removes the credential.
+    ///   - type: The type, ``LACredentialType/applicationPassword``.
+    /// - Returns: `false` if the context is invalid or does not support credentials of that type.
     ///
-    /// It corresponds to the method of the same name.
+    /// This method corresponds to Apple's method of the same name.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword else { return false }
@@ -198,22 +202,22 @@ open class LAContext: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Whether the context has a credential, given or entered.
+    /// Whether the context has a credential, either set by the program or entered by the user.
     ///
-    /// It corresponds to the method of the same name.
+    /// This method corresponds to Apple's method of the same name.
     open func isCredentialSet(_ type: LACredentialType) -> Bool {
         type == .applicationPassword && state.withLock { $0.password != nil }
     }
 
-    // MARK: The end
+    // MARK: Invalidation
 
-    /// Ends the context for good.
+    /// Invalidates the context permanently.
     ///
-    /// It forgets what it was given and told. A question that is open is taken back, and a caller
-    /// that waits for it gets ``LAError/Code/appCancel``; every later use gives
+    /// The context erases its credential and proofs. An open prompt is canceled, and the caller
+    /// that waits for it receives ``LAError/Code/appCancel``. Every later use fails with
     /// ``LAError/Code/invalidContext``.
     ///
-    /// It corresponds to the method of the same name.
+    /// This method corresponds to Apple's method of the same name.
     open func invalidate() {
         let questions = state.withLock { state in
             defer {

@@ -1,6 +1,8 @@
-// LAError: why a person was not authenticated, in Apple's terms and in the keychain's.
-//   (1) It and an `NSError` of its domain are one value in two forms; each casts to the other.
-//   (2) No text holds what a person entered.
+// LAError: the reason that an authentication failed, with Apple's codes and with those of the
+// keychain.
+//   (1) An LAError and an `NSError` of its domain are two forms of the same value. Each can be cast
+//       to the other.
+//   (2) No text contains the user's input.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
 
@@ -9,59 +11,61 @@
 public import Foundation
 package import KeychainCore
 
-/// The domain of errors whose code is one of ``LAError/Code``.
+/// The domain of errors with the codes of ``LAError/Code``.
 public let LAErrorDomain = "com.apple.LocalAuthentication"
 
-/// The reason why an authentication didn't succeed.
+/// An error that explains why an authentication failed.
 public struct LAError: Error, Sendable {
-    /// Reasons, with Apple's numbers.
+    /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
-        /// What was entered or shown was wrong, three times where it was entered.
+        /// The authentication failed: the input was wrong, after three attempts, or the person was
+        /// not recognized.
         case authenticationFailed = -1
-        /// The person declined.
+        /// The user canceled.
         case userCancel = -2
-        /// The person wants to enter the passcode where only biometry was asked for.
+        /// The user chose to enter the passcode, but the policy permits only biometry.
         case userFallback = -3
-        /// The system took the question away, or there is no terminal any more to ask it at.
+        /// The system canceled the prompt, or the terminal no longer exists.
         case systemCancel = -4
-        /// The keychain has no passcode that could be asked for: set one first.
+        /// The keychain has no passcode. Set one first.
         case passcodeNotSet = -5
-        /// There is no biometric hardware.
+        /// Biometric hardware is not available.
         case biometryNotAvailable = -6
-        /// No person is enrolled in the biometric hardware.
+        /// No fingerprint or face is enrolled.
         case biometryNotEnrolled = -7
-        /// Biometry failed too often; the passcode is needed.
+        /// Biometry failed too often and is locked. The passcode is required.
         case biometryLockout = -8
-        /// The context was invalidated while a question was open.
+        /// The context was invalidated while a prompt was open.
         case appCancel = -9
-        /// The context was invalidated before.
+        /// The context had already been invalidated.
         case invalidContext = -10
-        /// There is no paired device.
+        /// No paired device is available.
         case companionNotAvailable = -11
-        /// A person would have to be asked, and may not be or can't be: the context forbids it, or
-        /// there is no terminal and no prompter.
+        /// User interaction is required, but the context forbids it, or there is neither a terminal
+        /// nor a prompter.
         case notInteractive = -1004
 
-        /// ``biometryNotAvailable`` under its older name.
+        /// The older name of ``biometryNotAvailable``.
         public static let touchIDNotAvailable = biometryNotAvailable
-        /// ``biometryNotEnrolled`` under its older name.
+        /// The older name of ``biometryNotEnrolled``.
         public static let touchIDNotEnrolled = biometryNotEnrolled
-        /// ``biometryLockout`` under its older name.
+        /// The older name of ``biometryLockout``.
         public static let touchIDLockout = biometryLockout
-        /// ``companionNotAvailable`` under its older name.
+        /// The older name of ``companionNotAvailable``.
         public static let watchNotAvailable = companionNotAvailable
     }
 
-    /// The reason.
+    /// The error code.
     public let code: Code
 
     private let details: NSError
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
-    ///   - code: The reason.
-    ///   - userInfo: What else the error says. Without a description it gets that of its code.
+    ///   - code: The error code.
+    ///   - userInfo: Additional information. If it contains no description, that of the code is
+    ///     added.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.code = code
         let standard: [String: Any] = [NSLocalizedDescriptionKey: code.text]
@@ -70,10 +74,11 @@ public struct LAError: Error, Sendable {
             userInfo: userInfo.merging(standard) { given, _ in given })
     }
 
-    /// The error that an `NSError` stands for, with its code and what else it says.
+    /// Creates an error from an `NSError`, with its code and user information.
     ///
-    /// - Parameter error: One of ``LAErrorDomain``. Any other, which ends the process at Apple, and
-    ///   one of an unknown code become ``Code/systemCancel``.
+    /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain, for which
+    ///   Apple's initializer terminates the process, or with an unknown code becomes
+    ///   ``Code/systemCancel``.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -81,20 +86,20 @@ public struct LAError: Error, Sendable {
     /// The error as an `NSError`.
     public var _nsError: NSError { details }
 
-    /// What else the error says.
+    /// The additional information.
     public var userInfo: [String: Any] { details.userInfo }
 
-    /// A sentence for people.
+    /// A description for users.
     public var localizedDescription: String { details.localizedDescription }
 }
 
 extension LAError.Code {
-    /// Whether an error has this code: `catch LAError.userCancel`.
+    /// Whether an error has this code, for patterns such as `catch LAError.userCancel`.
     public static func ~= (code: LAError.Code, error: any Error) -> Bool {
         (error as? LAError)?.code == code
     }
 
-    /// What happened and, where there is something, what to do next.
+    /// What happened and, if applicable, what to do next.
     fileprivate var text: String {
         switch self {
         case .authenticationFailed: "What was entered is wrong."
@@ -115,10 +120,10 @@ extension LAError.Code {
 }
 
 extension LAError: Hashable {
-    /// Errors are equal when their codes are.
+    /// Errors are equal if their codes are equal.
     public static func == (one: LAError, other: LAError) -> Bool { one.code == other.code }
 
-    /// A hash of the code.
+    /// Hashes the code.
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
@@ -136,7 +141,7 @@ extension LAError: CustomStringConvertible {
     public var description: String { "\(localizedDescription) (\(code.rawValue))" }
 }
 
-// The codes under the name of the error, as existing code writes them.
+// The codes as members of the error, as existing code refers to them.
 extension LAError {
     /// ``Code/authenticationFailed``.
     public static var authenticationFailed: Code { .authenticationFailed }
@@ -173,7 +178,8 @@ extension LAError {
 }
 
 extension LAError: _ObjectiveCBridgeable {
-    // Lets `error as? LAError` take an NSError of this domain and `as NSError` give one.
+    // Bridges to NSError: `error as? LAError` accepts an NSError of this domain, and `as NSError`
+    // returns one.
 
     /// The error as an `NSError`.
     public func _bridgeToObjectiveC() -> NSError { details }
@@ -183,7 +189,7 @@ extension LAError: _ObjectiveCBridgeable {
         _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
     }
 
-    /// Takes an error of this domain whose code is known.
+    /// Accepts an error of this domain with a known code.
     public static func _conditionallyBridgeFromObjectiveC(
         _ source: NSError, result: inout LAError?
     ) -> Bool {
@@ -194,7 +200,8 @@ extension LAError: _ObjectiveCBridgeable {
         return true
     }
 
-    /// Takes any error; one of another domain or of an unknown code becomes `systemCancel`.
+    /// Accepts any error. An error of another domain or with an unknown code becomes
+    /// `systemCancel`.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         var result: LAError?
         if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &result) }
@@ -202,16 +209,16 @@ extension LAError: _ObjectiveCBridgeable {
     }
 }
 
-// MARK: - The keychain's failures
+// MARK: - Failures of the keychain
 
-/// An authentication that didn't succeed.
+/// The failure of an authentication.
 package enum AuthenticationFailure: Error, Hashable, Sendable {
-    /// The person, the device or the context stands against it.
+    /// The user, the device or the context prevents the authentication.
     case refused(LAError.Code)
     /// The keychain can't be used.
     case keychain(KeychainFailure)
 
-    /// The failure in the terms of a context's own functions.
+    /// The failure as an error of a context's methods.
     package var localError: LAError {
         switch self {
         case .refused(let code): LAError(code)
@@ -226,10 +233,11 @@ package enum AuthenticationFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// The failure in the terms of the calls to a keychain.
+    /// The failure as a failure of a call to the keychain.
     ///
-    /// Apple answers with `errSecAuthFailed` to what isn't listed here. A departure from it:
-    /// hardware that isn't there is `errSecNotAvailable`, since trying again is of no use.
+    /// Like Apple's functions, this returns `errSecAuthFailed` for codes that have no status of
+    /// their own. It differs in that missing hardware results in `errSecNotAvailable`, because a
+    /// retry can't succeed.
     package var keychainFailure: KeychainFailure {
         switch self {
         case .keychain(let failure): failure

@@ -1,4 +1,4 @@
-// LAPolicy: what can be asked of a context, with Apple's numbers.
+// LAPolicy: the policies, operations and credential types of a context, with Apple's numbers.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -6,69 +6,70 @@
 
 public import Foundation
 
-/// Ways for the owner of the device to prove to be present. Here the device is the keychain: its
-/// passcode is the owner's.
+/// A policy by which the owner of the device proves presence. Here the keychain takes the place of
+/// the device: the owner's passcode is that of the keychain.
 public enum LAPolicy: Int, Hashable, Sendable {
-    /// Biometry alone.
+    /// Biometry only.
     case deviceOwnerAuthenticationWithBiometrics = 1
 
     /// Biometry or the passcode.
     case deviceOwnerAuthentication = 2
 
-    /// A paired device nearby. There is none here.
+    /// A nearby paired device. This is not supported.
     case deviceOwnerAuthenticationWithCompanion = 3
 
-    /// Biometry or a paired device nearby.
+    /// Biometry or a nearby paired device.
     case deviceOwnerAuthenticationWithBiometricsOrCompanion = 4
 
-    /// ``deviceOwnerAuthenticationWithCompanion`` under its older name.
+    /// The older name of ``deviceOwnerAuthenticationWithCompanion``.
     public static let deviceOwnerAuthenticationWithWatch = deviceOwnerAuthenticationWithCompanion
 
-    /// ``deviceOwnerAuthenticationWithBiometricsOrCompanion`` under its older name.
+    /// The older name of ``deviceOwnerAuthenticationWithBiometricsOrCompanion``.
     public static let deviceOwnerAuthenticationWithBiometricsOrWatch =
         deviceOwnerAuthenticationWithBiometricsOrCompanion
 }
 
-/// What an access control is evaluated for.
+/// The operation for which an access control is evaluated.
 public enum LAAccessControlOperation: Int, Hashable, Sendable {
-    /// An item is about to be added.
+    /// Adding an item.
     case createItem = 0
-    /// The secret of an item is about to be read.
+    /// Reading the secret of an item.
     case useItem = 1
-    /// A key is about to be made.
+    /// Creating a key.
     case createKey = 2
-    /// A key is about to sign.
+    /// Signing with a key.
     case useKeySign = 3
-    /// A key is about to decrypt.
+    /// Decrypting with a key.
     case useKeyDecrypt = 4
-    /// A key is about to take part in a key exchange.
+    /// Performing a key exchange with a key.
     case useKeyKeyExchange = 5
 }
 
-/// What a context can be given in advance, so that it doesn't ask.
+/// A type of credential that can be set in a context, so that the context doesn't ask for it.
 public enum LACredentialType: Int, Hashable, Sendable {
-    /// The password of items whose access control says `applicationPassword`.
+    /// The password of items with an access control that contains `applicationPassword`.
     case applicationPassword = 0
-    /// The number that opens a smart card. No context takes it: there are no smart cards here.
+    /// The PIN of a smart card. Smart cards are not supported, so no context accepts it.
     case smartCardPIN = -3
 }
 
-/// A kind of biometric hardware.
+/// A type of biometric hardware.
 public enum LABiometryType: Int, Hashable, Sendable {
-    /// There is none.
+    /// No biometric hardware.
     case none = 0
     /// A fingerprint reader.
     case touchID = 1
-    /// A camera that knows faces.
+    /// A camera for face recognition.
     case faceID = 2
-    /// A camera that knows eyes.
+    /// A camera for iris recognition.
     case opticID = 4
 }
 
-/// The longest time for which an earlier authentication can be taken again, in seconds.
+/// The maximum time for which an earlier authentication can be reused, in seconds.
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
 
-/// Where a function leaves the reason of its failure, or nil. Apple's Foundation has the name.
+/// A pointer to which a function writes the error of a failure, or `nil`. The type has the same
+/// name as in Apple's Foundation.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 
 #endif

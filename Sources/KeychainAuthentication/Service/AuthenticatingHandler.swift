@@ -1,8 +1,9 @@
-// AuthenticatingHandler: a keychain in front of which a person is authenticated.
-//   (1) `authenticationNeeded` never leaves it: it is answered with proofs, or with the reason why
-//       there are none.
-//   (2) Whether proofs are enough is the keychain's to decide. Here they are got, and shown again.
-//   (3) A request that needs no person costs one call and makes no context.
+// AuthenticatingHandler: adds the authentication of the user to a keychain.
+//   (1) The failure `authenticationNeeded` is never passed on. This handler retries the request
+//       with proofs, or throws the reason that it can't obtain them.
+//   (2) Only the keychain decides whether proofs are sufficient. This handler obtains the proofs
+//       and passes them to the keychain.
+//   (3) A request that needs no authentication takes a single call and creates no context.
 
 #if !canImport(Darwin)
 
@@ -18,10 +19,11 @@ package struct AuthenticatingHandler: RequestHandler {
         self.options = options
     }
 
-    /// The most rounds that a request takes: items can ask for different things.
+    /// The maximum number of attempts per request. Several are needed if items have different
+    /// requirements.
     private static let rounds = 20
 
-    /// Carries out a request, with as much proof as it turns out to need.
+    /// Performs a request, obtaining proofs as the keychain requires them.
     @discardableResult
     package func perform<R: Request>(
         _ request: R, as caller: AccessGroups
@@ -29,15 +31,16 @@ package struct AuthenticatingHandler: RequestHandler {
         guard let purpose = request.purpose else {
             return try handler.perform(request, as: caller)
         }
-        // A context that is invalid matters once it is needed.
+        // An invalid context matters only once it is needed.
         let known = try? options.context?.authorization(for: handler)
         var run = Run(
             context: options.context, shown: known ?? Authorization(), purpose: purpose)
         var request = request
         for _ in 0..<Self.rounds {
-            // One that came with the request is replaced.
+            // An authorization that the request already contains is replaced.
             request.authorization = run.shown
-            // The one of now: it may have changed while the person was asked.
+            // Read the current enrollment for each attempt, because it may change while the user is
+            // being asked.
             request.authorization.enrollment =
                 AuthenticationEnvironment.inUse(for: handler).authenticator.biometry
                 .enrollmentDigest
@@ -62,15 +65,16 @@ package struct AuthenticatingHandler: RequestHandler {
         try self.handler.subscribe(handler)
     }
 
-    /// A request on its way.
+    /// A request in progress.
     private struct Run {
         var context: LAContext?
         var shown: Authorization
         let purpose: AuthorizationPurpose
         var wrongPasswordCount = 0
 
-        /// Gets what a failure asks for.
-        /// - Throws: The failure, if it asks for nothing, or why there is nothing to be got.
+        /// Obtains the proofs that a failure requires.
+        /// - Throws: The failure if it requires no proofs, or the reason that they can't be
+        ///   obtained.
         mutating func answer(
             _ failure: KeychainFailure, _ options: AuthenticationOptions,
             _ handler: KeychainHandler
@@ -102,8 +106,8 @@ package struct AuthenticatingHandler: RequestHandler {
             }
         }
 
-        /// Whether something is to be sealed, for which a password is all that is asked for, and not
-        /// an item opened, which the failure would name.
+        /// Whether the request seals a new item, for which only a password is required, rather than
+        /// opening an existing item, which the failure would name.
         private func isToBeSealed(_ item: ItemReference?) -> Bool {
             switch purpose {
             case .use: false
@@ -118,7 +122,8 @@ package struct AuthenticatingHandler: RequestHandler {
             let lacksPassword =
                 requirement.needsApplicationPassword && shown.applicationPassword == nil
             if !lacksPassword, requirement.isSatisfied(by: shown.methods) {
-                // It should have been enough.
+                // These proofs should have been sufficient, so the keychain no longer accepts their
+                // grants.
                 context.forgetGrants(of: shown, for: asking.keychain)
             }
             try context.satisfy(requirement, asking)
@@ -126,11 +131,11 @@ package struct AuthenticatingHandler: RequestHandler {
     }
 }
 
-/// A keychain with the person in front, and who speaks to it.
+/// A connection to a keychain with authentication of the user, and the caller.
 package typealias AuthenticatingConnection = KeychainConnection<AuthenticatingHandler>
 
 extension ProcessConnection {
-    /// The keychain with authentication in front of it.
+    /// This connection with authentication of the user.
     package func authenticating(_ options: AuthenticationOptions) -> AuthenticatingConnection {
         AuthenticatingConnection(
             handler: AuthenticatingHandler(handler, options), caller: caller)
@@ -138,14 +143,14 @@ extension ProcessConnection {
 }
 
 extension KeychainFailure {
-    /// The constraints that are not satisfied, for a failure of that kind.
+    /// The constraints that are not satisfied, if that is the cause of the failure.
     fileprivate var constraints: AccessConstraints? {
         if case .authentication(let constraints) = cause { constraints } else { nil }
     }
 }
 
 extension Authorization {
-    /// The methods whose proof it holds.
+    /// The methods that the authorization contains proofs for.
     fileprivate var methods: Set<PresenceMethod> {
         var methods: Set<PresenceMethod> = []
         if grant != nil { methods.insert(.passcode) }

@@ -1,24 +1,25 @@
-// AuthenticationOptions: what a caller says about authentication beside its request.
+// AuthenticationOptions: the caller's settings for authentication, which accompany a request.
 
 #if canImport(Darwin)
 import KeychainAuthenticationDarwin
 #endif
 
-/// Who answers for the person, and whether the person may be asked.
+/// How the user is authenticated, and whether the user may be asked.
 package struct AuthenticationOptions: Sendable {
-    /// nil: a context for this request alone.
+    /// The context, or `nil` for a new context for each request.
     package var context: LAContext?
-    /// Whether a person may be asked for what the context doesn't know.
+    /// Whether the user may be asked for proofs that the context does not have.
     package var allowsQuestions = true
-    /// Why, for the person. nil: as the context says.
+    /// The reason to show to the user, or `nil` for the context's reason.
     package var reason: String?
 
     package init() {}
 
-    /// Whether the caller says nothing: each request has a context of its own, and may ask.
+    /// Whether all settings have their defaults: each request has its own context and may ask the
+    /// user.
     package var isDefault: Bool { context == nil && allowsQuestions && reason == nil }
 
-    /// The context that was given, or a new one that asks as these options say.
+    /// Returns the given context, or a new one with these settings.
     package func makeContext() -> LAContext {
         if let context { return context }
         let context = LAContext()

@@ -1,9 +1,9 @@
-// Conversation: a prompter that runs as a child process, and the lines to and from it.
-//   (1) Its standard input and output are one socket of ours: a prompter that dies gives the end of
-//       input, and no signal to this process.
-//   (2) What it sends is read into locked memory, byte by byte, and is erased with the last
-//       reference to it.
-//   (3) When a conversation ends, the child has ended.
+// Conversation: a prompter that runs as a child process, and the lines that are exchanged with it.
+//   (1) The child's standard input and output are one socket that this process created. If the
+//       prompter dies, this process reads the end of input and receives no signal.
+//   (2) The output of the prompter is read byte by byte into locked memory, which is erased when
+//       the last reference to it is gone.
+//   (3) When a conversation has ended, the child process has ended.
 
 #if !canImport(Darwin)
 
@@ -12,15 +12,15 @@ import KeychainCrypto
 import KeychainCore
 
 final class Conversation {
-    /// What the prompter answers to a command.
+    /// The prompter's response to a command.
     enum Reply {
-        /// OK, with the data that came before it.
+        /// OK, with the data that preceded it.
         case done(SecretBytes?)
-        /// ERR with its number.
+        /// ERR with its error code.
         case refused(UInt32)
-        /// The question was taken back.
+        /// The prompt was canceled by this process.
         case interrupted
-        /// Not the protocol, or the end.
+        /// The response violates the protocol, or the connection has ended.
         case broken
     }
 
@@ -28,10 +28,10 @@ final class Conversation {
     private let process: pid_t
     private let interruption: Interruption
 
-    /// How long a prompter that was told to end may take, in milliseconds.
+    /// The time that a prompter has to exit after it was told to, in milliseconds.
     private static let grace: Int32 = 2000
 
-    /// Starts a program. nil: it can't be started.
+    /// Starts a program, or returns `nil` if it can't be started.
     init?(program: String, environment: [String: String], until interruption: Interruption) {
         guard let (ours, theirs) = UnixSockets.pair() else { return nil }
         defer { theirs.close() }
@@ -52,7 +52,7 @@ final class Conversation {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // Whatever this program ignores or blocks, the prompter takes these signals.
+        // The prompter receives these signals even if this program ignores or blocks them.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -77,7 +77,7 @@ final class Conversation {
 
     // MARK: Lines
 
-    /// Sends a line. What goes wrong shows when the reply is read.
+    /// Sends a line. Errors are detected when the response is read.
     func send(_ line: String) {
         var bytes = Array((line + "\n").utf8)[...]
         while !bytes.isEmpty {
@@ -91,7 +91,7 @@ final class Conversation {
         }
     }
 
-    /// Reads lines up to OK or ERR.
+    /// Reads lines up to and including OK or ERR.
     func reply() -> Reply {
         var data: SecretBytes?
         while true {
@@ -106,15 +106,15 @@ final class Conversation {
             } else if line.isWord("ERR") {
                 return .refused(line.number(from: 4))
             } else if line.isWord("S") || line.hasPrefix("#") {
-                // Status and remarks.
+                // Ignore status lines and comments.
             } else {
                 return .broken
             }
         }
     }
 
-    /// A line without its end; nil for the end, for a line that is too long, and when the question
-    /// is taken back.
+    /// Reads a line without its terminator. Returns `nil` at the end of input, if the line is too
+    /// long, or if the prompt is canceled.
     private func nextLine() -> SecretBytes? {
         var count = 0
         var isWhole = false
@@ -135,21 +135,22 @@ final class Conversation {
         return isWhole ? buffer.slice(0..<count) : nil
     }
 
-    // MARK: The end
+    // MARK: Termination
 
-    /// Ends the program, in order if it listens. Called once.
+    /// Terminates the program, in an orderly way if it responds. Must be called exactly once.
     func end() {
         if !interruption.isInterrupted { send("BYE") }
         shutdown(socket.number, Int32(SHUT_WR))
-        // A prompter that still shows its window doesn't listen.
+        // A prompter does not read its input while it shows its window.
         if interruption.isInterrupted { kill(process, SIGTERM) }
         if !hasClosed() { kill(process, SIGKILL) }
         socket.close()
-        // It fails where this program reaps all its children itself.
+        // This fails if the program reaps all its child processes itself.
         while waitpid(process, nil, 0) < 0, errno == EINTR {}
     }
 
-    /// Waits for a while until the program has closed its end. One that talks on is not waited for.
+    /// Waits for a limited time until the program has closed its end. If it keeps sending, the wait
+    /// ends.
     private func hasClosed() -> Bool {
         for _ in 0..<Assuan.longestLine {
             guard
@@ -163,20 +164,19 @@ final class Conversation {
 }
 
 extension SecretBytes {
-    /// Whether the bytes begin with a text.
+    /// Whether the bytes begin with the given text.
     fileprivate func hasPrefix(_ text: String) -> Bool {
         let prefix = Array(text.utf8)
         // SAFETY: the bytes are read within their bounds, within the call.
         return unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
 
-    /// Whether the line consists of a word, or of the word and more.
+    /// Whether the line is the given word, or begins with the word and a space.
     fileprivate func isWord(_ word: String) -> Bool {
         hasPrefix(word + " ") || (count == word.utf8.count && hasPrefix(word))
     }
 
-    /// The decimal number that begins at an offset; 0 for none, the greatest for one that is too
-    /// great.
+    /// The decimal number at an offset: 0 if there is none, and the maximum if it is too large.
     fileprivate func number(from offset: Int) -> UInt32 {
         // SAFETY: the bytes are read within their bounds, within the call.
         unsafe withUnsafeBytes { bytes in
@@ -194,7 +194,8 @@ extension SecretBytes {
         }
     }
 
-    /// The bytes from an offset on, decoded. nil: a percent sign stands without two digits.
+    /// The percent-decoded bytes from an offset on, or `nil` if a percent sign is not followed by
+    /// two digits.
     fileprivate func percentDecoded(from offset: Int) -> SecretBytes? {
         var length = 0
         var isValid = true
