@@ -1,10 +1,10 @@
-// ApplePlatformTests: what is built on Apple's platforms, by the sources and the manifest, against the
-// document that lists it and the package that builds it on Linux.
+// ApplePlatformTests: what is built on Apple's platforms, according to the sources and the
+// manifest, compared with the document that lists it and the package that builds it on Linux.
 
 import Testing
 
 @Suite struct `Apple's platforms` {
-    /// What a program of another package can depend on.
+    /// The products on which a program in another package can depend.
     static let products = [
         "Keychain", "KeychainServices", "KeychainAuthentication", "KeychainCryptoKit",
         "KeychainTesting", "KeychainServicesAliasShim", "KeychainAuthenticationAliasShim",
@@ -17,7 +17,7 @@ import Testing
     ]
     static let document = "Documentation/ApplePlatforms.md"
 
-    /// The modules that are built there for one of the products.
+    /// The modules that are built there for any of the products.
     static func built() throws -> Set<String> {
         let manifest = try Manifest()
         let closures = products.map { manifest.closure(of: $0, onApple: true) }
@@ -37,7 +37,7 @@ import Testing
 
     // MARK: The document
 
-    @Test func `the document says of every module what becomes of it`() throws {
+    @Test func `the document lists every module and its state on Apple's platforms`() throws {
         let (built, sources) = (try Self.built(), try Repository.sources())
         var expected: [String: String] = [:]
         for module in Set(sources.compactMap(\.module)) {
@@ -57,8 +57,8 @@ import Testing
         #expect(Set(rows.map { $0[0] }) == Set(expected.keys))
     }
 
-    /// A file that is left out whole on Apple's platforms needs nothing there.
-    @Test func `the document lists every other file with a condition on the platform`() throws {
+    /// A file that is left out completely on Apple's platforms doesn't have to be listed.
+    @Test func `the document lists every other file with a platform condition`() throws {
         let files = try Repository.sources().filter {
             !$0.platformConditions.isEmpty && !$0.isLeftOutOnApple
         }
@@ -70,8 +70,8 @@ import Testing
         }
     }
 
-    /// What does is in the document.
-    @Test func `one source asks for the version of a system`() throws {
+    /// The document lists the file that does.
+    @Test func `only one source checks the version of a system`() throws {
         let path = "Keychain/Values/KeychainValue+Crypto.swift"
         #expect(try Repository.file(Self.document).contains("`\(path)`"))
         for file in try Repository.sources() where file.path != "Sources/\(path)" {
@@ -85,7 +85,9 @@ import Testing
 
     // MARK: The sources
 
-    @Test func `what Apple's compiler takes imports what is there`() throws {
+    @Test func `code that is compiled on Apple's platforms imports only modules that exist there`()
+        throws
+    {
         let (built, manifest) = (try Self.built(), try Manifest())
         var count = 0
         for file in try Repository.sources() {
@@ -105,14 +107,14 @@ import Testing
         ("canImport(Glibc) || canImport(Musl)", false, true),
         ("!(os(Linux) || canImport(Darwin))", false, false), ("TPM", true, true),
     ])
-    func `a condition is read`(_ text: String, _ onApple: Bool, _ onLinux: Bool) {
+    func `a condition is parsed`(_ text: String, _ onApple: Bool, _ onLinux: Bool) {
         #expect(PlatformCondition.holds(text[...], on: .apple) == onApple)
         #expect(PlatformCondition.holds(text[...], on: .linux) == onLinux)
         #expect(PlatformCondition.isAboutPlatform(text[...]) == (onApple != onLinux || !onApple))
     }
 
     @Test(arguments: ["canImport(Unknown)", "os(Plan9)", "TPM &&", "(TPM", "a ? b"])
-    func `a condition that can't be read is told`(_ text: String) {
+    func `a condition that can't be parsed is reported`(_ text: String) {
         #expect(PlatformCondition.holds(text[...], on: .apple) == nil)
     }
 
@@ -142,7 +144,7 @@ import Testing
 
     // MARK: The package
 
-    /// `apple("Keychain", ["AppleKeychainSecItem", crypto])`: a module with what it stands on.
+    /// `apple("Keychain", ["AppleKeychainSecItem", crypto])`: a module with its dependencies.
     private static func packageTargets() throws -> [String: Set<String>] {
         let text = try Repository.file("Tests/AppleConfiguration/Package.swift")
         let calls = text.matches(of: /\n {8}apple\(\s*"(\w+)"(?:,\s*\[([^\]]*)\])?\)/)
@@ -152,14 +154,14 @@ import Testing
             })
     }
 
-    @Test func `the package for Linux builds what is built there, on the same modules`() throws {
+    @Test func `the package for Linux builds the same modules with the same dependencies`() throws {
         let (built, manifest) = (try Self.built(), try Manifest())
         let targets = try Self.packageTargets()
         #expect(Set(targets.keys) == built)
         for (name, dependencies) in targets {
             let expected = (manifest.target(name)?.dependencies ?? []).filter { !$0.isForOthers }
                 .map { $0.isLibrary ? $0.name.lowercased() : "Apple\($0.name)" }
-            // The modules that stand in for the system's.
+            // The modules that replace those of the system.
             let standIns: Set<String> = ["security", "localAuthentication", "cryptoKit"]
             #expect(dependencies.subtracting(standIns) == Set(expected), "\(name)")
         }
@@ -167,7 +169,8 @@ import Testing
 }
 
 extension RepositoryFile {
-    /// Whether it has nothing but one condition, which leaves all of it out on Apple's platforms.
+    /// Whether the file consists of a single condition that leaves all of it out on Apple's
+    /// platforms.
     fileprivate var isLeftOutOnApple: Bool {
         platformConditions.first?.text.contains("!canImport(Darwin)") == true
             && isEmpty(on: .apple)

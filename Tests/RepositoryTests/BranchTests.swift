@@ -1,4 +1,4 @@
-// BranchTests: Documentation/Branches.md names tests and sections that exist, for every branch.
+// BranchTests: Documentation/Branches.md names existing tests and sections for every branch.
 
 import Foundation
 import Testing
@@ -11,9 +11,9 @@ import Testing
         var answer: String { cells[2] }
         var evidence: String { cells[3] }
         var description: String { "Branches.md:\(line): \(cells)" }
-        /// Names of tests, as they stand between backticks.
+        /// The names of tests, which are in backticks.
         var tests: [String] { evidence.matches(of: /`([^`]+)`/).map { String($0.1) } }
-        /// Sections of Differences.md, as links name them.
+        /// The sections of Differences.md, as links name them.
         var sections: [String] {
             evidence.matches(of: /\(Differences\.md#([^)]+)\)/).map { String($0.1) }
         }
@@ -31,7 +31,7 @@ import Testing
             }
     }
 
-    /// The names of test functions, and the titles of rows of the tables of behaviour cases.
+    /// The names of test functions, and the titles of rows in the tables of behaviour cases.
     private static func tests() throws -> Set<String> {
         var names: Set<String> = []
         for file in try Repository.files(in: "Tests/KeychainServicesTests", suffix: ".swift") {
@@ -50,7 +50,7 @@ import Testing
         return names
     }
 
-    @Test func `every branch has a test, a difference or a reason, and all that is named is there`()
+    @Test func `every branch has a test, difference or reason, and everything it names exists`()
         throws
     {
         let tests = try Self.tests()
@@ -78,7 +78,7 @@ import Testing
         #expect(branches.count > 100)
     }
 
-    @Test func `the document counts its branches`() throws {
+    @Test func `the document states the number of its branches`() throws {
         let text = try Repository.file("Documentation/Branches.md")
         let counts = try #require(
             text.firstMatch(of: /(\d+) branches: (\d+) same, (\d+) different, (\d+) not here\./))

@@ -1,9 +1,9 @@
-// CheckTests: what `./dev check` leaves out, against what the tests do.
+// CheckTests: the tests that `./dev check` leaves out, compared with what the tests do.
 
 import Testing
 
 @Suite struct `The quick check` {
-    /// How a test starts a program of this package, or another that takes long.
+    /// The ways in which a test starts a program of this package, or another that takes long.
     private static let starts = [
         "TestProgram(", "TestProgram.path(", "PeerCopy(", "ServiceProcess(", "ChildProcess.",
         "TestHome(", "Dialogue(", "OtherProcess(", "SimulatedChip(", "EtcdCluster.with(",
@@ -13,14 +13,14 @@ import Testing
         starts.contains { line.contains($0) }
     }
 
-    /// What is left out, line by line: as `swift test --skip` takes it.
+    /// The patterns of tests that are left out, one per line, as for `swift test --skip`.
     private static func leftOut() throws -> [(text: String, expression: Regex<AnyRegexOutput>)] {
         let script = try Repository.file("dev")
         let list = try #require(script.firstMatch(of: /\nleft_out='([^']+)'\n/)).1
         return try list.split(separator: "\n").map { (String($0), try Regex(String($0))) }
     }
 
-    /// The files of test targets, each with what SwiftPM calls a test in it.
+    /// The files of test targets, each with SwiftPM's identifier of a test in it.
     private static func testFiles() throws -> [(file: RepositoryFile, test: String)] {
         try Repository.files(in: "Tests", suffix: ".swift").compactMap { file in
             let target = file.path.split(separator: "/")[1]
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `no test of the quick check starts a program of this package`() throws {
+    @Test func `no test in the quick check starts a program of this package`() throws {
         let leftOut = try Self.leftOut()
         var count = 0
         for (file, test) in try Self.testFiles() {
@@ -44,19 +44,19 @@ import Testing
         #expect(count > 15)
     }
 
-    @Test func `whatever is left out is there`() throws {
+    @Test func `everything that is left out exists`() throws {
         let tests = try Self.testFiles().map(\.test)
         for (text, expression) in try Self.leftOut() {
             let isThere = try tests.contains { try expression.firstMatch(in: $0) != nil }
             #expect(isThere, "\(text)")
-            // Each name of an alternative, too.
+            // This also applies to each alternative in a pattern.
             for name in text.matches(of: /[A-Z][A-Za-z0-9]+/).map(\.output) {
                 #expect(tests.contains { $0.contains(name) }, "\(name) of \(text)")
             }
         }
     }
 
-    @Test func `most tests are in it`() throws {
+    @Test func `most tests are in the quick check`() throws {
         let (tests, leftOut) = (try Self.testFiles().map(\.test), try Self.leftOut())
         let left = try tests.filter { test in
             try leftOut.contains { try $0.expression.firstMatch(in: test) != nil }

@@ -1,17 +1,17 @@
-// What the documents promise about the repository.
+// What the documents say about the repository.
 
 import Foundation
 import Testing
 
 @Suite struct `Documents` {
-    @Test func `the README names the commands that everybody runs`() throws {
+    @Test func `the README names the commands that every contributor runs`() throws {
         let text = try Repository.file("README.md")
         for command in ["./dev run", "./dev check", "./dev test", "./dev install"] {
             #expect(text.contains(command), "\(command)")
         }
     }
 
-    @Test func `dev explains the verbs that it takes, and no others`() throws {
+    @Test func `dev documents exactly the commands that it accepts`() throws {
         let lines = try Repository.file("dev").split(separator: "\n")
         let usage = lines.drop { $0 != "usage: ./dev VERB" }.prefix { $0 != "TEXT" }
         let explained = usage.compactMap { $0.prefixMatch(of: #/  ([a-z]+) /#)?.1 }
@@ -21,7 +21,7 @@ import Testing
         #expect(taken.sorted() == explained.sorted())
     }
 
-    @Test func `the line of Swift that run prints is compiled in the example`() throws {
+    @Test func `the Swift line that run prints is compiled in the example`() throws {
         let dev = try Repository.file("dev")
         let line = try #require(dev.firstMatch(of: /let password = (try Keychain\(.*)/)).1
         let compiled = line.replacing("\"com.example.app\"", with: "service")
@@ -30,20 +30,20 @@ import Testing
         #expect(example.contains(compiled))
     }
 
-    /// What only a whole run can hold: these lines of `dev` fail it.
+    /// Only a complete run can test these limits: these lines of `dev` make it fail.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
         "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
         "swift run -c release --package-path Benchmarks || status=1",
         "[ \"$status\" -eq 0 ] || fail",
     ])
-    func `dev measures what the systems' sources ask for`(_ command: String) throws {
+    func `dev measures what the sources of the example systems require`(_ command: String) throws {
         let lines = try Repository.file("dev").split(separator: "\n")
         #expect(
             lines.contains { $0.contains(command) && !$0.drop { $0 == " " }.hasPrefix("#") })
     }
 
-    @Test func `the benchmark of the systems has the limits of their sources`() throws {
+    @Test func `the benchmark of the example systems has the limits of their sources`() throws {
         let text = try Repository.file("Examples/Systems/Support/Benchmarks/main.swift")
         let rows = text.matches(of: /name: "(.+)", milliseconds: ([0-9.]+)\)/)
         let limits = Dictionary(rows.map { (String($0.1), Double($0.2)) }) { first, _ in first }
@@ -58,7 +58,7 @@ import Testing
         #expect(text.contains("exit(missed == 0 ? 0 : 1)"))
     }
 
-    /// Rows of a path, a function and what it does.
+    /// Rows with a path, a function and its purpose.
     @Test func `the functions of a load and a save are where Architecture says`() throws {
         let section = try #require(
             try Repository.file("Documentation/Architecture.md")
@@ -83,11 +83,11 @@ import Testing
                 #expect(Repository.exists(name), "\(document) links to \(target)")
             }
         }
-        // So that a change of the pattern below can't turn this into a test of nothing.
+        // Ensures that a change of the pattern below doesn't make this test empty.
         #expect(count > 10)
     }
 
-    @Test func `a link is recognized wherever it stands`() {
+    @Test func `a link is recognized in every position`() {
         let document = RepositoryFile(
             path: "A.md",
             lines: [
@@ -110,14 +110,14 @@ import Testing
         }
     }
 
-    @Test func `every file format has its document and its vectors`() throws {
+    @Test func `every file format has a document and vectors`() throws {
         let documents = try Repository.files(in: "Documentation/Formats", suffix: ".md")
             .filter { $0.name.contains("-v") }
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
-        // The database has parts with vectors of their own; the protocol has an example. A test
-        // writes the freshness note byte by byte, one holds the audit against its example, one
-        // that of a backup, and one reads the file storage-key. That of circles is
+        // The parts of the database have separate vectors. The protocol has an example. A test
+        // writes the freshness note byte by byte. Tests compare the audit and the backup with their
+        // examples, and one reads the file storage-key. The document of circles is
         // Synchronization.md.
         let parts = [
             "anchor-v1.json", "circle-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
@@ -143,12 +143,12 @@ import Testing
     }
 
     @Test(arguments: ["dev", ".ci/run"])
-    func `a script can be executed`(_ path: String) {
+    func `a script is executable`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)
         #expect(FileManager.default.isExecutableFile(atPath: file))
     }
 
-    /// The files that Markdown links of a document lead to, relative to its folder.
+    /// The files to which the Markdown links of a document lead, relative to its folder.
     private static func links(in document: RepositoryFile) -> [String] {
         var isInFence = false
         return document.lines.flatMap { line -> [String] in

@@ -1,9 +1,9 @@
-// Which module may import which. SwiftPM alone does not stop an undeclared import of a sibling
-// in an incremental build.
+// The modules that each module may import. SwiftPM alone doesn't prevent an undeclared import of a
+// sibling module in an incremental build.
 
 import Testing
 
-/// What a module may import beyond what every module may.
+/// The imports that a module may have in addition to those that every module may.
 struct ImportRow: CustomStringConvertible {
     let module: String
     let imports: Set<String>
@@ -12,7 +12,7 @@ struct ImportRow: CustomStringConvertible {
 }
 
 @Suite struct `Imports` {
-    /// The rows follow the data's way: each module knows those above it only.
+    /// The rows are in the direction of data flow: each module knows only those above it.
     static let table = [
         ImportRow(module: "KeychainCore", imports: []),
         ImportRow(
@@ -59,7 +59,7 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainAuthenticationDarwin",
             ]),
         ImportRow(module: "KeychainAuthenticationAliasShim", imports: ["KeychainAuthentication"]),
-        // What they import is the system's.
+        // Its imports are modules of the system.
         ImportRow(module: "KeychainAuthenticationDarwin", imports: ["LocalAuthentication"]),
         ImportRow(module: "KeychainServicesDarwin", imports: ["Security", "CryptoKit"]),
         ImportRow(
@@ -106,15 +106,15 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(module: "keychainctl", imports: ["KeychainTool"]),
     ]
 
-    /// The system's and the language's own. KeychainCore has no I/O and takes `pure` only, with
-    /// Glibc for memory that is locked and erased.
+    /// Modules of the system and the language. KeychainCore has no I/O and may import only `pure`,
+    /// and Glibc for memory that is locked and erased.
     static let everywhere: Set<String> = [
         "FoundationEssentials", "Foundation", "Glibc", "Musl", "Android", "Darwin", "Dispatch",
         "Synchronization", "Observation",
     ]
     static let pure: Set<String> = ["FoundationEssentials", "Glibc", "Synchronization"]
-    /// A program on these alone doesn't link Foundation, which costs a program many times their
-    /// size. The tools are such programs.
+    /// A program that imports only these doesn't link Foundation, which would make it many times
+    /// larger. The tools are such programs.
     static let lean: Set<String> = [
         "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine", "KeychainTPM",
         "KeychainSynchronization", "KeychainEtcd", "KeychainWire", "KeychainRuntime",
@@ -127,24 +127,25 @@ struct ImportRow: CustomStringConvertible {
     }
 
     @Test(arguments: table)
-    func `a row is what the manifest says`(_ row: ImportRow) throws {
+    func `each row matches the manifest`(_ row: ImportRow) throws {
         let target = try #require(try Manifest().target(row.module))
-        // These are the system's, and in no manifest.
+        // These are modules of the system, which are in no manifest.
         let others = row.imports.subtracting(["Security", "LocalAuthentication", "CryptoKit"])
         #expect(others == Set(target.dependencies.map(\.name)))
     }
 
     @Test(arguments: table)
-    func `a module imports what its row allows`(_ row: ImportRow) throws {
+    func `a module imports only what its row allows`(_ row: ImportRow) throws {
         let files = try Repository.sources().filter { $0.module == row.module }
         #expect(!files.isEmpty)
         let common = row.module == "KeychainCore" ? Self.pure : Self.everywhere
         var allowed = row.imports.union(
             Self.lean.contains(row.module) ? common.subtracting(["Foundation"]) : common)
-        // What is in a Foundation dictionary, without the bridge.
+        // For the content of a Foundation dictionary, without bridging.
         if row.module == "KeychainServices" { allowed.insert("CoreFoundation") }
         for file in files {
-            // On Apple's platforms there is no FoundationEssentials, nor a program that it makes smaller.
+            // Apple's platforms have no FoundationEssentials, and no program that it would make
+            // smaller.
             for (platform, allowed) in [
                 (.linux, allowed), (.apple, row.imports.union(Self.everywhere)),
             ]
@@ -156,18 +157,18 @@ struct ImportRow: CustomStringConvertible {
         }
     }
 
-    /// Section 0: application layers are raw SecItem code under the names of Apple's modules.
+    /// Section 0: application layers contain raw SecItem code with the names of Apple's modules.
     @Test(arguments: [
         ("Capture", ["Capture"]), ("TVRemote", ["TVRemote"]),
         ("Fundamentals", ["SecItemFundamentals"]), ("DeviceIdentity", ["DeviceIdentity"]),
         ("SignIn", ["SignIn"]),
     ])
-    func `the systems import Apple's modules and nothing of ours`(
+    func `the example systems import Apple's modules and none of this package`(
         _ system: String, _ own: [String]
     ) throws {
         let allowed = Self.everywhere.union(own).union([
             "Security", "CryptoKit", "LocalAuthentication", "FoundationNetworking", "os",
-            // What the systems have for a console log on Linux, and for their servers.
+            // The systems' console log on Linux, and their servers.
             "Logging", "StandIn",
         ])
         var securityCount = 0
@@ -182,7 +183,7 @@ struct ImportRow: CustomStringConvertible {
         #expect(securityCount > 0)
     }
 
-    /// The lines of the file that the tests below rely on are really found.
+    /// Tests that the lines on which the tests below rely are found.
     @Test(arguments: [
         ("import Logging", "Logging"), ("@testable import Keychain", "Keychain"),
         ("package import Crypto", "Crypto"), ("@_exported public import Foundation", "Foundation"),
@@ -194,7 +195,7 @@ struct ImportRow: CustomStringConvertible {
     }
 
     @Test(arguments: ["// import Logging", "let important = 1", "let text = \"import Logging\""])
-    func `what only looks like an import is none`(_ line: String) {
+    func `text that only looks like an import isn't recognized as one`(_ line: String) {
         let file = RepositoryFile(path: "Sources/M/F.swift", lines: [line[...]])
         #expect(Self.imports(of: file).isEmpty)
     }

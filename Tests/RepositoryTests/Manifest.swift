@@ -1,7 +1,7 @@
-// Manifest: the targets of Package.swift and what each depends on, read from its text.
-//   (1) The text has the form that `swift format` gives it: each target begins a line of its own.
-//   (2) What can't be read is a test's failure, never a target left out: the number of targets is
-//       counted in two ways.
+// Manifest: the targets of Package.swift and their dependencies, read from its text.
+//   (1) The text is formatted by `swift format`: each target begins on a separate line.
+//   (2) Text that can't be parsed makes a test fail, and never omits a target: the number of
+//       targets is counted in two ways.
 
 import Foundation
 
@@ -10,11 +10,11 @@ struct Manifest {
     struct Dependency: Hashable {
         var name: String
         var isLibrary = false
-        /// Whether it is one on Apple's platforms only.
+        /// Whether the dependency applies only on Apple's platforms.
         var isForApple = false
-        /// Whether it is one on all platforms but Apple's.
+        /// Whether the dependency applies on all platforms except Apple's.
         var isForOthers = false
-        /// The package trait that it takes.
+        /// The package trait that the dependency requires.
         var trait: String?
     }
 
@@ -25,7 +25,7 @@ struct Manifest {
         var isModule: Bool { Repository.exists("Sources/\(name)") }
     }
 
-    /// In the order of the manifest.
+    /// The targets, in the order of the manifest.
     let targets: [Target]
 
     init() throws {
@@ -41,8 +41,8 @@ struct Manifest {
         ).map { Self.target($0.output.base[$0.range], constants) }
     }
 
-    /// `let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")`, and lists
-    /// of such products: the libraries by the name of the constant.
+    /// `let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")`, and
+    /// lists of such products: the libraries by the name of the constant.
     private static func constants(_ text: Substring) -> [String: [Dependency]] {
         var constants: [String: [Dependency]] = [:]
         for part in "\n\(text)".split(separator: "\nlet ") {
@@ -64,7 +64,7 @@ struct Manifest {
         guard let list = text.firstMatch(of: /dependencies: (?s:(.*))/) else {
             return Target(name: name, dependencies: [])
         }
-        // What follows the dependencies.
+        // The arguments after the dependencies.
         var rest = String(
             list.1.firstMatch(of: /(?s)\b(path|exclude|swiftSettings):/).map {
                 list.1[..<$0.range.lowerBound]
@@ -77,7 +77,7 @@ struct Manifest {
             }
         }
         rest.replace(elsewhere, with: "")
-        // With other conditions.
+        // Targets with other conditions.
         let call = /\.(target|product)\((?s:((?:[^()]|\([^()]*\))*))\)/
         for match in rest.matches(of: call) {
             var dependency = Dependency(
@@ -96,11 +96,11 @@ struct Manifest {
         return Target(name: name, dependencies: dependencies)
     }
 
-    // MARK: What follows
+    // MARK: Derived values
 
     func target(_ name: String) -> Target? { targets.first { $0.name == name } }
 
-    /// Everything that is built for a target, and the target itself.
+    /// Everything that is built for a target, including the target itself.
     func closure(of name: String, onApple: Bool = false, traits: Set<String> = []) -> Set<String> {
         var found: Set<String> = []
         var open = [name]
@@ -114,9 +114,10 @@ struct Manifest {
         return found
     }
 
-    /// The modules below `Sources` in rows: each stands on those of lower rows only, as low as that
-    /// allows. A line has a module; after the arrow the modules that it stands on directly, without
-    /// those that these stand on; in brackets the libraries of other packages that it adds.
+    /// The modules below `Sources` in rows. Each module depends only on those in lower rows, and is
+    /// in the lowest possible row. A line has a module; after the arrow the modules on which it
+    /// depends directly, without those on which these depend; and in brackets the libraries of
+    /// other packages that it adds.
     var picture: [String] {
         let modules = targets.filter(\.isModule)
         var rows: [String: Int] = [:]
@@ -137,7 +138,7 @@ struct Manifest {
                         && closure(of: $0.name, traits: traits).contains(dependency.name)
                 }
             }
-            // Those with conditions last.
+            // Those with conditions come last.
             let added = module.dependencies.filter(adds)
             let own =
                 added.filter { !$0.isForApple && $0.trait == nil }

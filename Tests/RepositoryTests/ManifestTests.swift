@@ -1,10 +1,10 @@
-// What the manifest promises to those who use the package: which modules stand on which.
+// The guarantees of the manifest for the users of the package: the dependencies of its modules.
 
 import Foundation
 import Testing
 
 @Suite struct `The manifest` {
-    @Test func `every target is read`() throws {
+    @Test func `every target is parsed`() throws {
         let text = try Repository.file("Package.swift")
         let manifest = Manifest(text: text)
         let count = text.matches(
@@ -21,9 +21,12 @@ import Testing
         }
     }
 
-    /// Targets of one name in two packages of a build stop SwiftPM. The packages are those that
-    /// Documentation/SourceCompatibility.md names; the names are from their manifests.
-    @Test func `no target has the name of one in a package that is used beside this one`() throws {
+    /// Two targets with the same name in different packages make a build with SwiftPM fail. The
+    /// packages are those named in Documentation/SourceCompatibility.md, and the target names are
+    /// from their manifests.
+    @Test func `no target has the name of one in a package that is commonly used with this one`()
+        throws
+    {
         let others: [(package: String, targets: [String])] = [
             ("swift-certificates", ["X509", "_CertificateInternals"]),
             ("swift-asn1", ["SwiftASN1"]),
@@ -47,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `dependencies are read in every form`() {
+    @Test func `dependencies are parsed in every form`() {
         let manifest = Manifest(
             text: """
                 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -92,18 +95,18 @@ import Testing
             ])
     }
 
-    /// What an adopter of the Swift API doesn't build, whichever traits are on.
+    /// Modules that a user of the Swift API doesn't build, whichever traits are on.
     @Test(arguments: [
         "KeychainServices", "KeychainSecItem", "KeychainAsymmetricKeys", "KeychainDaemon",
         "KeychainTool", "X509", "SwiftASN1", "NIOSSL", "NIOCore", "NIOPosix", "ServiceLifecycle",
         "UnixSignals", "ArgumentParser", "KeychainEtcd", "AsyncHTTPClient",
     ])
-    func `Keychain is built without`(_ name: String) throws {
+    func `Keychain is built without these modules`(_ name: String) throws {
         let manifest = try Manifest()
         let all = manifest.closure(
             of: "Keychain", traits: ["OlderPKCS12", "TPM", "Synchronization"])
         #expect(!all.contains(name))
-        // What isn't named anywhere could not be found.
+        // The test would find nothing if the name didn't occur anywhere.
         #expect(
             manifest.target(name) != nil
                 || manifest.targets.contains { $0.dependencies.contains { $0.name == name } })
@@ -118,8 +121,8 @@ import Testing
         )
     }
 
-    /// SwiftPM compiles a conditional dependency's modules if the condition holds, so NIOSSL has to
-    /// have the trait, and the trait has to be off by default.
+    /// SwiftPM compiles the modules of a conditional dependency if the condition holds. So NIOSSL
+    /// must depend on the trait, and the trait must be off by default.
     @Test func `no trait is on by default`() throws {
         let text = try Repository.file("Package.swift")
         #expect(text.contains(".default(enabledTraits: [])"))
@@ -129,7 +132,7 @@ import Testing
             manifest.closure(of: "KeychainServices", traits: ["OlderPKCS12"]).contains("NIOSSL"))
     }
 
-    @Test func `CONTRIBUTING shows the modules as they are`() throws {
+    @Test func `CONTRIBUTING shows the current dependencies of the modules`() throws {
         let picture = try Manifest().picture
         let document = try Repository.file("CONTRIBUTING.md")
         let shown = document.split(separator: "\n").filter { $0.contains(" │ ") }.map(String.init)

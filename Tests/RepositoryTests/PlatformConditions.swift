@@ -1,29 +1,30 @@
-// PlatformConditions: which lines of a source are compiled on Linux, and which on Apple's platforms.
-//   (1) A condition that can't be read is a test's failure, never a guess.
+// PlatformConditions: the lines of a source that are compiled on Linux, and those on Apple's
+// platforms.
+//   (1) A condition that can't be parsed makes a test fail, and is never guessed.
 
 import Testing
 
-/// A platform, as conditions know it.
+/// A platform, as conditions distinguish it.
 enum SourcePlatform: CaseIterable {
     case linux
     case apple
 
-    /// What `canImport` and `os` answer here.
+    /// The results of `canImport` and `os` on this platform.
     func holds(_ question: Substring, _ name: Substring) -> Bool? {
         switch (question, name) {
         case ("canImport", "Darwin"), ("os", "macOS"), ("os", "iOS"): self == .apple
         case ("canImport", "Glibc"), ("os", "Linux"): self == .linux
-        // Linux with another C library, and Android: tried nowhere.
+        // Linux with another C library, and Android, neither of which is tested.
         case ("canImport", "Musl"), ("canImport", "Android"): false
         default: nil
         }
     }
 }
 
-/// A condition: `!`, `&&`, `||` and parentheses around what platforms answer. What isn't a question,
-/// such as the name of a trait, is taken to hold.
+/// A condition: `!`, `&&`, `||` and parentheses around checks of the platform. Anything else, such
+/// as the name of a trait, is treated as true.
 struct PlatformCondition {
-    /// Whether it is about the platform at all.
+    /// Whether the condition depends on the platform.
     let isAboutPlatform: Bool
     private let tokens: [Substring]
     private let platform: SourcePlatform
@@ -39,7 +40,7 @@ struct PlatformCondition {
         PlatformCondition(text, .linux).isAboutPlatform
     }
 
-    /// - Returns: nil for what can't be read.
+    /// - Returns: `nil` for text that can't be parsed.
     static func holds(_ text: Substring, on platform: SourcePlatform) -> Bool? {
         var condition = PlatformCondition(text, platform)
         guard let value = condition.alternatives(), condition.next == condition.tokens.count else {
@@ -89,8 +90,8 @@ struct PlatformCondition {
 }
 
 extension RepositoryFile {
-    /// What follows `#if` or `#elseif` where it is about the platform, with the line's number. A choice
-    /// between Foundation and FoundationEssentials alone is left out.
+    /// The conditions of `#if` and `#elseif` that depend on the platform, with their line numbers.
+    /// A choice only between Foundation and FoundationEssentials is left out.
     var platformConditions: [(number: Int, text: Substring)] {
         let code = codeLines
         return code.compactMap { number, line in
@@ -111,9 +112,9 @@ extension RepositoryFile {
         ]
     }
 
-    /// The lines that a compiler takes, without comments and without conditions.
+    /// The lines that a compiler reads, without comments and conditions.
     func code(on platform: SourcePlatform) -> [(number: Int, text: String)] {
-        /// One `#if`: whether the present branch is taken, and whether any was.
+        /// An `#if`: whether the current branch is taken, and whether any was.
         var open: [(isTaken: Bool, wasTaken: Bool)] = []
         var taken: [(number: Int, text: String)] = []
         func holds(_ text: Substring, _ number: Int) -> Bool {

@@ -4,24 +4,24 @@ import Foundation
 
 /// A text file of the repository.
 struct RepositoryFile: CustomStringConvertible {
-    /// Relative to the root, with slashes.
+    /// The path relative to the root, with slashes.
     let path: String
     let lines: [Substring]
 
     var description: String { path }
     var name: Substring { path.split(separator: "/").last ?? "" }
 
-    /// The folder below `Sources`, which is the module. nil outside `Sources`.
+    /// The folder below `Sources`, which is the module. `nil` outside `Sources`.
     var module: String? {
         let parts = path.split(separator: "/")
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
     }
 
-    /// Each line with its number, from 1, without comments and without the content of
-    /// single-line string literals.
+    /// Each line with its number, from 1, without comments and without the content of single-line
+    /// string literals.
     var codeLines: [(number: Int, text: String)] { readCode ?? Self.code(of: lines) }
 
-    /// What ``codeLines`` is, where it was read in advance.
+    /// The value of ``codeLines``, if it was computed in advance.
     private let readCode: [(number: Int, text: String)]?
 
     init(path: String, lines: [Substring]) {
@@ -32,7 +32,7 @@ struct RepositoryFile: CustomStringConvertible {
         (self.path, self.lines, readCode) = (path, lines, code)
     }
 
-    /// The same file, for tests that read its code more than once.
+    /// The same file, for tests that read its code several times.
     func withCode() -> RepositoryFile {
         RepositoryFile(path: path, lines: lines, code: Self.code(of: lines))
     }
@@ -63,7 +63,7 @@ struct RepositoryFile: CustomStringConvertible {
                 depth += 1
                 rest = rest.dropFirst(2)
             } else if rest.hasPrefix("\"\"\"") {
-                // A multi-line literal opens or closes: its own lines read as code.
+                // A multi-line literal begins or ends. The lines in it are treated as code.
                 rest = rest.dropFirst(3)
             } else {
                 if character == "\"" { isInString = true }
@@ -76,12 +76,12 @@ struct RepositoryFile: CustomStringConvertible {
 }
 
 enum Repository {
-    /// The folder with `Package.swift`, three levels above this file.
+    /// The folder that contains `Package.swift`, three levels above this file.
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// All files below a folder whose names end so, in the order of their paths. Build folders
-    /// and other hidden ones are left out.
+    /// All files below a folder with the given suffix, sorted by path. Build folders and other
+    /// hidden ones are left out.
     static func files(in folder: String = "", suffix: String) throws -> [RepositoryFile] {
         let start = folder.isEmpty ? root : root.appending(path: folder)
         guard

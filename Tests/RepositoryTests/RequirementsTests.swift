@@ -1,30 +1,30 @@
-// RequirementsTests: Documentation/Requirements.md names tests that exist, for every sentence; and
-// the numbered behaviour cases, where they stand and where they are cited.
+// RequirementsTests: Documentation/Requirements.md names an existing test for every sentence; and
+// the numbered behaviour cases in their document and where they are cited.
 
 import Foundation
 import Testing
 
-/// A row of the table: a sentence, and what holds the software to it.
+/// A row of the table: a sentence, and the tests that verify it.
 struct RequirementRow: CustomStringConvertible {
-    /// The first word of the heading above: "0", "S1" and so on.
+    /// The first word of the heading above it: "0", "S1" and so on.
     let section: String
     let line: Int
     let sentence: String
-    /// Names of tests, as they stand between backticks.
+    /// The names of tests, which are in backticks.
     let tests: [String]
-    /// The files they are in, from the root.
+    /// The files that contain them, relative to the root.
     let files: [String]
-    /// What the sentence waits for; nil where it is met.
+    /// What the sentence depends on, or `nil` if it is met.
     let waitsFor: String?
-    /// Whether the row is about the names and flows of a source, to the letter.
+    /// Whether the row is about the exact names and flows of a source.
     let isToTheLetter: Bool
 
-    /// Whether the sentence says that it is met in part only.
+    /// Whether the sentence says that it is met only in part.
     var isPartial: Bool { sentence.hasPrefix("in part: ") }
 
     var description: String { "Requirements.md:\(line): \(sentence)" }
 
-    /// The rows of a document. Headings of tables and lines that are no rows are left out.
+    /// The rows of a document, without the headings of tables and other lines.
     static func all(in lines: [Substring]) -> [RequirementRow] {
         var section = ""
         var isToTheLetter = false
@@ -35,7 +35,7 @@ struct RequirementRow: CustomStringConvertible {
                 return nil
             }
             if line == "### To the letter" { isToTheLetter = true }
-            // A separator of a heading has dashes and nothing else.
+            // The separator after a heading has only dashes.
             guard line.hasPrefix("|"), !line.allSatisfy({ "|-: ".contains($0) }) else { return nil }
             let isHeading =
                 index + 1 < lines.count && lines[index + 1].hasPrefix("|-")
@@ -69,7 +69,7 @@ struct RequirementRow: CustomStringConvertible {
         }
     }
 
-    /// The cells of a row. A bar between backticks is part of its cell.
+    /// The cells of a row. A vertical bar in backticks is part of its cell.
     private static func cells(of line: Substring) -> [String] {
         var cells: [String] = []
         var cell = ""
@@ -128,7 +128,7 @@ struct RequirementRow: CustomStringConvertible {
         for section in ["0", "S1", "S2", "S3", "S4", "S5"] {
             #expect((sections[section]?.count ?? 0) >= 10, "section \(section)")
         }
-        // The names and flows of a source, to the letter.
+        // The exact names and flows of a source.
         for section in ["S1", "S2", "S3", "S4", "S5"] {
             let rows = sections[section]?.filter(\.isToTheLetter) ?? []
             #expect(rows.count >= 10, "section \(section), to the letter")
@@ -136,7 +136,7 @@ struct RequirementRow: CustomStringConvertible {
         #expect(sections.count == 6)
     }
 
-    @Test func `the document counts its rows, and what is met in part or not yet`() throws {
+    @Test func `the document states the number of rows, and of those not met completely`() throws {
         let rows = try Self.rows()
         let waiting = rows.filter { $0.waitsFor != nil }
         let partial = rows.filter(\.isPartial)
@@ -154,7 +154,7 @@ struct RequirementRow: CustomStringConvertible {
 
     // MARK: Reading
 
-    @Test func `rows are read as the document says`() {
+    @Test func `the rows of the document are parsed`() {
         let rows = RequirementRow.all(in: [
             "# Title", "| no section | `a` | B.swift |", "## S1. Name", "",
             "| Sentence | Test | File |",
@@ -182,7 +182,7 @@ struct RequirementRow: CustomStringConvertible {
         ("    Row(58, \"a b\") { k in", true), ("@Test func `a b`(x: Int) {", true),
         ("    Row(58, \"a b c\") { k in", false),
     ])
-    func `a test is told from what only has its name`(text: String, isTest: Bool) {
+    func `a test is told apart from other text with its name`(text: String, isTest: Bool) {
         #expect(Self.isTest("a b", in: text) == isTest)
     }
 
@@ -191,7 +191,8 @@ struct RequirementRow: CustomStringConvertible {
         return RequirementRow.all(in: text.split(separator: "\n", omittingEmptySubsequences: false))
     }
 
-    /// Whether a text has a test function of this name, or a row of a table of behaviour cases.
+    /// Whether a text contains a test function with this name, or a row in a table of behaviour
+    /// cases.
     private static func isTest(_ name: String, in text: String) -> Bool {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
@@ -201,7 +202,7 @@ struct RequirementRow: CustomStringConvertible {
             guard code.contains("func `\(name)`") || code.contains("func \(name)(") else {
                 continue
             }
-            // The attribute stands on the same line or above it, with no empty line between.
+            // The attribute is on the same line or above it, without an empty line between them.
             let above = lines[..<index].reversed().prefix { !$0.allSatisfy(\.isWhitespace) }
             if ([line] + above.prefix { !$0.contains("func ") }).contains(where: {
                 $0.contains("@Test")
@@ -237,7 +238,7 @@ struct RequirementRow: CustomStringConvertible {
         #expect(count > 200)
     }
 
-    /// The last column of the tables of differences.
+    /// The numbers are in the last column of the tables of differences.
     @Test func `each number that a difference cites is in the document`() throws {
         let documented = Set(try Self.documented())
         var count = 0

@@ -1,10 +1,10 @@
-// SecItemRuleTests: what can be read off the sources that speak to the SecItem functions, and off
-// the declarations of Apple's functions.
+// SecItemRuleTests: rules for sources that call the SecItem functions, and for the declarations of
+// Apple's functions.
 
 import Testing
 
 @Suite struct `SecItem rules` {
-    /// The places where dictionaries for the SecItem functions are made.
+    /// The files that create dictionaries for the SecItem functions.
     static func builders() throws -> [RepositoryFile] {
         let library = try Repository.files(in: "Sources/KeychainSecItem", suffix: ".swift")
         let systems = ["Capture", "TVRemote", "Fundamentals", "DeviceIdentity", "SignIn"]
@@ -12,7 +12,7 @@ import Testing
             (systems.map { "Examples/Systems/\($0)/Sources" }
             + ["Examples/GenericKeys/Sources"])
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
-        // Stand-ins for servers and values of the applications have dictionaries of their own.
+        // Stand-ins for servers, and the applications' values, have other dictionaries.
         return (library + examples).filter { $0.lines.contains { $0.contains("kSec") } }
     }
 
@@ -39,8 +39,8 @@ import Testing
         #expect(Self.hasLiteralKey(line[...]) == isLiteral)
     }
 
-    /// On macOS a dictionary without this key is for the file-based keychain.
-    @Test func `what names a class asks for the data-protection keychain`() throws {
+    /// On macOS a dictionary without this key applies to the file-based keychain.
+    @Test func `a dictionary with a class requests the data-protection keychain`() throws {
         var count = 0
         for file in try Self.builders() where file.path.hasPrefix("Examples/Systems/") {
             let text = file.lines.joined(separator: "\n")
@@ -52,8 +52,8 @@ import Testing
         #expect(count >= 7)
     }
 
-    /// A call makes its dictionary anew; one that is kept could be changed by an earlier call.
-    @Test func `no dictionary of a builder is kept`() throws {
+    /// Each call creates a new dictionary, because an earlier call could have changed a stored one.
+    @Test func `no builder stores a dictionary`() throws {
         var count = 0
         for file in try Self.builders() {
             for (index, line) in file.lines.enumerated() where line.contains("[String: Any]") {
@@ -68,11 +68,11 @@ import Testing
         ("    static let query: [String: Any] = [", true),
         ("    private var query: [String: Any] = [:]", true),
         ("        var query: [String: Any] = [:]", false), ("let query: [String: Any] = [:]", true),
-        // Of a function that stands in no type.
+        // In a function outside any type.
         ("    let changes: [String: Any] = [", false),
         ("    private var query: [String: Any] {", false),
     ])
-    func `a dictionary that is kept is recognized`(_ line: String, _ isKept: Bool) {
+    func `a stored dictionary is recognized`(_ line: String, _ isKept: Bool) {
         #expect(Self.keepsDictionary(line[...]) == isKept)
     }
 
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["kSecAttrAccessibleAlways", "kSecAttrAccessibleAlwaysThisDeviceOnly"])
-    func `always is deprecated`(_ name: String) throws {
+    func `the always accessibility constants are deprecated`(_ name: String) throws {
         let lines = try Repository.file(
             "Sources/KeychainServices/Constants/AttributeConstants.swift"
         ).split(separator: "\n", omittingEmptySubsequences: false)
@@ -99,15 +99,14 @@ import Testing
 }
 
 @Suite struct `Apple's functions` {
-    /// Whose answer no caller may mean to ignore. Apple's headers say so of the first two
-    /// (`warn_unused_result`); the others tell, as the first one does, whether something is
-    /// genuine.
+    /// Functions whose result a caller should never ignore. Apple's headers say so for the first
+    /// two (`warn_unused_result`). The others, like the first, return whether something is genuine.
     static let verdicts: Set<String> = [
         "SecTrustEvaluateWithError", "SecRandomCopyBytes", "SecKeyVerifySignature",
         "SecKeyRawVerify",
     ]
 
-    /// A function as it is declared.
+    /// The declaration of a function.
     private struct Declaration {
         let name: String
         let place: String
@@ -133,9 +132,9 @@ import Testing
         return found
     }
 
-    /// Swift lets the result of an imported C function be ignored without a warning, and existing
-    /// code does so: `SecItemDelete(query)` before an addition, for example.
-    @Test func `a status may be ignored, as that of an imported function`() throws {
+    /// Swift allows ignoring the result of an imported C function without a warning, and existing
+    /// code does that: `SecItemDelete(query)` before an addition, for example.
+    @Test func `a status can be ignored without a warning, as with imported functions`() throws {
         let statuses = try Self.declarations()
             .filter { $0.isStatus && !Self.verdicts.contains($0.name) }
         for function in statuses {
@@ -144,7 +143,7 @@ import Testing
         #expect(statuses.count > 30)
     }
 
-    @Test func `a verdict may not be ignored`() throws {
+    @Test func `the result of a verification can't be ignored without a warning`() throws {
         let verdicts = try Self.declarations().filter { Self.verdicts.contains($0.name) }
         #expect(Set(verdicts.map(\.name)) == Self.verdicts)
         for function in verdicts {

@@ -1,13 +1,13 @@
-// The written rules that a program can hold the sources against.
+// The written rules for sources that a program can verify.
 
 import Testing
 
 @Suite struct `Source rules` {
-    /// A file beyond this holds more than one subject.
+    /// A longer file covers more than one subject.
     static let lineLimit = 500
 
-    /// Where `unsafe` may stand: secret memory, the bytes of messages, page checksums, calls into
-    /// C, and the result pointers of Apple's functions.
+    /// The folders in which `unsafe` is allowed: for secret memory, the bytes of messages, page
+    /// checksums, calls into C, and the result pointers of Apple's functions.
     static let unsafeFolders = [
         "Sources/KeychainCore/Memory/", "Sources/KeychainCore/Coding/",
         "Sources/KeychainCrypto/Memory/", "Sources/KeychainCrypto/SystemCalls/",
@@ -18,7 +18,7 @@ import Testing
         "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainRuntime/SystemCalls/",
     ]
 
-    /// Single files outside these folders, each with its reason.
+    /// Single files outside these folders, each with the reason.
     static let unsafeFiles: [String: String] = [
         "Sources/Keychain/Values/KeychainValue+Crypto.swift":
             "takes the bytes of the crypto library's keys",
@@ -33,7 +33,7 @@ import Testing
             "passes result and error pointers to functions on keys",
     ]
 
-    @Test func `there are sources`() throws {
+    @Test func `sources are found`() throws {
         #expect(try Repository.sources().count > 50)
     }
 
@@ -43,14 +43,14 @@ import Testing
         }
     }
 
-    @Test func `a source file begins with what it owns`() throws {
+    @Test func `a source file begins with a description of its subject`() throws {
         for file in try Repository.sources() {
             #expect(file.lines.first?.hasPrefix("// ") == true, "\(file)")
         }
     }
 
     @Test(arguments: ["try!", "as!", "fatalError("])
-    func `nothing traps on what comes from outside`(_ trap: String) throws {
+    func `no external input causes a trap`(_ trap: String) throws {
         for file in try Repository.sources() {
             for line in file.codeLines where line.text.contains(trap) {
                 Issue.record("\(file):\(line.number) has \(trap)")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `unsafe code stands in the folders for it`() throws {
+    @Test func `unsafe code is only in the folders for it`() throws {
         for file in try Repository.sources() {
             let isAllowed =
                 Self.unsafeFolders.contains { file.path.hasPrefix($0) }
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `no file is excepted that needs no exception`() throws {
+    @Test func `no file is on the list of exceptions without needing it`() throws {
         let files = try Repository.sources()
         for path in Self.unsafeFiles.keys {
             let file = try #require(files.first { $0.path == path })
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `one file reads the variables of a process`() throws {
+    @Test func `only one file reads the environment variables of the process`() throws {
         let readers = try Repository.sources().filter { file in
             file.codeLines.contains {
                 $0.text.contains(".environment") && $0.text.contains("processInfo")
@@ -92,8 +92,9 @@ import Testing
         #expect(readers.map(\.path) == ["Sources/KeychainCrypto/Memory/ProcessEnvironment.swift"])
     }
 
-    /// What stands in front of a keychain is composed by type. One case is for what tests bring.
-    @Test func `one file of each platform holds a handler of an unknown type`() throws {
+    /// The handlers in front of a keychain are composed by type. One case is for handlers that
+    /// tests supply.
+    @Test func `on each platform one file has a handler of an unknown type`() throws {
         let files = try Repository.sources().filter { file in
             file.codeLines.contains { $0.text.contains("any RequestHandler") }
         }
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a reason counts in its own function only`() {
+    @Test func `a safety comment counts only in its own function`() {
         let file = RepositoryFile(
             path: "Sources/M/F.swift",
             lines: [
@@ -126,7 +127,7 @@ import Testing
         #expect(Self.reasonedLines(of: file) == [1, 2, 3, 4, 9])
     }
 
-    @Test func `unchecked Sendable names what it relies on`() throws {
+    @Test func `unchecked Sendable names the lock or mutex that it relies on`() throws {
         var found = 0
         for file in try Repository.sources() {
             for line in file.codeLines where line.text.contains("@unchecked Sendable") {
@@ -141,23 +142,24 @@ import Testing
         #expect(found > 0)
     }
 
-    @Test func `a lock is named by a word of a comment`() {
+    @Test func `a lock is recognized by a word in a comment`() {
         #expect(Self.namesLock(["let a = 1", "/// Guarded by the lock of its owner."]))
         #expect(Self.namesLock(["let state: Mutex<Int>  // This mutex guards all of it."]))
         #expect(!Self.namesLock(["// A block of bytes that is locked and unlocked."]))
         #expect(!Self.namesLock(["let lock = Mutex(0)"]))
     }
 
-    @Test func `comments and literals are not read as code`() {
+    @Test func `comments and literals are not treated as code`() {
         let file = RepositoryFile(
             path: "Sources/M/F.swift",
             lines: ["let a = 1  // try!", "/* try! */ let b = \"try!\"", "/*", "try!", "*/ c"])
         #expect(file.codeLines.map(\.text) == ["let a = 1  ", " let b = \"", "", "", " c"])
     }
 
-    // MARK: Reading
+    // MARK: Parsing
 
-    /// Whether a comment of the lines says "lock" or "mutex". A block is no lock.
+    /// Whether a comment in the lines contains the word "lock" or "mutex". The word "block" doesn't
+    /// count.
     private static func namesLock(_ lines: some Sequence<Substring>) -> Bool {
         lines.contains { line in
             line.firstRange(of: "//").map {
@@ -172,8 +174,8 @@ import Testing
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
     }
 
-    /// The numbers of the lines whose function has a `// SAFETY:` line in it or right above it,
-    /// and of those right below such a line.
+    /// The numbers of the lines in functions with a `// SAFETY:` line inside or directly above, and
+    /// of the lines directly below such a line.
     private static func reasonedLines(of file: RepositoryFile) -> Set<Int> {
         func indentation(_ line: Substring) -> Int { line.prefix { $0 == " " }.count }
         func isReason(_ line: Substring) -> Bool { line.contains("// SAFETY:") }
@@ -196,7 +198,7 @@ import Testing
                 reasoned.formUnion(start + 1...end + 1)
             }
         }
-        // What stands outside functions: the statement below the reason.
+        // Outside functions, the statement below the safety comment counts.
         for (index, line) in file.lines.enumerated() where isReason(line) {
             let next = file.lines[(index + 1)...].firstIndex {
                 !$0.drop { $0 == " " }.hasPrefix("//")
