@@ -71,9 +71,9 @@ extension LAContext {
         }
     }
 
-    /// Asks for the application password again after one that did not open the item.
+    /// Asks for the application password again after one that did not open the item. `attempt` is
+    /// the number of passwords tried so far, at least 1.
     ///
-    /// - Parameter attempt: The number of passwords tried so far, at least 1.
     /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, or if the
     ///   program provided the password.
     package func replaceWrongPassword(
