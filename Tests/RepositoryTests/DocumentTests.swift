@@ -142,6 +142,16 @@ import Testing
         }
     }
 
+    /// The parser's own scripts complete no names of items.
+    @Test(arguments: ["dev", "Distribution/debian/build"])
+    func `the installed completions complete names of items`(path: String) throws {
+        let script = try Repository.file(path)
+        for shell in ["bash", "zsh", "fish"] {
+            #expect(script.contains("keychainctl\" completions \(shell) "))
+        }
+        #expect(!script.contains("--generate-completion-script"))
+    }
+
     @Test(arguments: ["dev", ".ci/run"])
     func `a script is executable`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)
