@@ -54,7 +54,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .interactionNotAllowed,
             "The keychain is locked for items that are \(protection.words). "
-                + "Keep the value and try again after unlock.")
+                + "Keep the value and try again after unlocking it.")
     }
 
     /// The error if the proofs for opening or sealing an item's secret are missing. `item` is `nil`

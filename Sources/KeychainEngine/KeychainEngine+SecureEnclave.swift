@@ -37,7 +37,7 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: nil)
             guard let hardware else { throw .secureEnclaveUnavailable }
             guard key.constraints.isSubset(of: .known) else {
-                throw .param("The access control asks for what isn't known.")
+                throw .param("The access control contains an unknown constraint.")
             }
             // Another process may have changed the passcode, or removed it and the lock with it.
             _ = try adoptsOtherKeybag()
@@ -74,7 +74,8 @@ extension KeychainEngine {
         guard made.publicKey.count == SecureEnclaveBlob.publicKeyByteCount,
             SecureEnclaveBlob.wrappedKeySizes.contains(made.wrapped.count)
         else {
-            throw KeychainFailure(.internalError, "The hardware gave a key of an unknown form.")
+            throw KeychainFailure(
+                .internalError, "The hardware returned a key in an unknown format.")
         }
         blob.publicKey = made.publicKey
         blob.wrappedKey = made.wrapped
@@ -89,7 +90,7 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> Data {
         try use(request.key, request, caller) {
             hardware, wrapped, value throws(KeychainFailure) in
-            guard request.digest.count == 32 else { throw .param("A digest to sign has 32 bytes.") }
+            guard request.digest.count == 32 else { throw .param("The digest must have 32 bytes.") }
             return try hardware.sign(digest: request.digest, with: wrapped, authorization: value)
         }
     }
@@ -101,7 +102,7 @@ extension KeychainEngine {
             hardware, wrapped, value throws(KeychainFailure) in
             let publicKey = request.publicKey
             guard publicKey.count == SecureEnclaveBlob.publicKeyByteCount, publicKey.first == 4
-            else { throw .param("The other side's key is no point of P-256.") }
+            else { throw .param("The peer's public key is not a point on the curve P-256.") }
             return try hardware.sharedSecret(
                 of: wrapped, with: publicKey, authorization: value)
         }
@@ -196,13 +197,17 @@ extension KeychainEngine {
     ) throws(KeychainFailure) {
         guard record.isOfSecureEnclave, let data else { return }
         guard let blob = SecureEnclaveBlob(decoding: data) else {
-            throw .param("A key of the Secure Enclave is made there. It can't be imported.")
+            throw .param(
+                "A Secure Enclave key can't be imported. It must be generated in the Secure "
+                    + "Enclave.")
         }
         guard blob.protection == protection, blob.constraints == record.constraints else {
-            throw .param("A key of the Secure Enclave has the access control it was made with.")
+            throw .param(
+                "The item must have the protection class and the access control that its Secure "
+                    + "Enclave key was created with.")
         }
         guard !record.isSynchronizable else {
-            throw .param("A key of the Secure Enclave stays on this device.")
+            throw .param("A Secure Enclave key can't be synchronizable.")
         }
     }
 
@@ -217,7 +222,9 @@ extension KeychainEngine {
             changes.protection ?? opened.protection == opened.protection,
             changes.isSynchronizable != true
         else {
-            throw .param("A key of the Secure Enclave stays what it was made as.")
+            throw .param(
+                "The data, protection class and access control of a Secure Enclave key can't be "
+                    + "changed, and no other item can become one.")
         }
     }
 }

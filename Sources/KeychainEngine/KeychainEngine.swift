@@ -170,7 +170,7 @@ package final class KeychainEngine: RequestHandler {
         }
         if let group, !caller.contains(group) {
             throw .missingEntitlement(
-                "The access group asked for is not among the caller's entitlements.")
+                "The requested access group is not among the caller's entitlements.")
         }
     }
 

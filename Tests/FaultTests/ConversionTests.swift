@@ -263,7 +263,7 @@ import Testing
             """, ["place": folder.path])
         let lines = child.lines()
         try #require(child.endedWell && lines.count == 1, "\(lines)")
-        #expect(lines[0].contains("earlier version") && lines[0].contains("can be written"))
+        #expect(lines[0].contains("earlier format version") && lines[0].contains("is writable"))
         #expect(
             try folder.contents()["keychain.db"]
                 == OldKeychain.plain.image.content(of: "keychain.db"))

@@ -292,7 +292,7 @@ import Testing
             try KeychainEngine.open(directory: place.path, options: options).close()
         }
         #expect(
-            refusal?.reason.contains("a copy of before the keys were changed") == true,
+            refusal?.reason.contains("a copy from before the last rotation") == true,
             "\(refusal as Any)")
     }
 

@@ -215,7 +215,7 @@ import Testing
         let before = files.contents(atPath: other)
         try files.linkItem(atPath: other, toPath: path)
         let refusal = reason { try keychain.reopen() }
-        #expect(refusal?.contains("\(path) has a second name") == true)
+        #expect(refusal?.contains("\(path) has a second hard link") == true)
         #expect(files.contents(atPath: other) == before)
         // The instructions in the error.
         try files.copyItem(atPath: path, toPath: path + ".copy")
@@ -242,7 +242,7 @@ import Testing
                 let refusal = reason {
                     if verb == "open" { try keychain.reopen() } else { _ = try recover(keychain) }
                 }
-                #expect(refusal?.contains("keychain.db beside \(name)") == true, "\(verb)")
+                #expect(refusal?.contains("keychain.db and \(name)") == true, "\(verb)")
                 #expect(refusal?.contains("remove that file") == true)
                 #expect(refusal?.contains("it is empty") == content.isEmpty)
             }
@@ -262,9 +262,11 @@ import Testing
             toPath: keychain.directory + "/keychain-2147483647.db")
         try keychain.reopen()
         let before = Set(try files.contentsOfDirectory(atPath: keychain.directory))
-        #expect(reason { try keychain.engine.rotate() }?.contains("last number") == true)
         #expect(
-            reason { try keychain.engine.setPasscode(passcode("1")) }?.contains("last number")
+            reason { try keychain.engine.rotate() }?.contains("highest possible number") == true)
+        #expect(
+            reason { try keychain.engine.setPasscode(passcode("1")) }?.contains(
+                "highest possible number")
                 == true)
         #expect(Set(try files.contentsOfDirectory(atPath: keychain.directory)) == before)
         try add("b", to: keychain)

@@ -421,7 +421,7 @@ import Testing
         try files.moveItem(atPath: copies[0], toPath: keychain.directory)
         let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
         #expect(failure?.cause == .damage)
-        #expect(failure?.reason.contains("a copy of before the keys were changed") == true)
+        #expect(failure?.reason.contains("a copy from before the last rotation") == true)
 
         // A recovery of the old copy keeps its items, and reports that others may be missing.
         let report = try KeychainEngine.recover(

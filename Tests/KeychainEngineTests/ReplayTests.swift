@@ -59,7 +59,7 @@ import Testing
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
             try keychain.engine.check().problems
-                == ["its rows are not those that its header vouches for"])
+                == ["its rows don't match its header"])
     }
 
     @Test func `a check detects a row that was removed with its index entries`() throws {
@@ -78,7 +78,7 @@ import Testing
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
             try keychain.engine.check().problems
-                == ["its rows are not those that its header vouches for"])
+                == ["its rows don't match its header"])
     }
 
     @Test func `a row in a tier that is empty according to the header isn't found`() throws {

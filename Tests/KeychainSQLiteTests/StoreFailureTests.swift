@@ -34,14 +34,14 @@ import Testing
     static let causes = [
         Row(shmSize, ENOSPC, .diskFull, "The disk is full."),
         Row(SQLITE_FULL, 0, .diskFull, "The disk is full."),
-        Row(write, EDQUOT, .diskFull, "The disk space that this user may take is used up."),
+        Row(write, EDQUOT, .diskFull, "This user's disk quota is exceeded."),
         Row(SQLITE_CANTOPEN, EROFS, .readOnly, "read-only file system"),
-        Row(SQLITE_CANTOPEN, EACCES, .notAvailable, "This user may not open or write"),
+        Row(SQLITE_CANTOPEN, EACCES, .notAvailable, "This user has no permission to open or write"),
         Row(SQLITE_CANTOPEN, EMFILE, .notAvailable, "This process has too many files open."),
         Row(SQLITE_CANTOPEN, ENFILE, .notAvailable, "The system has too many files open."),
         Row(shmSize, ENOMEM, .allocate, "There is not enough memory."),
         Row(SQLITE_NOMEM, 0, .allocate, "There is not enough memory."),
-        Row(write, EFBIG, .ioError, "larger than this process may write"),
+        Row(write, EFBIG, .ioError, "exceed this process's file size limit"),
         Row(write, EIO, .ioError, "The disk failed to read or write"),
         Row(fsync, EIO, .ioError, "It is not known whether it was made."),
     ]

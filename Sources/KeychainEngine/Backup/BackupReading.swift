@@ -104,7 +104,7 @@ private struct BackupParser {
             guard self.head == nil, head.format == BackupHead.format else { throw .malformedBackup }
             guard head.version == 1 else {
                 throw KeychainFailure(
-                    .wrongVersion, "The backup is of a newer version. Nothing was changed.")
+                    .wrongVersion, "The backup has a newer format version. Nothing was changed.")
             }
             self.head = head
             return
@@ -164,7 +164,8 @@ private struct BackupParser {
 extension KeychainFailure {
     static let malformedBackup = KeychainFailure(
         .decode,
-        "The file opens and holds no backup that this version reads. Nothing was changed.",
+        "The file can be decrypted, but it is not a backup that this version can read. Nothing was "
+            + "changed.",
         cause: .damage)
 
     /// The error for a file that can't be opened as a backup.
@@ -172,7 +173,8 @@ extension KeychainFailure {
         switch failure {
         case .header:
             KeychainFailure(
-                .decode, "The file is no age file that this program opens. Nothing was changed.",
+                .decode,
+                "The file is not an age file that this program can open. Nothing was changed.",
                 cause: .damage)
         case .noMatch:
             KeychainFailure(
@@ -181,8 +183,8 @@ extension KeychainFailure {
         case .code, .payload:
             KeychainFailure(
                 .decode,
-                "The backup was changed or cut off since it was written. Nothing of it is used, and "
-                    + "nothing was changed. Take another copy.", cause: .damage)
+                "The backup was modified or truncated after it was written. Nothing was changed. "
+                    + "Use another copy.", cause: .damage)
         case .read:
             KeychainFailure(.notAvailable, "The backup can't be read. Nothing was changed.")
         case .derivation:

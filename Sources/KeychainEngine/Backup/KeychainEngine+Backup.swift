@@ -192,5 +192,5 @@ private struct RunningBackup {
 
 extension KeychainFailure {
     fileprivate static let unwritten = KeychainFailure(
-        .diskFull, "The backup could not be written. Make room, or name another place.")
+        .diskFull, "The backup could not be written. Free some space, or choose another location.")
 }

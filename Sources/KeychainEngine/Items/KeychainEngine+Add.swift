@@ -76,7 +76,7 @@ extension KeychainEngine {
     func group(of item: NewItem, for caller: AccessGroups) throws(KeychainFailure) -> String {
         try authorizeWrite(caller, group: item.accessGroup)
         guard let group = item.accessGroup ?? caller.defaultGroup else {
-            throw .missingEntitlement("Name an access group: the caller has no default one.")
+            throw .missingEntitlement("The caller has no default access group. Specify one.")
         }
         return group
     }

@@ -173,7 +173,7 @@ extension KeychainEngine {
     func checkStorable(_ record: ItemRecord) throws(KeychainFailure) {
         guard record.constraints.needsAuthentication else { return }
         guard !record.isSynchronizable else {
-            throw .param("A synchronizable item has no access constraints.")
+            throw .param("A synchronizable item can't have access constraints.")
         }
         try checkKeepable(record.constraints)
     }
@@ -185,15 +185,17 @@ extension KeychainEngine {
         guard hasPasscode || !constraints.asksForPasscode else {
             throw KeychainFailure(
                 .authFailed,
-                "An item that asks for presence or the passcode needs one. "
-                    + "Set it with `keychainctl passcode set`.")
+                "An item that requires presence or the passcode can be stored only while a "
+                    + "passcode is set. Set one with `keychainctl passcode set`.")
         }
     }
 
     /// Refuses attributes that no reader would accept for the class.
     func checkAttributes(_ record: ItemRecord) throws(KeychainFailure) {
         if let misfit = record.misfit {
-            throw .param("The attribute \(misfit.name) doesn't fit the class, or its value it.")
+            throw .param(
+                "The attribute \(misfit.name) isn't allowed for this class, or its value is "
+                    + "invalid.")
         }
     }
 

@@ -102,7 +102,7 @@ extension KeychainEngine {
         }
         if !damaged.isEmpty {
             log.error(
-                "damaged items were passed over",
+                "damaged items were skipped",
                 metadata: [
                     "count": "\(damaged.count)",
                     "first": "\(damaged.first.map(\.description) ?? "?")",

@@ -110,7 +110,7 @@ extension KeychainEngine {
                 let found = try search.finish()
                 guard let (version, opened) = found.first else { throw .itemNotFound }
                 guard found.count == 1 else {
-                    throw .param("Versions of several items have this number. Name one item.")
+                    throw .param("Several items have a version with this number. Specify one item.")
                 }
                 return try restore(
                     version, opened, caller, request.replaces, proof(request.authorization),
@@ -236,7 +236,7 @@ private struct VersionSearch {
         }
         guard case .opened(let opened) = engine.open(row) else {
             engine.log.error(
-                "a damaged earlier version was passed over",
+                "a damaged earlier version was skipped",
                 metadata: ["item": "\(row.reference)"])
             if search.isDecided(by: query), !isConfined { damaged.append(version) }
             return

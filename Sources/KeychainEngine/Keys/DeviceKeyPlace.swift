@@ -79,8 +79,7 @@ struct DeviceKeyPlace {
         else {
             throw KeychainFailure(
                 .notAvailable,
-                "The hardware did not give back the device key that it was to seal. Nothing was "
-                    + "changed.")
+                "The hardware sealed the device key but could not unseal it. Nothing was changed.")
         }
         try writeSealed(sealed, lock)
     }
@@ -114,7 +113,8 @@ struct DeviceKeyPlace {
     private func checked(_ key: SecretBytes) throws(KeychainFailure) -> SecretBytes {
         guard key.count == AuthenticatedEncryption.keyByteCount else {
             throw KeychainFailure(
-                .invalidKeychain, "What the hardware has sealed is no device key.", cause: .damage)
+                .invalidKeychain, "The data unsealed by the hardware is not a device key.",
+                cause: .damage)
         }
         return key
     }

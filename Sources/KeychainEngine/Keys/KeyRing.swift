@@ -54,7 +54,7 @@ struct KeyRing: Sendable {
         if protection == .whenPasscodeSetThisDeviceOnly, !hierarchy.keybag.hasPasscode {
             throw KeychainFailure(
                 .authFailed,
-                "An item that is there only while a passcode is set needs a passcode. Set one with "
+                "Items of this protection class exist only while a passcode is set. Set one with "
                     + "`keychainctl passcode set`.")
         }
         if protection.isThisDeviceOnly, !hierarchy.machineState.isOpen, tiers.guarded != nil {

@@ -81,8 +81,9 @@ final class PinnedHardware: KeyHardware {
         else {
             throw KeychainFailure(
                 .notAvailable,
-                "\(path), which says which TPM is the keychain's, can't be read or is damaged. Put it "
-                    + "back from a backup. Or remove it: the TPM that answers next is accepted then.",
+                "\(path), which identifies the keychain's TPM, can't be read or is damaged. "
+                    + "Restore it from a backup, or remove it to accept the TPM that is present "
+                    + "now.",
                 cause: .damage)
         }
         return identity
@@ -113,9 +114,9 @@ final class PinnedHardware: KeyHardware {
             guard error.cause == .otherMachine else { throw error }
             throw KeychainFailure(
                 error.status,
-                "\(error.reason) If you know why it is another one, remove \(path) and start the "
-                    + "program again: the TPM that answers then is accepted. What the other one "
-                    + "has made is of no use with it.",
+                "\(error.reason) If you expect a different TPM, remove \(path) and restart the "
+                    + "program, which then accepts the TPM that is present. Keys created by the "
+                    + "earlier TPM can't be used with it.",
                 cause: .otherMachine)
         }
     }

@@ -45,7 +45,8 @@ enum Rotation {
             guard located.located == located else { return }
             let number = try located.nextNumber
             guard located.isStaged(number) else {
-                throw .damagedStore("what takes its place after a change of the keys is missing")
+                throw .damagedStore(
+                    "the database that replaces it after a rotation of the keys is missing")
             }
             if let key = noteKey(of: located, options) {
                 Store.noteSuperseded(
@@ -167,7 +168,7 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> [SlotSummary] {
         let session = session
         guard let folder = session.store.folder else {
-            throw .param("A keychain in memory has no copies, so its keys need no change.")
+            throw .param("The keys of a keychain in memory can't be rotated.")
         }
         try reloadKeybag()
         let before = session.ring.withLock { $0 }
@@ -223,7 +224,7 @@ extension KeychainEngine {
             try body()
         } catch {
             log.warning(
-                "The keys were changed, and what is left to do is not done: \(error.reason)")
+                "The keys were changed, but a remaining step failed: \(error.reason)")
         }
     }
 
@@ -270,7 +271,7 @@ extension KeychainEngine {
         }
         let aside = try old.setAsideRows()
         guard aside.count == Int(clamping: header.setAsideCount) else {
-            throw .damagedStore("what was set aside can't be read")
+            throw .damagedStore("the rows set aside can't be read")
         }
         let total = Int(clamping: header.itemCount)
         let history = try old.historyPolicy()
@@ -286,12 +287,13 @@ extension KeychainEngine {
             ) { () throws(KeychainFailure) in
                 if done % 1000 == 0, !progress(RequestProgress(done: done, total: total)) {
                     throw KeychainFailure(
-                        .userCanceled, "The change of the keys was given up. Nothing was changed.")
+                        .userCanceled, "The rotation of the keys was canceled. Nothing was changed."
+                    )
                 }
                 done += 1
             }
             guard transaction.header.itemCount == header.itemCount else {
-                throw .damagedStore("its rows changed while they were sealed anew")
+                throw .damagedStore("its rows changed while they were resealed")
             }
         }
         _ = progress(RequestProgress(done: total, total: total))

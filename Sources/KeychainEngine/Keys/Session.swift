@@ -103,7 +103,7 @@ final class Session: Sendable {
                     file, deviceKey: deviceKey, machine: options.machine)
                 guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
                     throw KeychainFailure.damagedStore(
-                        "its keybag is not the one that its items were written with")
+                        "its keybag doesn't match its items")
                 }
                 ring = try KeyRing(hierarchy)
                 store.setGuarded(ring.tiers.guarded)
@@ -223,8 +223,9 @@ extension Session {
         else { return failure }
         return KeychainFailure(
             .interactionNotAllowed,
-            "Another process changed the keys of the keychain, for instance by setting a passcode, so the "
-                + "keychain is locked for this one. Keep the value and try again after unlock.",
+            "Another process rotated the keychain's keys, for example by setting a passcode, so "
+                + "the keychain is locked for this process. Keep the value and try again after "
+                + "unlocking it.",
             cause: failure.cause, item: failure.item)
     }
 }

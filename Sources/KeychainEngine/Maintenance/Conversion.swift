@@ -66,8 +66,8 @@ enum Conversion {
         guard !folder.isReadOnly else {
             throw KeychainFailure(
                 .readOnly,
-                "The keychain in \(folder.path) is of an earlier version and has to be converted, but "
-                    + "its folder can't be written. Open it once where the folder can be written.")
+                "The keychain in \(folder.path) has an earlier format version and must be converted, "
+                    + "but its folder is read-only. Open it once while the folder is writable.")
         }
         return try folder.withLock { lock throws(KeychainFailure) in
             lock.removeUnfinishedDatabase()
@@ -153,7 +153,7 @@ enum Conversion {
         options.conversionProgress(RequestProgress(done: 0, total: total))
         let aside = try old.setAsideRows()
         guard aside.count == Int(clamping: header.setAsideCount) else {
-            throw .damagedStore("what was set aside can't be read")
+            throw .damagedStore("the rows set aside can't be read")
         }
         try old.emptyLog()
         let (new, unlocked) = try KeyHierarchy.converting(
@@ -217,7 +217,7 @@ enum Conversion {
         let keys = try RowKeys(hierarchy, passcode: passcode)
         let store = try Store(file, keychainID: keys.keychainID, tiers: keys.tiers)
         guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
-            throw .damagedStore("its keybag is not the one that its items were written with")
+            throw .damagedStore("its keybag doesn't match its items")
         }
         try check(store)
         return (hierarchy, keys, store)
@@ -225,8 +225,8 @@ enum Conversion {
 
     static let needsPasscode = KeychainFailure(
         .notAvailable,
-        "The keychain is of an earlier version and has a passcode, which converting it needs. Run "
-            + "`keychainctl convert`, which asks for it once. Nothing was changed.")
+        "The keychain has an earlier format version, and its conversion requires the passcode. Run "
+            + "`keychainctl convert`, which prompts for it. Nothing was changed.")
 
     /// - Throws: `notAvailable` if anything differs from what was written, as far as this can be
     ///   detected without opening rows.

@@ -55,7 +55,7 @@ extension KeychainEngine {
             if isWanted { check(found, &report, &damagedRows) }
             return isWanted
         }
-        guard isWanted else { throw KeychainFailure(.userCanceled, "The check was given up.") }
+        guard isWanted else { throw KeychainFailure(.userCanceled, "The check was canceled.") }
         _ = progress(RequestProgress(done: report.itemCount, total: report.itemCount))
         report.problems = (verification.problem ?? verification.setAsideProblem).map { [$0] } ?? []
         report.damagedPages = store.damagedPages
@@ -85,7 +85,11 @@ extension KeychainEngine {
     ) {
         report.itemCount += 1
         guard case .row(let row) = found else {
-            report.damagedItems.append(.init(reference: nil, what: "its columns are not a row's"))
+            report.damagedItems.append(
+                .init(
+                    reference: nil,
+                    what: "its columns have invalid "
+                        + "values"))
             return
         }
         guard let what = damage(of: row, &report.lockedCount) else { return }
@@ -110,11 +114,14 @@ extension KeychainEngine {
         guard let index = try? store.tiers.keys(of: row.tier).index,
             RowLabels(record, index: index) == row.labels
         else {
-            return "it stands under labels that are not its own"
+            return "its labels don't match its attributes"
         }
         let opened = OpenedRow(row: row, record: record, protection: protection, keys: keys)
         guard record.secretTag != nil else {
-            return row.secret == nil ? nil : "it has a secret that its attributes don't know"
+            return row.secret == nil
+                ? nil
+                : "it has a secret, but its attributes say that it has "
+                    + "none"
         }
         guard let content = openContent(opened) else { return "its secret can't be opened" }
         if record.isOfSecureEnclave {
@@ -124,7 +131,7 @@ extension KeychainEngine {
         guard
             !record.constraints.requiresApplicationPassword
                 || PasswordSealing.isWellFormed(content)
-        else { return "its secret isn't one under an application password" }
+        else { return "its secret isn't sealed with an application password" }
         return nil
     }
 }

@@ -133,9 +133,10 @@ extension KeychainEngine {
             if folder.exists(.database) || folder.byteCount(of: .writeAheadLog) > 0 { return false }
             throw KeychainFailure(
                 .notAvailable,
-                "\(folder.path(of: .recoveredDatabase)) is no sound database of this keychain, and there "
-                    + "is no other. Nothing was changed. Move it away; the files from before a recovery "
-                    + "are in a folder damaged-… beside it: put them back and run `keychainctl recover`.",
+                "\(folder.path(of: .recoveredDatabase)) is not a sound database of this keychain, "
+                    + "and there is no other. Nothing was changed. Move it away, put back the "
+                    + "files from before the recovery, which are in a folder damaged-… beside it, "
+                    + "and run `keychainctl recover`.",
                 cause: .damage)
         }
     }

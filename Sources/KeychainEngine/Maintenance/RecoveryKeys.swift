@@ -74,11 +74,12 @@ struct RecoveryKeys {
         guard let newest = headers.committed?.keybagGeneration, generation < newest else { return }
         throw KeychainFailure(
             .invalidKeychain,
-            "The keychain's keybag is lost: the one that was found is number \(generation), and the "
-                + "items were last written under number \(newest). It may open with an earlier "
-                + "passcode, so it isn't used. Restore the file `keybag` from a backup that is younger "
-                + "than the last change of the passcode or of another way in, and run `keychainctl "
-                + "recover` again. Nothing was changed.", cause: .damage)
+            "The keychain's current keybag is lost: the newest keybag found has number "
+                + "\(generation), and the items were last written under number \(newest). The "
+                + "older keybag may open with an earlier passcode, so it isn't used. Restore the "
+                + "file `keybag` from a backup made after the last change of the passcode or of "
+                + "another way in, and run `keychainctl recover` again. Nothing was "
+                + "changed.", cause: .damage)
     }
 
     /// Rows of version 2 are kept unchanged.

@@ -50,8 +50,7 @@ struct RowKeys {
             guard let passcode else {
                 throw KeychainFailure(
                     .interactionNotAllowed,
-                    "The keychain has a passcode, which this needs. "
-                        + "Nothing was changed.")
+                    "This operation requires the keychain's passcode. Nothing was changed.")
             }
             classes.merge(try hierarchy.openPasscodeKeys(passcode).classes) { _, new in new }
         }

@@ -271,9 +271,9 @@ extension StoreFolder {
         let hasLog = byteCount(of: .writeAheadLog) > 0
         guard !hasLog || exists(.sharedMemory) else {
             throw .notPermitted(
-                "The keychain folder \(path) can only be read, and its last commits stand in a log "
-                    + "that can't be read without writing. Open the keychain once where the folder "
-                    + "can be written, or copy the folder to such a place.")
+                "The keychain folder \(path) is read-only, and its last commits are in a log that "
+                    + "can't be read in a read-only folder. Open the keychain once while the "
+                    + "folder is writable, or copy the folder to a writable location.")
         }
         return ReadOnlyMoment(
             inode: UInt64(status.st_ino), byteCount: Int64(status.st_size),
@@ -289,9 +289,9 @@ extension StoreFolder {
         KeychainFailure(
             .readOnly,
             writeRefusal == EACCES
-                ? "The keychain can be read and not changed: this user can't write its folder, "
-                    + "\(path). Run `chmod 700 \(path)`."
-                : "The keychain can be read and not changed: its folder, \(path), is on a "
-                    + "read-only file system. Mount it for writing.")
+                ? "The keychain is read-only: this user can't write its folder, \(path). Run "
+                    + "`chmod 700 \(path)`."
+                : "The keychain is read-only: its folder, \(path), is on a read-only file system. "
+                    + "Mount it writable.")
     }
 }

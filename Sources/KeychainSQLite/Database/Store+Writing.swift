@@ -65,7 +65,8 @@ extension Store {
                 let met = damage.recordingCount
                 let written = try carryOut(first, &others, in: database, probe)
                 guard damage.recordingCount == met else {
-                    throw KeychainFailure.damagedStore("a page that the change rests on is damaged")
+                    throw KeychainFailure.damagedStore(
+                        "a page that the change depends on is damaged")
                 }
                 return written
             }

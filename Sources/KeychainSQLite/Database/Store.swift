@@ -93,7 +93,7 @@ package final class Store: Sendable {
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
-                "it is a copy of before the keys were changed. To keep what is in it, "
+                "it is a copy from before the last rotation of the keys. To keep its items, "
                     + "restore the copy into an empty folder, or recover it here")
         }
         throw .damagedStore(

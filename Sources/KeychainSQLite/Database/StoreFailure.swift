@@ -23,19 +23,19 @@ enum StoreFailure {
         case SQLITE_NOTADB: .damagedStore("keychain.db is not a database (\(detail))")
         case SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH:
             // The statements are correct, so a table or index that they use has been altered.
-            .damagedStore("the database's schema is not what it was (\(detail))")
+            .damagedStore("the database's schema has been altered (\(detail))")
         case SQLITE_FULL: fullDisk
         case SQLITE_READONLY:
             KeychainFailure(
                 .readOnly,
-                "The keychain can't be written: the file or its folder is read-only. Check who owns "
-                    + "the folder and what may be done there.")
+                "The keychain can't be written: the file or its folder is read-only. Check the "
+                    + "owner and the permissions of the folder.")
         case SQLITE_IOERR: unknownFailure(of: code, systemError)
         case SQLITE_NOMEM: noMemory
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
             .notPermitted(
-                "The keychain can't be opened. Check who owns its folder and may write there "
-                    + "(\(detail)).")
+                "The keychain can't be opened (\(detail)). Check the owner and the permissions of "
+                    + "its folder.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             .busy(
                 "Another process kept the keychain busy for too long. Nothing was changed. "
@@ -73,17 +73,17 @@ enum StoreFailure {
         case EDQUOT:
             KeychainFailure(
                 .diskFull,
-                "The disk space that this user may take is used up. Nothing was changed. Free some "
-                    + "space and try again.")
+                "This user's disk quota is exceeded. Nothing was changed. Free some space and try "
+                    + "again.")
         case EROFS:
             KeychainFailure(
                 .readOnly,
-                "The keychain's folder is on a read-only file system. Mount it so that it can be "
-                    + "written, or move the keychain.")
+                "The keychain's folder is on a read-only file system. Mount it writable, or move "
+                    + "the keychain.")
         case EACCES, EPERM:
             .notPermitted(
-                "This user may not open or write the keychain's files. Check who owns its folder "
-                    + "and may write there.")
+                "This user has no permission to open or write the keychain's files. Check the "
+                    + "owner and the permissions of its folder.")
         case EMFILE:
             KeychainFailure(
                 .notAvailable,
@@ -97,8 +97,8 @@ enum StoreFailure {
         case EFBIG:
             KeychainFailure(
                 .ioError,
-                "A file of the keychain would be larger than this process may write. Raise the limit "
-                    + "that `ulimit -f` shows, and try again.")
+                "A file of the keychain would exceed this process's file size limit. Raise the "
+                    + "limit that `ulimit -f` shows, and try again.")
         case EIO:
             KeychainFailure(
                 .ioError,
@@ -120,16 +120,16 @@ enum StoreFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(
             systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
-            "The disk could not be made to keep the change\(reason). It is not known whether it was "
-                + "made. Look at the system's log for failures of the disk, then look whether the "
-                + "change is there.")
+            "The change could not be synchronized to the disk\(reason). It is not known whether it "
+                + "was made. Check the system log for disk errors, then check whether the change "
+                + "is there.")
     }
 
     private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {
         let what = isOfSystem(code) && systemError != 0 ? ": \(errorText(systemError))" : ""
         return KeychainFailure(
             .ioError,
-            "Reading or writing the keychain failed\(what) (SQLite \(code)). Look at the system's log "
-                + "for failures of the disk, and run `keychainctl check`.")
+            "Reading or writing the keychain failed\(what) (SQLite \(code)). Check the system log "
+                + "for disk errors, and run `keychainctl check`.")
     }
 }

@@ -93,8 +93,8 @@ package struct StoreFile: Sendable {
                 throw .damagedStore(
                     version <= StoreSchema.version
                         ? "its first page is damaged"
-                        : "its first page is damaged, or of format version \(version), which a "
-                            + "later swift-keychain made. In that case update")
+                        : "its first page is damaged, or has format version \(version) of a later "
+                            + "swift-keychain. In that case, update")
             }
             return
         }
@@ -105,7 +105,7 @@ package struct StoreFile: Sendable {
                     + "\(StoreSchema.version). Update swift-keychain. Nothing was changed.")
         }
         guard version == wanted else {
-            throw .damagedStore("keychain.db names format version \(version)")
+            throw .damagedStore("keychain.db has format version \(version)")
         }
     }
 

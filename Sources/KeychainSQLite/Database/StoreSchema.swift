@@ -172,7 +172,7 @@ enum StoreSchema {
         for object in objects where !found.contains(object) {
             let isThere = found.contains { $0.type == object.type && $0.name == object.name }
             return "its \(object.type) \(object.name) is "
-                + (isThere ? "not as it was made" : "missing")
+                + (isThere ? "altered" : "missing")
         }
         guard let other = found.subtracting(objects).first else { return nil }
         let kinds = ["table": "a table", "index": "an index", "view": "a view"]

@@ -95,6 +95,6 @@ extension KeychainFailure {
     /// The error for a search in the guarded tier before the first unlock.
     package static let lockedBeforeFirstUnlock = KeychainFailure(
         .interactionNotAllowed,
-        "The keychain hasn't been unlocked since it was opened, and without its passcode nobody can tell "
-            + "which items it holds. Keep the value and try again after unlock.")
+        "The keychain hasn't been unlocked since it was opened, so it is unknown which items it "
+            + "contains. Keep the value and try again after unlocking it.")
 }

@@ -93,7 +93,7 @@ enum StoreVersions {
         let cursor = try database.rows("SELECT body FROM state WHERE name = '\(name)'")
         guard try cursor.next() else { return Setting() }
         guard let setting = cursor.data(0).flatMap(Setting.init) else {
-            throw .damagedStore("how long earlier versions are kept can't be read")
+            throw .damagedStore("the setting for how long earlier versions are kept can't be read")
         }
         return setting
     }

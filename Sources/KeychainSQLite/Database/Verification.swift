@@ -96,7 +96,7 @@ extension Store {
         while try rows.next() { answer = answer ?? rows.text(0) }
         // SQLite's messages name only tables, indexes and pages.
         return answer == "ok"
-            ? nil : "its tables and indexes disagree (\(answer ?? "no answer"))"
+            ? nil : "its tables and indexes are inconsistent (\(answer ?? "no answer"))"
     }
 
     private func rowProblem(
@@ -109,7 +109,7 @@ extension Store {
         ),
             keybag.generation != header.keybagGeneration
         {
-            return "its keybag is not the one that its items were written with"
+            return "its keybag doesn't match its items"
         }
         let total = Int(clamping: header.itemCount)
         var digests = TierDigests()
@@ -135,11 +135,11 @@ extension Store {
             return "it holds \(position) items and should hold \(total)"
         }
         guard openCount == header.count(of: .open) else {
-            return "it holds \(openCount) items that are always readable and should hold "
+            return "it holds \(openCount) always-readable items and should hold "
                 + "\(header.count(of: .open))"
         }
         return header.vouches(for: digests)
-            ? nil : "its rows are not those that its header vouches for"
+            ? nil : "its rows don't match its header"
     }
 
     /// Checks that each term of each row has its entry in the index, and that there are no other
@@ -174,7 +174,7 @@ extension Store {
         guard !isVersion1, count > 0 else { return nil }
         let rows = try Self.setAsideRows(in: database, tiers.open.authenticator)
         if rows.count < count || rows.contains(where: { $0.hasTag && !$0.isAuthentic }) {
-            problem = "a row that is set aside is not as it was written"
+            problem = "a row that is set aside has been altered"
         }
         return nil
     }
@@ -202,7 +202,7 @@ extension Store {
             found = try verify(includesSecrets: includesSecrets, visit)
         } catch {
             if error.cause == .damage {
-                damage.record(problem: "it can't be read as a whole")
+                damage.record(problem: "it can't be read completely")
                 if let number { freshness.end(number, isSound: false, at: now()) }
             }
             throw error
@@ -224,7 +224,7 @@ extension Store {
     package var knownDamage: String? {
         if damage.isEmpty { return nil }
         return damage.problem
-            ?? damage.damagedPages.first.map { "page \($0) is not as it was written" }
+            ?? damage.damagedPages.first.map { "page \($0) is damaged" }
             ?? "its log is damaged"
     }
 

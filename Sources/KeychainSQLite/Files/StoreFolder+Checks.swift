@@ -51,23 +51,25 @@ extension StoreFolder {
             default: "a device"
             }
         if let kind {
-            return "is \(kind), where a keychain has a plain file. Nothing was changed. Move it to "
-                + "another folder; what is missing then comes from a backup or `keychainctl recover`."
+            return "is \(kind), but must be a regular file. Nothing was changed. Move it to "
+                + "another folder, then restore the missing file from a backup or run "
+                + "`keychainctl recover`."
         }
         if status.st_uid != geteuid() {
             return
-                "belongs to another user (uid \(status.st_uid)). Nothing was changed. Make sure of "
-                + "what it holds, and give it to this user."
+                "belongs to another user (uid \(status.st_uid)). Nothing was changed. Check its "
+                + "contents, and change its owner to this user."
         }
         if status.st_mode & 0o077 != 0 {
-            return "is open to other users. Run `chmod 600 PATH`; if another user may "
-                + "have read it, its secrets are no longer secret."
+            return "is accessible to other users. Run `chmod 600 PATH`; if another user may have "
+                + "read it, its secrets are no longer secret."
         }
         // A count of 0 means that the file has just been removed.
         if status.st_nlink > 1 {
             return
-                "has a second name, a hard link, under which each change would show. Nothing was "
-                + "changed. Make it a file of its own: `cp -p PATH PATH.copy && mv PATH.copy PATH`."
+                "has a second hard link, through which every change would be visible. Nothing was "
+                + "changed. Replace it with a copy: `cp -p PATH PATH.copy && mv PATH.copy "
+                + "PATH`."
         }
         return nil
     }
@@ -101,9 +103,10 @@ extension StoreFolder {
         let name = path(of: last).dropFirst(path.count + 1)
         throw KeychainFailure(
             .notAvailable,
-            "\(path) holds \(other) beside \(name), which no keychain leaves. Nothing was changed. If a "
-                + "backup was put over a later keychain, restore it into an empty folder. If another "
-                + "program made \(name), remove that file\(byteCount(of: last) == 0 ? ": it is empty" : "").",
+            "\(path) contains both \(other) and \(name), which never happens in normal operation. "
+                + "Nothing was changed. If a backup was restored over a later keychain, restore it "
+                + "into an empty folder instead. If another program created \(name), remove that "
+                + "file\(byteCount(of: last) == 0 ? ": it is empty" : "").",
             cause: .damage)
     }
 }

@@ -32,8 +32,8 @@ extension StoreFolder {
         guard exists(.recoveredDatabase) else { return }
         throw KeychainFailure(
             .notAvailable,
-            "A recovery of the keychain was interrupted. Nothing was changed. Run "
-                + "`keychainctl recover`: it finishes it.", cause: .damage)
+            "A recovery of the keychain was interrupted. Nothing was changed. Run `keychainctl "
+                + "recover` to finish it.", cause: .damage)
     }
 
     // MARK: The folders of a recovery
@@ -167,7 +167,7 @@ extension StoreFolder {
     ///   one.
     package func lease(
         exclusive: Bool,
-        refusal: String = "Other processes use this keychain. End them and try again."
+        refusal: String = "Other processes are using this keychain. Stop them and try again."
     ) throws(KeychainFailure) -> Lease {
         let path = path(of: .lease)
         let descriptor = open(.lease, O_RDWR | O_CREAT)

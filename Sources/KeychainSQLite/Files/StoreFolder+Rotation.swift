@@ -91,9 +91,9 @@ extension StoreFolder {
             guard number < Self.lastNumber else {
                 throw KeychainFailure(
                     .notAvailable,
-                    "The keys can't be changed: \(path(of: .database)) has the last number that there "
-                        + "is. Nothing was changed. End every program that uses the keychain, and rename "
-                        + "the file to keychain.db.")
+                    "The keys can't be rotated: \(path(of: .database)) has the highest possible "
+                        + "number. Nothing was changed. End every program that uses the keychain, "
+                        + "and rename the file to keychain.db.")
             }
             return number + 1
         }
@@ -110,14 +110,15 @@ extension StoreFolder {
         guard let free = SystemCalls.freeByteCount(at: path), free < byteCount else { return }
         throw KeychainFailure(
             .diskFull,
-            "Changing the keys takes \(byteCount >> 20) MB of free space beside the keychain, and there "
-                + "are \(free >> 20). Nothing was changed. Free some space and try again.")
+            "Rotating the keys requires \(byteCount >> 20) MB of free space in the keychain's file "
+                + "system, but only \(free >> 20) MB are free. Nothing was changed. Free some "
+                + "space and try again.")
     }
 
     package static let interruptedRotation = KeychainFailure(
         .readOnly,
-        "A change of the keychain's keys was interrupted, and its folder can't be written. Open the "
-            + "keychain once where it can be: that finishes the change.")
+        "A rotation of the keychain's keys was interrupted, and its folder is read-only. Open the "
+            + "keychain once while the folder is writable to finish the rotation.")
 }
 
 extension StoreFolder.Lock {
@@ -197,7 +198,7 @@ extension StoreFolder.Lock {
 extension KeychainFailure {
     /// The error for an open database that a rotation has replaced.
     package static let superseded = busy(
-        "The keys of the keychain were changed meanwhile. Nothing was changed. Try again.")
+        "The keychain's keys were rotated meanwhile. The operation was not carried out. Try again.")
 
     package var isSuperseded: Bool { self == .superseded }
 }

@@ -103,8 +103,8 @@ package struct StoreFolder: Hashable, Sendable {
         }
         guard status.st_mode & 0o077 == 0 else {
             throw .notPermitted(
-                "The keychain folder \(path) is open to other users. Run `chmod 700 \(path)` "
-                    + "after making sure that no other user changed it.")
+                "The keychain folder \(path) is accessible to other users. Make sure that no other "
+                    + "user has changed it, then run `chmod 700 \(path)`.")
         }
     }
 
@@ -162,7 +162,7 @@ package struct StoreFolder: Hashable, Sendable {
         return switch code {
         case ENOSPC, EDQUOT:
             KeychainFailure(.diskFull, reason + " Free some space and try again.")
-        case EROFS: KeychainFailure(.readOnly, reason + " Mount it for writing.")
+        case EROFS: KeychainFailure(.readOnly, reason + " Mount the file system writable.")
         case EACCES, EPERM:
             .notPermitted(reason + " Check who owns the folder.")
         default: KeychainFailure(.ioError, reason)
