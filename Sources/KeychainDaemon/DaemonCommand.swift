@@ -14,16 +14,16 @@ struct DaemonCommand: ParsableCommand {
         commandName: "keychaind",
         abstract: "Keeps keychains for the programs that connect to it.",
         discussion: """
-            Programs find the service by its socket. The keychain is then opened by the service \
-            alone, and what a program may see is decided by its executable, with --system by its \
-            user id, and not by what it says. Without --system it serves the user who starts it.
+            Programs find the service by its socket. Only the service then opens the keychain. A \
+            program's access depends on its executable, or with --system on its user id, never on \
+            what the program claims. Without --system, the service serves the user who starts it.
 
-            The service ends in good order on SIGTERM, SIGINT and SIGHUP, and locks every keychain \
-            on SIGUSR1. It takes its socket from systemd where it is started for one.
+            The service shuts down cleanly on SIGTERM, SIGINT and SIGHUP, and locks all keychains \
+            on SIGUSR1. With socket activation, it takes its socket from systemd.
             """,
         version: PackageVersion.text)
 
-    @Flag(help: "Serve all users of this machine, each with a keychain of their own.")
+    @Flag(help: "Serve all users of this machine, each with a separate keychain.")
     var system = false
 
     @Option(
@@ -35,47 +35,51 @@ struct DaemonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where to listen.",
+            "The path of the socket to listen at.",
             discussion:
-                "Default: $XDG_RUNTIME_DIR/keychain/socket, without the variable that of "
-                + "/run/user/UID; with --system /run/keychaind/socket.",
+                "Default: $XDG_RUNTIME_DIR/keychain/socket, or /run/user/UID/keychain/socket if "
+                + "the variable isn't set; with --system, /run/keychaind/socket.",
             valueName: "path"))
     var socket: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where systemd asks for the credentials of units, with --system.",
-            discussion: "Default: nowhere, unless systemd has made the socket.",
+            "With --system, the path of the socket at which systemd requests the credentials of "
+                + "units.",
+            discussion: "Default: none, unless systemd passes the socket.",
             valueName: "path"))
     var credentials: String?
 
     @Option(
         help: ArgumentHelp(
-            "The folder that says which programs have which entitlements.",
+            "The folder of the registry, which defines the entitlements of programs.",
             discussion:
                 "Default: $XDG_CONFIG_HOME/keychain/programs, or /etc/keychaind/programs.",
             valueName: "path"))
     var registry: String?
 
-    @Flag(help: "Give nothing to programs, with --system to users, that the registry doesn't name.")
+    @Flag(
+        help: "Deny access to programs, or with --system to users, that the registry doesn't "
+            + "name.")
     var registryOnly = false
 
     @Option(
         help: ArgumentHelp(
-            "Lock a keychain when no item that needs it unlocked was read for so long.",
+            "Lock a keychain when no item that requires it to be unlocked has been read for this "
+                + "long.",
             discussion: "A number and s, m or h: 90s, 15m, 8h. Default: never.",
             valueName: "duration"))
     var lockAfter: TimeSpan?
 
     @Option(
         help: ArgumentHelp(
-            "The least important lines to log: trace, debug, info, notice, warning or error.",
-            discussion: "At info and below every request has a line. Default: info.",
+            "The minimum level of log lines: trace, debug, info, notice, warning or error.",
+            discussion: "At info and below, each request is logged. Default: info.",
             valueName: "level"),
         transform: Self.level)
     var logLevel: Logger.Level = .info
 
-    @Option(help: ArgumentHelp("How lines look: text or json.", valueName: "format"))
+    @Option(help: ArgumentHelp("The format of log lines: text or json.", valueName: "format"))
     var logFormat: LogLineFormat = .text
 
     private static func level(_ argument: String) throws -> Logger.Level {
@@ -176,8 +180,9 @@ extension DaemonCommand {
         if system { return "/run/keychaind/socket" }
         guard let runtime = RuntimeFolder(environment).path else {
             throw ServiceFailure(
-                "There is no XDG_RUNTIME_DIR to put the socket in, nor a /run/user/\(geteuid()) of "
-                    + "this user's alone. Say where with --socket.")
+                "XDG_RUNTIME_DIR isn't set to an absolute path, and /run/user/\(geteuid()) isn't a "
+                    + "folder that only this user can enter. Set the path of the socket with "
+                    + "--socket.")
         }
         return RuntimeFolder.socket(in: runtime)
     }
@@ -189,7 +194,7 @@ extension DaemonCommand {
         do throws(KeychainFailure) {
             return try RegistryFolder.ofUser(environment).path
         } catch {
-            throw ServiceFailure("\(error.reason) Say where with --registry.")
+            throw ServiceFailure("\(error.reason) Set the folder with --registry.")
         }
     }
 }

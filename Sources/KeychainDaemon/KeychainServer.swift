@@ -273,7 +273,7 @@ package final class KeychainServer: Sendable {
             every(min(max(lockAfter / 4, .milliseconds(20)), .seconds(15))) {
                 workers.run(for: .service) {
                     for user in keychains.lock(ifUnusedFor: lockAfter) {
-                        log.note("locked for want of use: the keychain of uid \(user)")
+                        log.note("locked after inactivity: the keychain of uid \(user)")
                     }
                 }
             }

@@ -122,8 +122,8 @@ package enum EmbeddedKeychain {
         }
         guard let home = ProcessEnvironment.home(environment) else {
             throw .param(
-                "Neither HOME nor the user database names a home folder. Set \(directoryVariable) to "
-                    + "the folder of the keychain.")
+                "This user has no home folder, neither in HOME nor in the user database. Set "
+                    + "\(directoryVariable) to the folder of the keychain.")
         }
         return Location(
             directory: home + "/.local/share/keychain", reason: "the default for this user")

@@ -53,7 +53,8 @@ package struct KeychainChoice: Hashable, Sendable {
     ) throws(KeychainFailure) -> String {
         guard let folder = context.runtimeFolder.path else {
             throw .param(
-                "Neither XDG_RUNTIME_DIR nor /run/user says where this user's sockets are.")
+                "This user has no runtime folder: XDG_RUNTIME_DIR isn't set to an absolute path, "
+                    + "and there is no folder in /run/user that only this user can enter.")
         }
         return ownSocket(name, beside: RuntimeFolder.socket(in: folder))
     }
@@ -106,7 +107,7 @@ package struct KeychainChoice: Hashable, Sendable {
             } else {
                 let cause =
                     isLeft
-                    ? "this user's service is gone and left its socket"
+                    ? "this user's service has ended and left its socket behind"
                     : "there is no socket of a service"
                 self.init(.embedded, reason: "the default, as \(cause)")
             }
@@ -182,18 +183,19 @@ package struct ChoiceContext: Sendable {
             let own = try EmbeddedKeychain.location(environment).directory
             guard Self.isSame(note.folder, own) else {
                 throw .param(
-                    "The service that made the socket \(socket) is gone. It kept the keychain in "
-                        + "\(note.folder), and this program would open the one in \(own). Start "
-                        + "the service again as it was; or say in \(configurationPath) which "
-                        + "keychain is meant: {\"service\": \"\(KeychainChoice.embeddedName)\"}.")
+                    "The service that created the socket \(socket) has ended. It kept the keychain "
+                        + "in \(note.folder), but this program would open the one in \(own). "
+                        + "Restart the service with the same options, or choose the keychain in "
+                        + "\(configurationPath): {\"service\": "
+                        + "\"\(KeychainChoice.embeddedName)\"}.")
             }
             return (nil, true)
         case .foreign(let folder):
             guard exists(RuntimeFolder.socket(in: folder)) else { return (nil, false) }
             throw .param(
-                "There is no XDG_RUNTIME_DIR, and \(folder) has a socket of a keychain service but "
-                    + "isn't a folder of this user's alone. Say which keychain is meant: set "
-                    + "XDG_RUNTIME_DIR, or \(KeychainChoice.variable).")
+                "XDG_RUNTIME_DIR isn't set, and \(folder) contains the socket of a keychain "
+                    + "service but can be entered by other users. Choose the keychain by setting "
+                    + "XDG_RUNTIME_DIR or \(KeychainChoice.variable).")
         }
     }
 
@@ -213,10 +215,10 @@ package struct ChoiceContext: Sendable {
             exists(folder + "/" + EmbeddedKeychain.serviceLockName)
         else { return }
         throw .param(
-            "A service of this user's own has kept the keychain in \(folder) and isn't there now, "
-                + "and the machine's service keeps another one. Start the user's with "
-                + "`keychainctl service enable`; or say in \(configurationPath) which one is "
-                + "meant: {\"service\": \"\(KeychainChoice.systemSocket)\"} or {\"service\": "
+            "This user's own service has kept the keychain in \(folder) and isn't running, and the "
+                + "machine's service keeps a different one. Start the user's service with "
+                + "`keychainctl service enable`, or choose the keychain in \(configurationPath): "
+                + "{\"service\": \"\(KeychainChoice.systemSocket)\"} or {\"service\": "
                 + "\"\(KeychainChoice.embeddedName)\"}.")
     }
 

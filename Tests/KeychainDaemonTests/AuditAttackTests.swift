@@ -137,7 +137,8 @@ import Testing
         let other = try sample.position().chain
         #expect(try sample.verify(key).findings == [.otherAnchor(other)])
         #expect(try sample.verify().findings.isEmpty)
-        #expect(sample.log.all.contains { $0.hasPrefix("error the audit before can't be gone on") })
+        #expect(
+            sample.log.all.contains { $0.hasPrefix("error the previous audit can't be continued") })
     }
 
     @Test func `an anchor with a changed byte is reported`() throws {

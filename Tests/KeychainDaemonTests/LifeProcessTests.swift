@@ -131,7 +131,7 @@ private final class Home {
         try Self.killed(home)
         let lines = try home.use("load:n", variables: ["KEYCHAIN_SERVICE": home.socket])
         #expect(lines.count == 1)
-        #expect(lines.first?.contains("`keychainctl service enable` starts") == true, "\(lines)")
+        #expect(lines.first?.contains("with `keychainctl service enable`") == true, "\(lines)")
     }
 
     @Test func `a service manager's socket is never taken for one that a killed service left`()

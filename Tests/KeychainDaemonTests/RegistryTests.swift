@@ -115,32 +115,33 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 
     // Rule: an invalid file never widens what a program gets.
     @Test(arguments: [
-        WrongRegistry("no JSON", "executable", "is no JSON object of texts"),
-        WrongRegistry("a list", "[]", "is no JSON object of texts"),
+        WrongRegistry("no JSON", "executable", "isn't a JSON object with string values"),
+        WrongRegistry("a list", "[]", "isn't a JSON object with string values"),
         WrongRegistry(
             "a number", #"{"executable": 1, "entitlements": "list.entitlements"}"#,
-            "is no JSON object of texts"),
+            "isn't a JSON object with string values"),
         WrongRegistry(
             "an unknown key",
             #"{"executable": "PROGRAM", "entitlements": "list.entitlements", "groups": "b"}"#,
             "unknown key, \"groups\""),
         WrongRegistry(
-            "no executable", #"{"entitlements": "list.entitlements"}"#, "names no executable"),
+            "no executable", #"{"entitlements": "list.entitlements"}"#, "doesn't name an executable"
+        ),
         WrongRegistry(
             "a relative path",
             #"{"executable": "program", "entitlements": "list.entitlements"}"#,
-            "names no executable by its absolute path"),
+            "doesn't name an executable by its absolute path"),
         WrongRegistry(
             "a path with a step back",
             #"{"executable": "/tmp/../program", "entitlements": "list.entitlements"}"#,
-            "names no executable by its absolute path"),
+            "doesn't name an executable by its absolute path"),
         WrongRegistry(
             "two subjects",
             #"{"executable": "PROGRAM", "sandbox": "snap:a", "entitlements": "list.entitlements"}"#,
-            "is about two"),
+            "has more than one subject"),
         WrongRegistry(
             "a user, in a user's service", #"{"user": "7", "entitlements": "list.entitlements"}"#,
-            "names a user, and that is no identity"),
+            "names a user, which isn't an identity"),
         WrongRegistry(
             "a socket with a path",
             #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
@@ -172,7 +173,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder + "/entry.json", mode_t(mode)))
-        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        #expect(try place.answer().refusal?.contains("can be written by other users") == true)
         try #require(Files.setMode(place.registry.folder + "/entry.json", 0o644))
         #expect(try place.answer().groups == granted)
     }
@@ -181,7 +182,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder, 0o770))
-        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        #expect(try place.answer().refusal?.contains("can be written by other users") == true)
         try #require(Files.setMode(place.registry.folder, 0o755))
         #expect(try place.answer().groups == granted)
     }
@@ -195,7 +196,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let list = place.registry.folder + "/list.entitlements"
         #expect(try place.answer().groups == granted)
         try #require(Files.setMode(list, 0o666))
-        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        #expect(try place.answer().refusal?.contains("can be written by other users") == true)
         #expect(throws: DistrustedFile.self) { try place.registry.entitlements(at: list) }
     }
 
@@ -223,7 +224,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         try FileManager.default.removeItem(atPath: entry)
         // SAFETY: the path is a terminated copy for the duration of the call.
         try #require(unsafe mkfifo(entry, 0o600) == 0)
-        #expect(try place.answer().refusal?.contains("is no plain file") == true)
+        #expect(try place.answer().refusal?.contains("isn't a plain file") == true)
         try place.entry(plainEntry + String(repeating: " ", count: 1 << 16))
         #expect(try place.answer().refusal?.contains("is larger than") == true)
     }
@@ -231,7 +232,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     @Test func `a missing entitlements file gives nothing`() throws {
         let place = try Place()
         try place.entry(plainEntry.replacing("list.", with: "absent."))
-        #expect(try place.answer().refusal?.contains("are not there") == true)
+        #expect(try place.answer().refusal?.contains("don't exist") == true)
     }
 }
 

@@ -171,7 +171,7 @@ private let own = AccessGroups(["default"])
         try eventually("the keychain is locked again") {
             try client.perform(ReadStatus()).lockState == .locked
         }
-        #expect(service.log.all.contains { $0.hasPrefix("notice locked for want of use") })
+        #expect(service.log.all.contains { $0.hasPrefix("notice locked after inactivity") })
     }
 
     @Test func `a keychain that is in use stays unlocked`() throws {

@@ -226,7 +226,7 @@ private struct Row {
         try TestService.entitle("*", in: folder)
         let registry = ProgramRegistry(folder: folder.path + "/programs", kind: .system)
         #expect(registry.problems().count == 1)
-        #expect(registry.problems().first?.contains("names an executable, and that is no") == true)
+        #expect(registry.problems().first?.contains("names an executable, which isn't an") == true)
         // Such an entry gives no caller any rights.
         guard case .refused = registry.answer(about: .user(geteuid())) else {
             Issue.record("not refused")

@@ -81,7 +81,9 @@ extension TestHome {
                 the socket of the machine's service
 
                 """, "\(outcome.errors)")
-        #expect(outcome.errors.contains("/run/user/0 has a socket of a keychain service but"))
-        #expect(outcome.errors.contains("Start the user's with `keychainctl service enable`"))
+        #expect(
+            outcome.errors.contains("/run/user/0 contains the socket of a keychain service but"))
+        #expect(
+            outcome.errors.contains("Start the user's service with `keychainctl service enable`"))
     }
 }

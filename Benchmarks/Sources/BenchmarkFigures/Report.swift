@@ -76,14 +76,14 @@ package struct Report: Encodable {
         lines += leftOut.map { "Left out: \($0)" + ($0.hasSuffix(".") ? "" : ".") }
         if !unmeasured.isEmpty {
             let names = unmeasured.map(\.rawValue).joined(separator: "; ")
-            lines.append("Limits that no figure of this run was held to: \(names).")
+            lines.append("Limits that weren't measured in this run: \(names).")
         }
         lines += plots.map { "Plot: \($0)" }
         return lines.joined(separator: "\n")
     }
 
     private func table() -> [String] {
-        var cells = [["", "figure", "held against", "", "ratio", "limit", ""]]
+        var cells = [["", "figure", "compared with", "", "ratio", "limit", ""]]
         for row in rows {
             let comparisons = row.comparisons.isEmpty ? [nil] : row.comparisons.map(Optional.some)
             for (index, comparison) in comparisons.enumerated() {

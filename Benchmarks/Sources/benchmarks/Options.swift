@@ -29,17 +29,18 @@ struct Options {
                           [--keychainctl PATH] [--keychaind PATH] [--python PATH]
 
           --quick             up to 100,000 items; without it up to 1,000,000
-          --peers             the other stores of secrets alone, and the keychain beside them
+          --peers             only the comparison with other secret stores
           --json              results as JSON
           --folder PATH       where the measured keychains are made, on a disk
                               (default: $XDG_DATA_HOME or .build)
           --results PATH      where the plots go (default: Benchmarks/results or results)
           --keychainctl PATH  a release build (default: .build/release/keychainctl)
           --keychaind PATH    a release build (default: .build/release/keychaind)
-          --python PATH       one that has what Benchmarks/Peers/requirements.txt names
+          --python PATH       a Python with the packages in
+                              Benchmarks/Peers/requirements.txt
                               (default: .build/peers/bin/python)
 
-        It ends with 1 if a limit is missed by more than the noise of the run.
+        The exit status is 1 if a limit is missed by more than the noise of the run.
         """
 
     /// - Returns: `nil` if the usage was requested.
@@ -64,7 +65,7 @@ struct Options {
             case "--keychaind": keychaind = try Self.value(of: argument, &rest)
             case "--python": python = try Self.value(of: argument, &rest)
             case "--help", "-h": return nil
-            default: throw UsageError(description: "What is \(argument)?\n\(Self.usage)")
+            default: throw UsageError(description: "Unknown argument: \(argument)\n\(Self.usage)")
             }
         }
         folder = URL(fileURLWithPath: folder).path

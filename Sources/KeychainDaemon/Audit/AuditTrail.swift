@@ -90,7 +90,8 @@ final class AuditTrail: Sendable {
                 fail(error, &state)
                 throw KeychainFailure(
                     error.status,
-                    "The keychain service does nothing that its audit has no room for. "
+                    "The keychain service doesn't carry out requests that it can't record in its "
+                        + "audit. "
                         + error.reason, cause: error.cause)
             }
         }
@@ -147,7 +148,7 @@ final class AuditTrail: Sendable {
 
     private func tell(_ opening: AuditWriter.Opening, _ state: State) {
         if let problem = opening.problem {
-            log.problem("the audit before can't be gone on with", reason: problem)
+            log.problem("the previous audit can't be continued", reason: problem)
         }
         if opening.hasGap {
             log.problem(
@@ -160,8 +161,8 @@ final class AuditTrail: Sendable {
         }
         if opening.isNew {
             log.note(
-                "audit: a new one was begun; `keychainctl audit --take-key` takes its "
-                    + "verification key away, and until then it proves nothing")
+                "audit: a new one was created; it proves nothing until `keychainctl audit "
+                    + "--take-key` has removed its verification key from this machine")
         }
         if let position = state.writer?.position { note("audit: goes on", position) }
     }

@@ -71,7 +71,7 @@ struct AuditWriter: Sendable {
             opening.problem = error.reason
         }
         if opening.problem == nil, try !folder.files().isEmpty {
-            opening.problem = "There are records, and no anchor."
+            opening.problem = "There are records but no anchor."
         }
         opening.isNew = true
         return (try AuditWriter(beginning: folder, limits, anchor), opening)

@@ -89,7 +89,7 @@ final class CredentialServer: Sendable {
         }
         guard let name = Sockets.abstractName(ofPeerOf: caller).flatMap({ CredentialName($0) })
         else {
-            onLine("credential refused: the caller's address names no unit and no credential")
+            onLine("credential refused: the caller's address doesn't name a unit and a credential")
             return caller.close()
         }
         run { [self] in
@@ -109,9 +109,9 @@ final class CredentialServer: Sendable {
                 throw .param("A credential has 1 to \(Self.byteCount) bytes.")
             }
             let isSent = send(secret, to: caller)
-            onLine(isSent ? "\(asked): given" : "\(asked): the caller didn't take it")
+            onLine(isSent ? "\(asked): given" : "\(asked): the caller didn't receive it in time")
         } catch {
-            onLine("\(asked): none, \(error.reason)")
+            onLine("\(asked): not given, \(error.reason)")
             _ = send(Data(count: Self.byteCount + 1), to: caller)
         }
     }
@@ -148,7 +148,7 @@ extension CredentialServer {
     ) throws(ServiceFailure) -> CredentialServer? {
         guard descriptor != nil || configuration.credentialSocket != nil else { return nil }
         guard configuration.kind == .system else {
-            throw ServiceFailure("Credentials of units are given by the service of the machine.")
+            throw ServiceFailure("Only the machine's service can give credentials to units.")
         }
         let socket =
             if let descriptor {

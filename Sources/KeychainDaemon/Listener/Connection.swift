@@ -160,7 +160,7 @@ final class Connection: ChannelInboundHandler {
         let rest = NIODeadline.now() - lastMove
         if unsentByteCount > 0 {
             guard rest >= TimeAmount(limits.answerTime) else { return }
-            log.broken(session.peer, "It takes nothing of what it is sent.")
+            log.broken(session.peer, "The client doesn't receive what it is sent.")
             context.close(promise: nil)
         } else if underWay == 0, waiting.isEmpty, !session.isSubscribed {
             let limit = session.isGreeted ? limits.connectionIdleTime : limits.handshakeTime

@@ -24,8 +24,8 @@ final class ListeningSocket: Sendable {
     init(given descriptor: Int32) throws(ServiceFailure) {
         guard Sockets.isListening(descriptor) else {
             throw ServiceFailure(
-                "Descriptor \(descriptor), which the service was given, is no Unix socket that "
-                    + "listens.")
+                "File descriptor \(descriptor) from the service manager isn't a listening Unix "
+                    + "socket.")
         }
         Sockets.prepare(descriptor)
         self.descriptor = OwnedDescriptor(descriptor)
@@ -52,7 +52,7 @@ final class ListeningSocket: Sendable {
             SocketNote.path(beside: path), for: "the socket \(path)")
         if let there = Files.status(ofLink: path) {
             guard there.isSocket else {
-                throw ServiceFailure("\(path) is there and is no socket. Nothing was changed.")
+                throw ServiceFailure("\(path) exists and isn't a socket. Nothing was changed.")
             }
             guard !Sockets.isAnswered(path) else {
                 throw ServiceFailure("Another program already listens at \(path). Stop it first.")
@@ -94,7 +94,7 @@ final class ListeningSocket: Sendable {
             throw ServiceFailure("Can't make the folder \(folder): \(errorText(errno)).")
         }
         guard status.isFolder, status.owner == geteuid() || status.owner == 0 else {
-            throw ServiceFailure("\(folder) is no folder of this user or of root.")
+            throw ServiceFailure("\(folder) isn't a folder owned by this user or by root.")
         }
         guard status.mode & (isForEverybody ? 0o022 : 0o077) == 0 else {
             throw ServiceFailure(

@@ -75,7 +75,8 @@ final class OwnSockets: Sendable {
             status.owner == geteuid(), status.mode & 0o077 == 0
         else {
             throw ServiceFailure(
-                "\(folder) is no folder that this user alone can enter. Run `chmod 700 \(folder)`.")
+                "\(folder) isn't a folder that only this user can enter. Run `chmod 700 "
+                    + "\(folder)`.")
         }
         // The client may run as another user, as in a container.
         let listener = try ListeningSocket(at: path, isForEverybody: true)

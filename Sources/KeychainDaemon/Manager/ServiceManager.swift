@@ -59,9 +59,10 @@ struct ServiceManager: Sendable {
         }
         guard sockets.count <= 1, credentialSockets.count <= 1 else {
             throw ServiceFailure(
-                "The service was given \(count) sockets. It takes one: ListenStream stands once "
-                    + "in keychaind.socket; one with FileDescriptorName=\(Self.credentialsName); "
-                    + "and those with names that begin with \(Self.ownSocketPrefix).")
+                "The service manager passed \(count) sockets. The service accepts one main socket "
+                    + "(a single ListenStream= in keychaind.socket), one with "
+                    + "FileDescriptorName=\(Self.credentialsName), and dedicated sockets whose "
+                    + "names begin with \(Self.ownSocketPrefix).")
         }
         socket = sockets.first
         credentialSocket = credentialSockets.first

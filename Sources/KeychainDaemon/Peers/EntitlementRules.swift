@@ -86,9 +86,9 @@ struct EntitlementRules: Sendable {
     ) throws(KeychainFailure) -> Rights {
         guard !SystemUnit.isShortLived(user) else {
             throw .missingEntitlement(
-                "The keychain service gives the user id \(user) no keychain: such ids are given to "
-                    + "one unit after another. Give the unit a User= of its own instead of "
-                    + "DynamicUser=, or a socket of its own.")
+                "The keychain service gives the user id \(user) no keychain: such ids are assigned "
+                    + "to one unit after another. Give the unit its own User= instead of "
+                    + "DynamicUser=, or a dedicated socket.")
         }
         var entitlements: Entitlements?
         if let unit, let listed = try listed(.unit(unit), unit) {
@@ -144,8 +144,8 @@ struct EntitlementRules: Sendable {
         guard !isRegistryOnly else {
             throw .missingEntitlement(
                 "The keychain service gives \(quoted(program.path)) no access: its registry, "
-                    + "\(quoted(registry.folder)), doesn't name it. `keychainctl program add` with "
-                    + "that path does.")
+                    + "\(quoted(registry.folder)), doesn't name it. Add it with `keychainctl "
+                    + "program add` and that path.")
         }
         if let keychainctl, let tool = Executable(at: keychainctl), program.isSame(as: tool) {
             return Entitlements(
@@ -171,8 +171,8 @@ struct EntitlementRules: Sendable {
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(program.path) no access: the entitlements beside it "
-                    + "count only where they and the program are root's. Where they are as they "
-                    + "should be, `keychainctl program add \(program.path)` makes them count.")
+                    + "are used only if root owns both files. If they are correct, accept them "
+                    + "with `keychainctl program add \(program.path)`.")
         }
         do throws(DistrustedFile) {
             return try registry.entitlements(at: path)

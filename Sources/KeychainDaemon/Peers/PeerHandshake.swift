@@ -141,23 +141,23 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unknownProcess:
-            "the kernel doesn't say which process connected; it is gone, or in another "
-                + "namespace of processes, as in a container. A container is given a socket of its "
-                + "own, which `keychainctl service socket add` makes"
+            "the kernel doesn't report which process connected: it has ended, or is in another PID "
+                + "namespace, as in a container. Give the container a dedicated socket with "
+                + "`keychainctl service socket add`"
         case .otherUser(let uid):
             "the process is of another user (uid \(uid))"
         case .endedProcess(let pid):
             "process \(pid) ended"
         case .unreadableExecutable(let pid, let reason):
-            "the executable of process \(pid) can't be seen: \(reason). So it is with one that "
-                + "forbids tracing, and with a file that may be run and not be read. Let the file be "
-                + "read, or give the program a socket of its own, which `keychainctl service socket "
-                + "add` makes"
+            "the executable of process \(pid) can't be seen: \(reason). The process may forbid "
+                + "tracing, or the file may be executable but not readable. Make the file "
+                + "readable, or give the program a dedicated socket with `keychainctl service "
+                + "socket add`"
         case .replacedExecutable(let pid, let path):
-            "process \(pid) runs a file that is no longer at \(quoted(path)); it was replaced or "
-                + "deleted, or the process sees other files than this service. After an update "
-                + "start it again; a container is given a socket of its own, which `keychainctl "
-                + "service socket add` makes"
+            "process \(pid) runs a file that is no longer at \(quoted(path)): the file was "
+                + "replaced or deleted, or the process has a different view of the file system. "
+                + "After an update, restart the program. Give a container a dedicated socket with "
+                + "`keychainctl service socket add`"
         case .changedExecutable(let pid, let first, let second):
             "process \(pid) connected as \(quoted(first)) and answered as \(quoted(second))"
         case .otherSender(let pid, let sender):

@@ -51,9 +51,10 @@ final class ProgramRegistry: Sendable {
                 guard let digest else {
                     return .refused(
                         program.isTooLarge
-                            ? "its SHA-256 isn't made: the executable is larger than 1 GiB. Make the entry "
-                                + "without it, or give the program a socket of its own"
-                            : "its SHA-256 can't be told: the executable can't be read")
+                            ? "its SHA-256 isn't computed: the executable is larger than 1 GiB. "
+                                + "Create the entry without it, or give the program a dedicated "
+                                + "socket"
+                            : "its SHA-256 can't be computed: the executable can't be read")
                 }
                 fitting = named.filter { $0.sha256 == nil || $0.sha256 == digest }
             } else {
@@ -61,8 +62,8 @@ final class ProgramRegistry: Sendable {
             }
             if fitting.isEmpty, let named = named.first {
                 return .refused(
-                    "it isn't the file whose SHA-256 stands in \(quoted(named.file)). Where it was updated, "
-                        + "`keychainctl program add` makes the entry anew")
+                    "its SHA-256 isn't the one in \(quoted(named.file)). If the program was "
+                        + "updated, renew the entry with `keychainctl program add`")
             }
             return state.answer(fitting)
         }
@@ -145,7 +146,7 @@ private struct State {
             self = State()
             self.revision = revision
             signature = [:]
-            if !isAbsent { problems = ["\(quoted(folder)) can't be seen"] }
+            if !isAbsent { problems = ["\(quoted(folder)) can't be read"] }
             return
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -162,7 +163,7 @@ private struct State {
         problems = []
         do throws(DistrustedFile) {
             guard status.isFolder else {
-                throw DistrustedFile(reason: "\(quoted(folder)) is no folder")
+                throw DistrustedFile(reason: "\(quoted(folder)) isn't a folder")
             }
             try TrustedFile.check(folder, status)
         } catch {
@@ -190,7 +191,8 @@ private struct State {
             guard entry.counts(in: kind) else {
                 throw DistrustedFile(
                     reason: "\(path) names \(entry.subject.texts.key == "executable" ? "an" : "a") "
-                        + "\(entry.subject.texts.key), and that is no identity in a service for "
+                        + "\(entry.subject.texts.key), which isn't an identity in a "
+                        + "service for "
                         + (kind == .user ? "one user" : "the machine"))
             }
             entries.append(entry)
@@ -225,7 +227,7 @@ private struct State {
     /// give itself any right.
     mutating func entitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let status = Files.status(ofLink: path) else {
-            throw DistrustedFile(reason: "the entitlements \(quoted(path)) are not there")
+            throw DistrustedFile(reason: "the entitlements \(quoted(path)) don't exist")
         }
         try TrustedFile.check(path, status)
         if let list = lists[status.identity] { return list }

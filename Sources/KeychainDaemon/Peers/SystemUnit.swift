@@ -57,7 +57,7 @@ final class UnitCensus: Sendable {
     /// Why the unit isn't an identity. `nil` if it is one.
     func objection(to unit: String, of user: uid_t) -> String? {
         guard user != 0 else {
-            return "\(unit) runs as root, whose user id is no unit's own. Give it a User="
+            return "\(unit) runs as root, whose user id isn't exclusive to a unit. Give it a User="
         }
         var places: Set<String> = []
         for process in processes() where process.users.contains(user) {
@@ -69,6 +69,7 @@ final class UnitCensus: Sendable {
         }
         guard let other = all.filter({ $0 != unit }).min() else { return nil }
         return "the user id \(user) of \(unit) is also that of \(other). A unit is an identity "
-            + "only where its user id is its own: give it another User=, or a socket of its own"
+            + "only if its user id is exclusive: give it another User=, or a dedicated "
+            + "socket"
     }
 }

@@ -211,8 +211,8 @@ final class PeerSession: Sendable {
                 "This program may not administer the keychain: "
                     + (isByUser
                         ? "the entitlements of its user lack the group \"*\"."
-                        : "the service knows it by its \(peer.key), which gives groups and nothing "
-                            + "else."))
+                        : "the service identifies it by its \(peer.key), which grants access "
+                            + "groups only."))
         }
     }
 

@@ -60,7 +60,7 @@ package struct RegistryEntry: Hashable, Sendable {
             DistrustedFile(reason: "\(quoted(file)) \(what)")
         }
         guard let texts = try? JSONDecoder().decode([String: String].self, from: content) else {
-            throw failure("is no JSON object of texts")
+            throw failure("isn't a JSON object with string values")
         }
         if let unknown = texts.keys.filter({ !Self.keys.contains($0) }).min() {
             throw failure("has an unknown key, \(quoted(unknown))")
@@ -68,14 +68,16 @@ package struct RegistryEntry: Hashable, Sendable {
         var subjects = Self.subjectKeys.filter { texts[$0] != nil }
         if subjects.contains("socket") { subjects.removeAll { $0 == "user" } }
         guard subjects.count <= 1 else {
-            throw failure("is about two: \(subjects.joined(separator: " and "))")
+            throw failure("has more than one subject: \(subjects.joined(separator: " and "))")
         }
         guard let key = subjects.first ?? Self.subjectKeys.first, let text = texts[key] else {
-            throw failure("names no executable by its absolute path")
+            throw failure("doesn't name an executable by its absolute path")
         }
         subject = try Self.subject(key, text, failure)
         if key == "socket", let text = texts["user"] {
-            guard let number = UInt32(text) else { throw failure("has a user that is no number") }
+            guard let number = UInt32(text) else {
+                throw failure("has a user id that isn't a number")
+            }
             user = number
         } else {
             user = nil
@@ -87,7 +89,7 @@ package struct RegistryEntry: Hashable, Sendable {
             guard let digest = Self.bytes(digits), digest.count == 32 else {
                 throw failure("has a SHA-256 that isn't 64 hexadecimal digits")
             }
-            guard key == "executable" else { throw failure("has a SHA-256 of no executable") }
+            guard key == "executable" else { throw failure("has a SHA-256 but no executable") }
             sha256 = digest
         } else {
             sha256 = nil
@@ -105,7 +107,9 @@ package struct RegistryEntry: Hashable, Sendable {
     ) throws(DistrustedFile) -> Subject {
         switch key {
         case "user":
-            guard let number = UInt32(text) else { throw failure("has a user that is no number") }
+            guard let number = UInt32(text) else {
+                throw failure("has a user id that isn't a number")
+            }
             return .user(number)
         case "unit":
             guard text.hasSuffix(".service"), !text.contains("/") else {
@@ -123,7 +127,9 @@ package struct RegistryEntry: Hashable, Sendable {
             }
             return .sandbox(text)
         default:
-            guard isPlain(text) else { throw failure("names no executable by its absolute path") }
+            guard isPlain(text) else {
+                throw failure("doesn't name an executable by its absolute path")
+            }
             return .executable(text)
         }
     }

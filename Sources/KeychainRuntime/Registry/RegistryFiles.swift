@@ -30,7 +30,7 @@ package struct TrustedFile: Sendable {
             let status = Files.status(of: descriptor)
         else { throw DistrustedFile(reason: "\(quoted(path)) can't be read: \(errorText(errno))") }
         guard status.isPlainFile else {
-            throw DistrustedFile(reason: "\(quoted(path)) is no plain file")
+            throw DistrustedFile(reason: "\(quoted(path)) isn't a plain file")
         }
         try Self.check(path, status)
         guard let content = Files.content(of: descriptor, atMost: limit) else {
@@ -50,8 +50,8 @@ package struct TrustedFile: Sendable {
         }
         guard status.mode & 0o022 == 0 else {
             throw DistrustedFile(
-                reason: "\(quoted(path)) can be written by others. Take that right away with "
-                    + "`chmod go-w` after making sure that it is as it was")
+                reason: "\(quoted(path)) can be written by other users. Make sure that it wasn't "
+                    + "changed, then run `chmod go-w` on it")
         }
     }
 

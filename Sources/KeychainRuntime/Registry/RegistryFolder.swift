@@ -27,8 +27,8 @@ package struct RegistryFolder: Sendable {
         }
         guard let home = ProcessEnvironment.home(environment) else {
             throw .param(
-                "Neither HOME nor the user database names a home folder, so it isn't known where "
-                    + "the registry is.")
+                "This user has no home folder, neither in HOME nor in the user database, so the "
+                    + "registry can't be located.")
         }
         return RegistryFolder(path: home + "/.config/keychain/programs")
     }

@@ -99,7 +99,7 @@ extension ServiceClient: RequestHandler {
                 pool.putBack(connection)
                 throw failure
             case .givenUp:
-                throw KeychainFailure(.userCanceled, "The request was given up.")
+                throw KeychainFailure(.userCanceled, "The request was canceled.")
             case .notCarriedOut: pool.discardAll()
             case .broken where R.code.isRead && !isRepeated:
                 pool.discardAll()

@@ -11,8 +11,8 @@ extension KeychainFailure {
     /// No program accepts connections.
     static func serviceRefuses(_ path: String) -> KeychainFailure {
         .busy(
-            "The keychain service at \(path) doesn't take connections: it isn't running, or has "
-                + "too much to do. `keychainctl service enable` starts the one of this user. "
+            "The keychain service at \(path) doesn't accept connections: it isn't running or is "
+                + "overloaded. Start this user's service with `keychainctl service enable`. "
                 + advice)
     }
 
@@ -29,7 +29,7 @@ extension KeychainFailure {
     /// reconnect.
     static func serviceLost(_ path: String) -> KeychainFailure {
         .busy(
-            "The connection to the keychain service at \(path) broke, and it isn't made anew while "
+            "The connection to the keychain service at \(path) broke, and can't be restored while "
                 + "a secret is in memory. The request was not carried out. Run the command again.")
     }
 
@@ -45,8 +45,8 @@ extension KeychainFailure {
 
     static func serviceDenied(_ path: String) -> KeychainFailure {
         .notPermitted(
-            "This user may not use the keychain service at \(path). Correct the rights of the socket "
-                + "and its folder. \(advice)")
+            "This user may not use the keychain service at \(path). Correct the permissions of the "
+                + "socket and its folder. \(advice)")
     }
 
     static func serviceNotTrusted(_ path: String, userID: UInt32?) -> KeychainFailure {
@@ -60,8 +60,8 @@ extension KeychainFailure {
     static func serviceUnreadable(_ path: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
-            "What answers at \(path) can't be understood: it is no keychain service, or one of "
-                + "another version. \(advice)")
+            "The answer from \(path) can't be decoded: the program that listens there isn't a "
+                + "keychain service, or is one of another version. \(advice)")
     }
 
     static func serviceOfOtherVersion(_ path: String, _ version: UInt32) -> KeychainFailure {
@@ -69,8 +69,8 @@ extension KeychainFailure {
             .wrongVersion,
             "The keychain service at \(path) speaks version \(version) of the protocol, and this "
                 + "program versions \(WireLimits.versions.lowerBound) to "
-                + "\(WireLimits.versions.upperBound). Bring both to the same release, and "
-                + "start the service anew.")
+                + "\(WireLimits.versions.upperBound). Update both to the same release, and restart "
+                + "the service.")
     }
 
     /// A request was sent and no answer arrived.
@@ -82,7 +82,7 @@ extension KeychainFailure {
         guard !operation.isRead else { return .busy("\(what) Try again. \(advice)") }
         return KeychainFailure(
             .notAvailable,
-            "\(what) It is not known whether the change was made: look before you try again.",
+            "\(what) It is not known whether the change was made. Check before you try again.",
             cause: .interruption)
     }
 }

@@ -18,7 +18,7 @@ enum ListRows {
         let times = try contest.run([
             { _ in
                 guard try keychain.items().count == Sample.itemsPerService else {
-                    throw WrongAnswer(description: "A list has another number of items.")
+                    throw WrongAnswer(description: "A list has an unexpected number of items.")
                 }
             }
         ])

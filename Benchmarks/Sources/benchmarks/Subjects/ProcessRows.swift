@@ -79,7 +79,7 @@ enum ProcessRows {
                     "--raw",
                 ])
             guard run.output == String(decoding: Sample.secret(of: 0), as: UTF8.self) else {
-                throw WrongAnswer(description: "keychainctl wrote another secret.")
+                throw WrongAnswer(description: "keychainctl wrote the wrong secret.")
             }
             whole.append(run.duration)
             nothing.append(try ChildProcess.run("/bin/true", []).duration)

@@ -145,7 +145,7 @@ enum Role {
     private static func load(_ names: some Sequence<(Int, Name)>) throws {
         for (index, name) in names {
             guard try name.keychain.load(name.key) == Sample.secret(of: index) else {
-                throw ChildFailure(description: "Item \(index) is missing or another.")
+                throw ChildFailure(description: "Item \(index) is missing or has the wrong secret.")
             }
         }
     }

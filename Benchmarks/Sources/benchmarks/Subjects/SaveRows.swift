@@ -56,7 +56,7 @@ enum SaveRows {
         let value = SymmetricKey(size: .bits256)
         try keychain.save(value, for: key)
         guard try keychain.load(key) == value else {
-            throw WrongAnswer(description: "Another key was loaded than saved.")
+            throw WrongAnswer(description: "The key that was loaded isn't the one that was saved.")
         }
     }
 }

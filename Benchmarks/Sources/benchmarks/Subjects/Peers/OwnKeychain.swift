@@ -78,7 +78,7 @@ final class OwnKeychain: Peer {
         while let line = readLine() {
             let words = line.split(separator: " ")
             guard let call = words.first.flatMap({ PeerCall(rawValue: String($0)) }) else {
-                throw UsageError(description: "What is \(line)?")
+                throw UsageError(description: "Unknown call: \(line)")
             }
             let times = try words.dropFirst().compactMap { Int($0) }.map { index in
                 let start = Instant.now

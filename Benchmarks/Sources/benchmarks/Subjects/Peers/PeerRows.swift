@@ -10,11 +10,12 @@ import Foundation
 
 enum PeerRows {
     static let remark =
-        "Beside the keychain each store is as durable as it is: gnome-keyring waits for the disk when "
-        + "it saves, pass and Python's keyring don't. Filling isn't measured: the keychain is filled "
-        + "by its own saves, gnome-keyring with a file in its plain form that it encrypts, pass by "
-        + "one gpg for all items, Python's keyring by its own encryption and one write. A process "
-        + "in a row's name, keychainctl, secret-tool and pass are whole processes."
+        "The stores differ in durability: the keychain and gnome-keyring wait for the disk when "
+        + "they save, pass and Python's keyring don't. Filling isn't measured: the keychain is "
+        + "filled by ordinary saves, gnome-keyring with a plain-text file that it encrypts, "
+        + "pass by one gpg process for all items, Python's keyring by its own encryption and "
+        + "one write. Rows with \"process\" in their name, keychainctl, secret-tool and pass are "
+        + "whole processes."
     private static let sizes = [10, 100, 1_000, 4_000]
     private static let budget = 1e9
     private static let longest = 8e9
