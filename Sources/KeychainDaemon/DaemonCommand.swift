@@ -59,8 +59,8 @@ struct DaemonCommand: ParsableCommand {
     var registry: String?
 
     @Flag(
-        help: "Deny access to programs, or with --system to users, that the registry doesn't "
-            + "name.")
+        help: ArgumentHelp(
+            "Deny access to programs, or with --system to users, that the registry doesn't name."))
     var registryOnly = false
 
     @Option(
