@@ -64,7 +64,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     ) -> KeychainFailure {
         KeychainFailure(
             .authenticationNeeded,
-            "The item \(item.map { "\($0) " } ?? "")asks for authentication.",
+            "The item \(item.map { "\($0) " } ?? "")requires authentication.",
             cause: .authentication(constraints), item: item)
     }
 
@@ -72,8 +72,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func enrollmentChanged(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .dataNotAvailable,
-            "The biometric enrollment changed since the item \(item) was made, so it can't be "
-                + "opened any more. Delete it and obtain its data again.",
+            "The biometric enrollment has changed since the item \(item) was created, so it can't "
+                + "be opened any more. Delete it and obtain its data again.",
             item: item)
     }
 
@@ -89,8 +89,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func damagedItem(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .decode,
-            "The item \(item) is damaged. Nothing was deleted. "
-                + "Run `keychainctl check` for instructions to set it aside.",
+            "The item \(item) is damaged. Nothing was deleted. Run `keychainctl check` for "
+                + "instructions on setting it aside.",
             cause: .damage, item: item)
     }
 
@@ -98,8 +98,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func setAsideItem(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .decode,
-            "The item \(item) was set aside. Nothing was deleted. Run `keychainctl restore \(item)` to "
-                + "put it back, or `keychainctl restore --dismiss \(item)` to give it up.",
+            "The item \(item) was set aside. Nothing was deleted. Run `keychainctl restore "
+                + "\(item)` to put it back, or `keychainctl restore --dismiss \(item)` to discard "
+                + "it.",
             cause: .damage, item: item)
     }
 
@@ -107,9 +108,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// lost, so this item may be one of them.
     package static let lostItems = KeychainFailure(
         .decode,
-        "No item matches, but a recovery could not bring every item back, and this may be one of "
-            + "them. Restore it from a backup or save it anew. Run "
-            + "`keychainctl restore --dismiss` to give up what was lost.",
+        "No item matches, but a recovery could not restore every item, and this may be one of "
+            + "those lost. Restore it from a backup or save it again. Run `keychainctl restore "
+            + "--dismiss` to stop reporting lost items.",
         cause: .damage)
 
     /// The error for a store whose structure can't be trusted, so that an absent item can't be
@@ -117,9 +118,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func damagedStore(_ what: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
-            "The keychain is damaged: \(what). Nothing was changed. Run `keychainctl recover`: "
-                + "it rebuilds the keychain from every item that is whole and keeps the "
-                + "damaged file.", cause: .damage)
+            "The keychain is damaged: \(what). Nothing was changed. Run `keychainctl recover`: it "
+                + "rebuilds the keychain from all undamaged items and keeps the damaged "
+                + "file.", cause: .damage)
     }
 
     /// An index entry points to a row that doesn't match it.
@@ -131,7 +132,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .notAvailable,
             "keychain.db is missing from \(folder). Restore it from a backup, or move the folder "
-                + "away to begin anew. Nothing was changed.", cause: .damage)
+                + "away to start with a new keychain. Nothing was changed.", cause: .damage)
     }
 
     package static func missingDatabase(at path: String) -> KeychainFailure {

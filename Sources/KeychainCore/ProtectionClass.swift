@@ -32,7 +32,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
             case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly:
                 "readable after the first unlock"
             case .always, .alwaysThisDeviceOnly: "readable always"
-            case .whenPasscodeSetThisDeviceOnly: "there while a passcode is set"
+            case .whenPasscodeSetThisDeviceOnly: "available while a passcode is set"
             }
         return isThisDeviceOnly ? moment + ", on this device only" : moment
     }

@@ -146,7 +146,7 @@ package struct PasscodeCost: Hashable, Sendable {
     ) throws(KeychainFailure) -> SecretBytes {
         guard isAcceptable else {
             throw KeychainFailure(
-                .notAvailable, "A derivation of a key beyond the limits is asked for.")
+                .notAvailable, "The cost of deriving a key exceeds the limits.")
         }
         do {
             return try passcode.scrypt(salt: salt, cost: self)

@@ -171,7 +171,7 @@ struct WrappedObject: Hashable, Sendable {
             let second = reader.sized(), !second.isEmpty, reader.isAtEnd
         else {
             throw KeychainFailure(
-                .decode, "What a TPM is to use is damaged: it isn't what a TPM made.",
+                .decode, "The data for the TPM is damaged: it is not an object that a TPM created.",
                 cause: .damage)
         }
         self.init(publicArea: area, privateArea: second.sized)

@@ -37,7 +37,7 @@ package enum PlatformHardware {
         #if TPM
         reason(for: .ofThisProcess)
         #else
-        "This program was built without the package trait TPM, so it knows no hardware for keys."
+        "This program was built without the package trait TPM, so it doesn't support hardware keys."
         #endif
     }
 }
@@ -97,12 +97,12 @@ enum HardwareChoice: Hashable {
     ) -> HardwareChoice {
         let variable = PlatformHardware.variable
         if let chosen = environment[variable], !chosen.isEmpty {
-            if chosen == "none" { return .none("The variable \(variable) says so.") }
+            if chosen == "none" { return .none("The variable \(variable) disables the TPM.") }
             guard let way = chosen.split(separator: ":").first, ways.contains(way) else {
                 return .none(
-                    "The variable \(variable) names no way to a TPM. It begins with one of "
-                        + "\(ways.sorted().joined(separator: ", ")), such as "
-                        + "`device:/dev/tpmrm0`, or is `none`.")
+                    "The variable \(variable) is not a valid TCTI configuration. It must start "
+                        + "with one of \(ways.sorted().joined(separator: ", ")), such as "
+                        + "`device:/dev/tpmrm0`, or be `none`.")
             }
             return .chip(chosen)
         }
@@ -111,8 +111,9 @@ enum HardwareChoice: Hashable {
         }
         guard mayUse(device) else {
             return .none(
-                "This user may not use the TPM at \(device). Its group is mostly `tss`: "
-                    + "`sudo usermod -aG tss NAME` adds a user to it, from the next login on.")
+                "This user has no permission to use the TPM at \(device). The group of the device "
+                    + "is usually `tss`: `sudo usermod -aG tss NAME` adds a user to it, with "
+                    + "effect from the next login.")
         }
         return .chip("device:\(device)")
     }

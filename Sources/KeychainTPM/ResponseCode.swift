@@ -107,16 +107,16 @@ extension KeychainFailure {
             case .otherChip:
                 KeychainFailure(
                     .decode,
-                    "The TPM isn't the one that this keychain was first used with: its storage key "
-                        + "has another name. It was cleared or replaced, the keychain comes from "
-                        + "another machine, or something stands between this program and the TPM. "
-                        + "No secret was sent to it.",
+                    "This is not the TPM that this keychain was first used with: its storage key "
+                        + "has a different name. The TPM was cleared or replaced, the keychain "
+                        + "comes from another machine, or something intercepts the communication "
+                        + "with the TPM. No secret was sent to it.",
                     cause: .otherMachine)
             case .foreign:
                 KeychainFailure(
                     .decode,
-                    "The TPM didn't make this, or it was cleared since, or the bytes are "
-                        + "damaged. Only the chip that made a key can use it.",
+                    "The TPM did not create this key, or it was cleared since then, or the key's "
+                        + "data is damaged. Only the TPM that created a key can use it.",
                     cause: .damage)
             case .damaged:
                 KeychainFailure(
@@ -124,18 +124,18 @@ extension KeychainFailure {
             case .unauthorized:
                 KeychainFailure(
                     .decode,
-                    "The authorization isn't the one that the key was made with: what is kept "
-                        + "of the key is damaged.",
+                    "The authorization value is not the one that the key was created with: the "
+                        + "stored data of the key is damaged.",
                     cause: .damage)
-            case .badPoint: .param("The public key is no point of the curve P-256.")
+            case .badPoint: .param("The public key is not a point on the curve P-256.")
             case .busy:
                 .busy(
-                    "The TPM is in use by others (\(text)). Try again. With /dev/tpmrm0 "
-                        + "each program has its own part of the chip.")
+                    "The TPM is in use by other programs (\(text)). Try again. With /dev/tpmrm0 "
+                        + "each program has its own slots in the chip.")
             case .lockedOut:
                 .busy(
-                    "The TPM is locked: it was given too many wrong passwords. It unlocks by "
-                        + "itself after a while; `tpm2_dictionarylockout` shows and ends it.")
+                    "The TPM is locked after too many wrong passwords. It unlocks by itself after "
+                        + "a while; `tpm2_dictionarylockout` can show and reset the lockout.")
             case .ownerPassword:
                 KeychainFailure(
                     .notAvailable,

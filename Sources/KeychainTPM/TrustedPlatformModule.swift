@@ -109,7 +109,7 @@ package final class TrustedPlatformModule: KeyHardware {
         let publicKey = Data([4] + key.publicArea.point)
         guard publicKey.isPointOnP256 else {
             throw KeychainFailure(
-                .notAvailable, "The TPM made a key that isn't on the curve P-256.")
+                .notAvailable, "The TPM created a key that isn't on the curve P-256.")
         }
         return HardwareKey(wrapped: key.bytes, publicKey: publicKey)
     }
@@ -118,7 +118,7 @@ package final class TrustedPlatformModule: KeyHardware {
         digest: Data, with wrapped: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> Data {
         guard digest.count == 32 else {
-            throw .param("A key in hardware signs digests of 32 bytes.")
+            throw .param("A hardware key signs only digests of 32 bytes.")
         }
         try Self.check(authorization)
         let key = try WrappedObject(wrapped, .key)
@@ -136,7 +136,7 @@ package final class TrustedPlatformModule: KeyHardware {
         // A chip that multiplied a point that is not on the curve would leak information about its
         // key.
         guard publicKey.isPointOnP256 else {
-            throw .param("The public key is no point of the curve P-256.")
+            throw .param("The public key is not a point on the curve P-256.")
         }
         try Self.check(authorization)
         let key = try WrappedObject(wrapped, .key)
@@ -172,7 +172,7 @@ package final class TrustedPlatformModule: KeyHardware {
 
     private static func check(_ authorization: SecretBytes) throws(KeychainFailure) {
         guard authorization.count == 32 else {
-            throw .param("The authorization of a key in hardware has 32 bytes.")
+            throw .param("The authorization value of a hardware key must have 32 bytes.")
         }
     }
 }
@@ -209,7 +209,7 @@ struct ChipMaker: Hashable, Sendable {
     func name(isSimulatorNamed: Bool) -> String {
         let isSimulated = isSimulatorNamed || (letters == "IBM" && model.hasPrefix("SW"))
         let kind =
-            isSimulated ? "TPM 2.0 simulated by software, which is no hardware" : "TPM 2.0"
+            isSimulated ? "TPM 2.0 simulated by software, not hardware" : "TPM 2.0"
         guard !letters.isEmpty else { return kind }
         return "\(kind) (maker: \(Self.names[letters] ?? letters))"
     }

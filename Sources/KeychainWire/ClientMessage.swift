@@ -132,7 +132,8 @@ extension MessageWriter {
         let size = byteCount - FrameHeader.byteCount
         guard size <= limit, let field = UInt32(exactly: size) else {
             throw .param(
-                "This is too large for the keychain service, which takes \(limit) bytes at once.")
+                "The request is too large: the keychain service accepts at most \(limit) bytes in "
+                    + "one message.")
         }
         replace(field, at: 0)
         return finished()

@@ -103,8 +103,8 @@ extension KeychainFailure {
     package static func answerTooLarge(_ limit: Int) -> KeychainFailure {
         KeychainFailure(
             .allocate,
-            "The answer of the keychain service has more than \(limit) bytes. Ask for fewer items at "
-                + "once, or without their secrets.")
+            "The answer of the keychain service is larger than \(limit) bytes. Request fewer items "
+                + "at once, or without their secrets.")
     }
 }
 

@@ -73,7 +73,7 @@ import Testing
         #expect(failure?.status == .dataNotAvailable)
         #expect(failure?.status.rawValue == -25316)
         #expect(failure?.item == added.reference)
-        #expect(failure?.reason.contains("enrollment changed") == true)
+        #expect(failure?.reason.contains("enrollment has changed") == true)
         // Only the first finger is enrolled again.
         try keychain.reopen()
         try keychain.engine.unlock(passcode: passcode("1234"))

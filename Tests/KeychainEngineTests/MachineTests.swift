@@ -279,7 +279,7 @@ import Testing
         #expect(
             failure {
                 _ = try open.perform(ChangeSlots(.remove(2)), as: keychain.caller)
-            }?.reason.contains("last way in") == true)
+            }?.reason.contains("only remaining way in") == true)
         open.close()
     }
 

@@ -39,7 +39,7 @@ import Testing
         do {
             _ = try other.module().unseal(sealed)
         } catch {
-            #expect(error.reason.contains("Only the chip that made a key can use it"))
+            #expect(error.reason.contains("Only the TPM that created a key can use it"))
             #expect(error.cause == .damage)
         }
         try expectEmptySlots(other)

@@ -54,7 +54,7 @@ import Testing
         let module = TrustedPlatformModule(configuration: "swtpm:path=\(listener.path)")
         let refusal = failure { try inProcess(module) { try makeKey($0) } }
         #expect(refusal?.cause == .otherMachine)
-        #expect(refusal?.reason.contains("its storage key has another name") == true)
+        #expect(refusal?.reason.contains("its storage key has a different name") == true)
         #expect(refusal?.reason.contains("remove \(file)") == true)
         // The storage key was derived, and no session was opened.
         let commands = listener.commandCodes

@@ -22,7 +22,7 @@ import KeychainCore
     static let rows = [
         Row(value: nil, device: absent, choice: nil, words: "no TPM 2.0 at /nonexistent"),
         Row(value: "", device: absent, choice: nil, words: "no TPM 2.0 at"),
-        Row(value: "none", device: "/dev/null", choice: nil, words: "says so"),
+        Row(value: "none", device: "/dev/null", choice: nil, words: "disables the TPM"),
         Row(value: nil, device: "/dev/null", choice: "device:/dev/null", words: ""),
         Row(
             value: "swtpm:path=/run/x", device: absent, choice: "swtpm:path=/run/x", words: ""),
@@ -34,10 +34,13 @@ import KeychainCore
             value: "tabrmd:bus_type=session", device: absent, choice: "tabrmd:bus_type=session",
             words: ""),
         // tpm2-tss would load any library named here.
-        Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "names no way"),
-        Row(value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "names no way"),
-        Row(value: ":", device: "/dev/null", choice: nil, words: "names no way"),
-        Row(value: "Device:/dev/tpm0", device: "/dev/null", choice: nil, words: "names no way"),
+        Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
+        Row(
+            value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
+        Row(value: ":", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
+        Row(
+            value: "Device:/dev/tpm0", device: "/dev/null", choice: nil,
+            words: "is not a valid TCTI"),
     ]
 
     @Test(arguments: rows)

@@ -406,7 +406,7 @@ extension KeychainKey where Value == DeviceState {
         let text = """
             KeychainError: load: notAvailable (-25291): the keychain is not available. The keychain is \
             damaged: the database's structure is broken. Nothing was changed. Run `keychainctl \
-            recover`: it rebuilds the keychain from every item that is whole and keeps the damaged file.
+            recover`: it rebuilds the keychain from all undamaged items and keeps the damaged file.
             """
         #expect("\(error)" == text)
     }

@@ -198,7 +198,7 @@ extension KeychainFailure.Cause: MessageCodable {
         case 4: self = .interruption
         case 5: self = .authentication(try AccessConstraints(from: &reader))
         case 6: self = .otherMachine
-        default: throw .unreadable("a cause that isn't known")
+        default: throw .unreadable("an unknown cause")
         }
     }
 }
@@ -214,7 +214,7 @@ extension Entitlements: MessageCodable {
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let groups = try AccessGroups(from: &reader)
         guard case .dictionary(let values) = try PropertyListValue(from: &reader) else {
-            throw .unreadable("entitlements that are no dictionary")
+            throw .unreadable("entitlements that aren't a dictionary")
         }
         self.init(accessGroups: groups, values: values)
     }
@@ -279,7 +279,7 @@ extension PropertyListValue: MessageCodable {
                 throw .unreadable("a dictionary")
             }
             self = .dictionary(Dictionary(zip(keys, values)) { first, _ in first })
-        default: throw .unreadable("a value of no kind")
+        default: throw .unreadable("a value of an unknown type")
         }
     }
 

@@ -42,7 +42,7 @@ extension CodedByPosition {
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let position = Int(try reader.number() as UInt8)
         guard let value = Self.allCases.dropFirst(position).first else {
-            throw .unreadable("a \(Self.self) that isn't known")
+            throw .unreadable("an unknown \(Self.self)")
         }
         self = value
     }

@@ -249,7 +249,7 @@ extension ChangeSlots.Change: MessageCodable {
         case 1: self = .remove(try reader.number())
         case 2: self = .bind
         case 3: self = .unbind
-        default: throw .unreadable("a change of slots that isn't known")
+        default: throw .unreadable("an unknown change of slots")
         }
     }
 }
@@ -271,7 +271,7 @@ extension WayIn: MessageCodable {
         case 0: self = .passcode(secret)
         case 1: self = .recoveryCode(secret)
         case 2: self = .credential(secret)
-        default: throw .unreadable("a way in that isn't known")
+        default: throw .unreadable("an unknown way in")
         }
     }
 }

@@ -20,7 +20,7 @@ extension ItemClass: MessageCodable {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         guard let itemClass = ItemClass(rawValue: try reader.number()) else {
-            throw .unreadable("a class that isn't known")
+            throw .unreadable("an unknown class")
         }
         self = itemClass
     }
@@ -31,7 +31,7 @@ extension ProtectionClass: MessageCodable {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         guard let protection = ProtectionClass(rawValue: try reader.number()) else {
-            throw .unreadable("a protection class that isn't known")
+            throw .unreadable("an unknown protection class")
         }
         self = protection
     }
@@ -43,7 +43,7 @@ extension AccessConstraints: MessageCodable {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         self.init(rawValue: try reader.number())
-        guard isSubset(of: .known) else { throw .unreadable("access control without meaning") }
+        guard isSubset(of: .known) else { throw .unreadable("access control with undefined bits") }
     }
 }
 
@@ -114,7 +114,7 @@ extension AttributeValue: MessageCodable {
         case 1: self = .data(try Data(from: &reader))
         case 2: self = .number(try reader.number())
         case 3: self = .date(try Double(from: &reader))
-        default: throw .unreadable("a value of no kind")
+        default: throw .unreadable("a value of an unknown type")
         }
     }
 }
@@ -134,7 +134,7 @@ extension Attributes: MessageCodable {
         for _ in 0..<(try reader.number() as UInt32) {
             try reader.countElement()
             guard let attribute = Attribute(rawValue: try reader.number()) else {
-                throw .unreadable("an attribute that isn't known")
+                throw .unreadable("an unknown attribute")
             }
             let value = try AttributeValue(from: &reader)
             guard updateValue(value, forKey: attribute) == nil else {

@@ -74,7 +74,7 @@ extension ItemVersion.Change: MessageCodable {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         guard let change = Self(rawValue: try reader.number()) else {
-            throw .unreadable("a change that isn't known")
+            throw .unreadable("an unknown change")
         }
         self = change
     }

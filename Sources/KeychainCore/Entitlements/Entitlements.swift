@@ -36,7 +36,7 @@ package struct Entitlements: Hashable, Sendable {
         }
         guard propertyList.count <= Self.byteLimit else { throw failure("are larger than 1 MiB") }
         guard PropertyListValue.isReadable(propertyList) else {
-            throw failure("hold too many arrays and dictionaries")
+            throw failure("contain too many arrays and dictionaries")
         }
         var list: [String: PropertyListValue]
         do {
@@ -57,7 +57,7 @@ package struct Entitlements: Hashable, Sendable {
         func append(_ key: String) throws(KeychainFailure) {
             guard let value = list[key] else { return }
             guard let texts = value.texts else {
-                throw failure("hold something else than text under \(key)")
+                throw failure("contain a value other than text under \(key)")
             }
             for text in texts {
                 guard !text.contains("$(") else {

@@ -149,13 +149,15 @@ extension MadeSecureEnclaveKey {
 extension KeychainFailure {
     package static let secureEnclaveUnavailable = KeychainFailure(
         .unimplemented,
-        "This keychain has no hardware for keys, such as a TPM 2.0. `keychainctl status` says why.")
+        "This keychain has no hardware for keys, such as a TPM 2.0. Run `keychainctl status` for "
+            + "the reason.")
 
     /// The error for a blob that is not a hardware key, or that another keychain or other hardware
     /// created.
     package static let foreignSecureEnclaveKey = KeychainFailure(
         .decode,
-        "The key is damaged, or it was made by another keychain or other hardware. Make a new one.",
+        "The key is damaged, or was created by another keychain or other hardware. Create a new "
+            + "one.",
         cause: .damage)
 }
 

@@ -11,7 +11,9 @@ extension KeyHierarchy {
     package func settingPasscode(
         _ passcode: SecretBytes, cost: PasscodeCost, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
-        guard !keybag.hasPasscode else { throw .param("A passcode is set already. Change it.") }
+        guard !keybag.hasPasscode else {
+            throw .param("A passcode is already set. Change it instead.")
+        }
         return try guarding(with: .passcode(passcode), cost: cost, at: now)
     }
 
@@ -61,18 +63,20 @@ extension KeyHierarchy {
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
         switch way {
-        case .passcode: throw .param("A passcode is set or changed, not added.")
+        case .passcode: throw .param("A passcode can be set or changed, but not added.")
         case .credential:
             guard
                 keybag.slots.count(where: { $0.kind == .credential })
                     < Keybag.maximumCredentialCount
-            else { throw .param("\(Keybag.maximumCredentialCount) credentials are the most.") }
+            else {
+                throw .param("There can be at most \(Keybag.maximumCredentialCount) credentials.")
+            }
             guard keybag.hasPasscode else { return try guarding(with: way, cost: nil, at: now) }
         case .recoveryCode:
             guard keybag.hasPasscode || keybag.isBound else {
                 throw .param(
-                    "There is nothing that a recovery code would open: no passcode is set, and the "
-                        + "keychain isn't bound to this machine.")
+                    "A recovery code would open nothing: no passcode is set, and the keychain "
+                        + "isn't bound to this machine.")
             }
         }
         var opening: [(KeySlot.Opens, SecretBytes)] = []
@@ -107,8 +111,8 @@ extension KeyHierarchy {
                 || staying.contains(where: { $0.kind.isKnown && $0.opens.contains(.tier) })
         else {
             throw .param(
-                "Slot \(number) is the last way in. Add another one first, or remove the passcode "
-                    + "protection as a whole.")
+                "Slot \(number) is the only remaining way in. Add another one first, or remove the "
+                    + "passcode protection as a whole.")
         }
         return try replacing(slots: staying)
     }
@@ -124,7 +128,7 @@ extension KeyHierarchy {
     ) throws(KeychainFailure) -> KeyHierarchy {
         switch machineState {
         case .notBound: break
-        case .thisMachine: throw .param("The keychain is bound to this machine already.")
+        case .thisMachine: throw .param("The keychain is already bound to this machine.")
         case .otherMachine, .unreachable: throw .boundElsewhere(machineState)
         }
         let (keys, tierKey) = try allKeys(provedBy: proof)
@@ -143,7 +147,8 @@ extension KeyHierarchy {
         guard let machineKey = try open(.recoveryCode(code))[.machine] else {
             throw KeychainFailure(
                 .authFailed,
-                "The recovery code is from before the keychain was bound, and doesn't open it.")
+                "The recovery code was created before the keychain was bound, and can't open the "
+                    + "bound items.")
         }
         let slot = try newMachineSlot(machineKey, at: now)
         return try replacing(
@@ -167,8 +172,8 @@ extension KeyHierarchy {
         guard let slot = try wrapper.machineSlot(machineKey, machine, number: chosen, at: now)
         else {
             throw .param(
-                "This machine has no identity that lasts (it may be a container), so nothing can "
-                    + "be bound to it.")
+                "This machine has no permanent identity (it may be a container), so nothing can be "
+                    + "bound to it.")
         }
         return slot
     }
@@ -193,7 +198,7 @@ extension KeyHierarchy {
     private func required(_ proof: WayIn?) throws(KeychainFailure) -> WayIn {
         guard let proof else {
             throw KeychainFailure(
-                .authFailed, "This takes the passcode, the recovery code or a credential.")
+                .authFailed, "This requires the passcode, the recovery code or a credential.")
         }
         return proof
     }

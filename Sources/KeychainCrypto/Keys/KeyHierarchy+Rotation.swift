@@ -42,7 +42,8 @@ extension KeyHierarchy {
             if let proof, proof.kind != .passcode,
                 keybag.slots.contains(where: { $0.kind == .passcode })
             {
-                throw .param("Changing the keys takes the passcode: its slot is made anew.")
+                throw .param(
+                    "Rotating the keys requires the passcode, because its slot is created again.")
             }
         }
         // Rotation would create a slot for this machine, so the keychain must be bound to it first.

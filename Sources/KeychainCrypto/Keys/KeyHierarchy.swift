@@ -239,12 +239,13 @@ package struct KeyHierarchy: Sendable {
         guard let tierKey = opened[.tier] else {
             guard keybag.hasPasscode else {
                 throw .param(
-                    "No passcode is set, so nothing is locked. `keychainctl bind --recovery-code` has the "
-                        + "code open on this machine what was bound to another one.")
+                    "No passcode is set, so nothing is locked. To make items available that are "
+                        + "bound to another machine, use `keychainctl bind --recovery-code`.")
             }
             throw KeychainFailure(
                 .authFailed,
-                "The recovery code is from before the passcode was set, and doesn't open it.")
+                "The recovery code was created before the passcode was set, and can't unlock the "
+                    + "keychain.")
         }
         return try unlock(tierKey, machineKey: opened[.machine])
     }

@@ -87,7 +87,7 @@ struct SlotWrapper {
         case .credential(let secret) where secret.count < WayIn.leastCredentialByteCount:
             throw .param("A credential must have at least \(WayIn.leastCredentialByteCount) bytes.")
         case .recoveryCode(let code) where code.count != RecoveryCode.byteCount:
-            throw .param("A recovery code has \(RecoveryCode.byteCount) bytes.")
+            throw .param("A recovery code must have \(RecoveryCode.byteCount) bytes.")
         default: break
         }
         defer { MemoryScrubber.eraseFreedMemory() }

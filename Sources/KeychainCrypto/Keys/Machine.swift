@@ -24,7 +24,7 @@ package struct Machine: Sendable {
     /// Returns the machine that this process runs on.
     package static func current(chip: (any KeyHardware)?) -> Machine {
         guard ProcessEnvironment.variables[variable] != "none" else {
-            return Machine(absence: "The variable \(variable) says so.")
+            return Machine(absence: "The variable \(variable) disables the machine's identity.")
         }
         let identity = MachineIdentity.current()
         return Machine(identity: identity.secret, chip: chip, absence: identity.absence)
@@ -36,7 +36,7 @@ package struct Machine: Sendable {
     /// The reason why nothing can be bound to the machine; `nil` if it is possible.
     package var whyNotBindable: String? {
         guard identity == nil, chip?.isPresent != true else { return nil }
-        return absence ?? "This machine has no identity that lasts."
+        return absence ?? "This machine has no permanent identity."
     }
 }
 
@@ -47,14 +47,14 @@ extension KeychainFailure {
     ) -> KeychainFailure {
         let what =
             state == .unreachable
-            ? "This machine has no identity that lasts, or the chip that the keychain is bound to "
+            ? "This machine has no permanent identity, or the chip that the keychain is bound to "
                 + "can't be used now."
             : "The keychain was bound to another machine, or the identity of this one changed."
         let counted =
             switch itemCount {
-            case nil: "Items that stay on their device"
-            case 1: "1 item that stays on its device"
-            case .some(let count): "\(count) items that stay on their device"
+            case nil: "Device-only items"
+            case 1: "1 device-only item"
+            case .some(let count): "\(count) device-only items"
             }
         return KeychainFailure(
             .notAvailable,

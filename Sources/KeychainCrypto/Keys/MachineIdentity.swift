@@ -50,7 +50,7 @@ package struct MachineIdentity: Sendable {
                 || device == Files.status(of: "/")?.identity.device
         else {
             return MachineIdentity(
-                absence: "\(sources.machineID) is in memory: the next start has another one.")
+                absence: "\(sources.machineID) is in memory and changes at the next start.")
         }
         guard let id = bytes(of: content) else {
             return MachineIdentity(absence: "\(sources.machineID) contains no machine id.")

@@ -129,7 +129,7 @@ package enum ProcessArguments {
 
     /// The error message. It doesn't repeat any part of the argument.
     package static func complaint(about position: Int) -> String {
-        "Argument \(position) isn't valid UTF-8. Names are texts: give it in UTF-8. Nothing was done."
+        "Argument \(position) isn't valid UTF-8. Pass it in UTF-8. Nothing was done."
     }
 }
 

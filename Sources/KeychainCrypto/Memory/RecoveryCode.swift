@@ -49,7 +49,7 @@ package struct RecoveryCode: Sendable {
         }
         guard numbers.count == Self.wordCount else {
             throw .param(
-                "A recovery code has \(Self.wordCount) words, and these are \(numbers.count).")
+                "A recovery code has \(Self.wordCount) words, but this one has \(numbers.count).")
         }
         bytes = unsafe SecretBytes(byteCount: Self.byteCount) { target in
             for bit in 0..<Self.byteCount * 8 where numbers[bit / 11] >> (10 - bit % 11) & 1 == 1 {
@@ -59,8 +59,8 @@ package struct RecoveryCode: Sendable {
         }
         guard numbers[Self.wordCount - 1] & 0xF == checksum else {
             throw .param(
-                "This is no recovery code: at least one of its words is another one, or in another "
-                    + "place.")
+                "This is not a valid recovery code: at least one of its words is wrong or in the "
+                    + "wrong place.")
         }
     }
 
@@ -83,7 +83,8 @@ package struct RecoveryCode: Sendable {
                     let number = unsafe number(
                         of: UnsafeRawBufferPointer(rebasing: typed[first..<position]))
                 else {
-                    throw .param("Word \(numbers.count + 1) is none of a recovery code.")
+                    throw .param(
+                        "Word \(numbers.count + 1) is not in the word list of recovery codes.")
                 }
                 numbers.append(number)
             }

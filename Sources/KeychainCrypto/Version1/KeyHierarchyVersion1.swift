@@ -103,7 +103,9 @@ package struct KeyHierarchyVersion1: Sendable {
     package func settingPasscode(
         _ passcode: SecretBytes, cost: PasscodeCost
     ) throws(KeychainFailure) -> KeyHierarchyVersion1 {
-        guard !keybag.hasPasscode else { throw .param("A passcode is set already. Change it.") }
+        guard !keybag.hasPasscode else {
+            throw .param("A passcode is already set. Change it instead.")
+        }
         let device = try openDeviceKeys()
         let tierKey = SecretBytes.random(byteCount: 32)
         var moving = device.classes.filter { $0.key.availability != .always }

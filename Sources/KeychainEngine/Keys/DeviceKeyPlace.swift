@@ -93,7 +93,7 @@ struct DeviceKeyPlace {
             throw KeychainFailure(
                 .notAvailable,
                 "The device key in \(folder.path) is sealed by hardware that this program can't "
-                    + "use. `keychainctl status` says why. Nothing was changed.")
+                    + "use. Run `keychainctl status` for the reason. Nothing was changed.")
         }
         do {
             return try checked(try hardware.unseal(sealed))

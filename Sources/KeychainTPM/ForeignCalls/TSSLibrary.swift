@@ -116,8 +116,8 @@ struct OpenLibrary {
             let text = unsafe dlerror().map { unsafe String(cString: $0) } ?? name
             throw KeychainFailure(
                 .unimplemented,
-                "A library of tpm2-tss, which leads to the TPM, is missing: \(text). On Debian: "
-                    + "`apt install libtss2-esys-3.0.2-0 libtss2-rc0 libtss2-tctildr0 "
+                "A library of tpm2-tss, which is needed to access the TPM, is missing: \(text). On "
+                    + "Debian: `apt install libtss2-esys-3.0.2-0 libtss2-rc0 libtss2-tctildr0 "
                     + "libtss2-tcti-device0`.")
         }
         unsafe self.handle = handle
