@@ -53,7 +53,9 @@ extension SecItemHandler {
     /// one the key had before.
     func addKey(_ item: NewItem) throws(KeychainFailure) -> ItemSnapshot {
         guard let key = item.data.flatMap({ keys.take($0) }) else {
-            throw .param("A key of the Secure Enclave is made there. It can't be imported.")
+            throw .param(
+                "A Secure Enclave key can't be imported. It must be generated in the Secure "
+                    + "Enclave.")
         }
         var added = try add(SecItemQuery.addition(item, of: key), item)
         added.data = try blob(of: added, reference: key)

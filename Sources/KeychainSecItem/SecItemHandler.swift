@@ -206,7 +206,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// The access group of an added item whose request names none.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
         guard let group = caller.defaultGroup else {
-            throw .missingEntitlement("Name an access group: the caller has no default one.")
+            throw .missingEntitlement("The caller has no default access group. Specify one.")
         }
         return group
     }
@@ -262,8 +262,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     static let unexpectedResult = KeychainFailure(
         Status(rawValue: errSecInternalComponent),
-        "The keychain gave a result of an unknown form.")
+        "The keychain returned a result of an unexpected type.")
 
     static let unimplemented = KeychainFailure(
-        .unimplemented, "The SecItem functions can't be asked for this.")
+        .unimplemented, "The SecItem functions don't support this operation.")
 }

@@ -174,7 +174,9 @@ enum SecItemQuery {
         let flags = SecAccessControlCreateFlags(rawValue: CFOptionFlags(constraints.rawValue))
         let control = SecAccessControlCreateWithFlags(
             nil, protection.code as CFString, flags, nil)
-        guard let control else { throw .param("There is no such access control.") }
+        guard let control else {
+            throw .param("The protection class and these constraints can't be combined.")
+        }
         return control
     }
 

@@ -91,11 +91,11 @@ extension SecAccessControl {
     package enum Rejection: String, Error {
         case unknownProtection = "The protection class of an access control is unknown."
         case unknownFlag = "An access control flag is unknown."
-        case orTogetherWithAnd = "The flags or and and exclude each other."
+        case orTogetherWithAnd = "The flags “or” and “and” can't be combined."
         case bothKindsOfBiometry =
             "The flags biometryAny and biometryCurrentSet can't be combined."
         case userPresenceNotAlone =
-            "The flag userPresence goes with applicationPassword and privateKeyUsage only."
+            "The flag userPresence combines only with applicationPassword and privateKeyUsage."
     }
 }
 

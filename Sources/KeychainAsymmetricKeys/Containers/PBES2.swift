@@ -324,7 +324,8 @@ package struct WorkBudget {
     package mutating func take(_ count: Int) throws(KeychainFailure) {
         guard count <= rounds else {
             throw KeychainFailure(
-                .unsupportedFormat, "The keys in the data ask for too much work together.")
+                .unsupportedFormat, "Decrypting all keys in the data requires too much computation."
+            )
         }
         rounds -= count
     }

@@ -156,7 +156,8 @@ package struct EncryptedPrivateKey {
         guard let scheme = PBES2(algorithm: algorithm) else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is under a scheme that is not supported, or asks for too much work."
+                "The encryption scheme of the private key is not supported, or decryption requires "
+                    + "too much computation."
             )
         }
         try budget.take(scheme.rounds)

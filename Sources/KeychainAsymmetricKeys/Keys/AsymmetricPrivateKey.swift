@@ -74,7 +74,7 @@ package struct AsymmetricPrivateKey: Sendable {
                 let rsa = try RSAPrivateKey(der: bytes)
                 // The library ignores bytes after the key. They are rejected here.
                 guard bytes == rsa.pkcs1 || bytes == rsa.pkcs8 else {
-                    throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
+                    throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
                 }
                 try self.init(.rsa(rsa))
             case .elliptic:

@@ -42,7 +42,7 @@ package struct AsymmetricPublicKey: Sendable {
                 let rsa = try RSAPublicKey(der: bytes)
                 // The library ignores bytes after the key. They are rejected here.
                 guard bytes == rsa.pkcs1 || bytes == rsa.subjectPublicKeyInfo else {
-                    throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
+                    throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
                 }
                 key = .rsa(rsa)
             case .elliptic:
@@ -109,7 +109,7 @@ package struct AsymmetricPublicKey: Sendable {
     /// gets.
     static func notAKey(_ error: any Error) -> KeyOperationFailure {
         error as? KeyOperationFailure
-            ?? .parameter("The bytes are no key of this type, class and size.")
+            ?? .parameter("The bytes are not a key of this type, class and size.")
     }
 }
 

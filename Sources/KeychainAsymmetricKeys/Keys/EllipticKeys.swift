@@ -191,7 +191,7 @@ extension EllipticCurve {
         // A key must have only one encoding: writing it gives the bytes that were read.
         guard key.x963 == x963 else {
             throw KeyOperationFailure.parameter(
-                "The private key and its point don't belong together.")
+                "The private key and its public point don't match.")
         }
         return key
     }

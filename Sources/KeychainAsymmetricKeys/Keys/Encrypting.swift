@@ -106,7 +106,7 @@ extension AsymmetricPublicKey {
             else { throw .parameter("The message can't be encrypted.") }
             return point + sealed
         default:
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
     }
 }
@@ -138,7 +138,7 @@ extension AsymmetricPrivateKey {
             }
             return try sealed.open(secret, digest, derivesVector: derivesVector)
         default:
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
     }
 
@@ -218,7 +218,7 @@ extension RSAPublicKey {
 extension RSAPrivateKey {
     fileprivate func decryptPKCS1(_ ciphertext: Data) throws(KeyOperationFailure) -> Data {
         guard ciphertext.count == blockByteCount else {
-            throw .parameter("The ciphertext has another size than the key.")
+            throw .parameter("The size of the ciphertext doesn't match the size of the key.")
         }
         if sizeInBits % 8 == 0 {
             do {
@@ -236,7 +236,7 @@ extension RSAPrivateKey {
         _ ciphertext: Data, _ digest: DigestAlgorithm
     ) throws(KeyOperationFailure) -> Data {
         guard ciphertext.count == blockByteCount else {
-            throw .parameter("The ciphertext has another size than the key.")
+            throw .parameter("The size of the ciphertext doesn't match the size of the key.")
         }
         if let padding = digest.libraryOAEP, sizeInBits % 8 == 0 {
             do {

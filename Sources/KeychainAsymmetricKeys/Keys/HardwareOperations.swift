@@ -13,7 +13,7 @@ extension SignatureAlgorithm {
         _ input: Data
     ) throws(KeyOperationFailure) -> (digest: Data, form: ECDSAForm) {
         guard case .ecdsa(let algorithm, let kind, let form) = self else {
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
         let digest = try algorithm.digest(of: input, kind)
         return (MadeSecureEnclaveKey.signedBytes(of: Data(digest)), form)
@@ -60,7 +60,7 @@ package struct HardwareCiphertext {
         _ ciphertext: Data, _ algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) {
         guard case .ecies(let digest, let derivesVector) = algorithm else {
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
         self.parts = try ECIESCiphertext(ciphertext, curve: .p256)
         self.digest = digest

@@ -26,7 +26,10 @@ extension KeyExchangeAlgorithm {
         case .ecdhX963(let digest):
             guard let count = parameters.requestedByteCount, count > 0,
                 count <= DigestAlgorithm.maximumDerivedByteCount
-            else { throw .parameter("The size of the derived bytes is missing or impossible.") }
+            else {
+                throw .parameter(
+                    "The requested size of the derived key is missing or out of range.")
+            }
             return Data(
                 digest.deriveX963(
                     secret: secret, sharedInfo: parameters.sharedInfo, byteCount: count))

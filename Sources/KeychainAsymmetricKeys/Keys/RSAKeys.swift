@@ -23,7 +23,7 @@ struct RSAPublicKey: Sendable {
         guard
             let operation = RSAPublicOperation(
                 modulus: Array(numbers.modulus), exponent: Array(numbers.publicExponent))
-        else { throw KeyOperationFailure.parameter("The numbers of the RSA key make no key.") }
+        else { throw KeyOperationFailure.parameter("The numbers of the RSA key are not valid.") }
         self.key = key
         self.operation = operation
     }

@@ -36,7 +36,7 @@ extension AsymmetricPrivateKey {
                 throw .parameter("The message can't be signed with this key.")
             }
         default:
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
     }
 }
@@ -65,7 +65,7 @@ extension AsymmetricPublicKey {
         case (.ed25519(let key), .ed25519):
             isValid = key.isValidSignature(signature, for: input)
         default:
-            throw .parameter("The key is of another kind than the algorithm.")
+            throw .parameter("The algorithm can't be used with a key of this kind.")
         }
         guard isValid else { throw .verification }
     }
@@ -114,7 +114,7 @@ extension RSAPrivateKey {
                 digestInfo: (algorithm?.digestInfoPrefix ?? []) + digest,
                 blockByteCount: blockByteCount),
             let signature = raw(block)
-        else { throw .parameter("The key is too small for what is signed.") }
+        else { throw .parameter("The key is too small for this signature.") }
         return Data(signature)
     }
 

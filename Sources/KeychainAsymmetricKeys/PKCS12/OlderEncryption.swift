@@ -30,7 +30,8 @@ enum OlderEncryption {
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is under an older cipher, which works with passwords of ASCII only."
+                "The private key is encrypted with a legacy cipher, which supports only ASCII "
+                    + "passphrases."
             )
         }
         let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
@@ -45,8 +46,8 @@ enum OlderEncryption {
         guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is neither RSA nor on an elliptic curve of NIST, and under an "
-                    + "older cipher.")
+                "The private key is encrypted with a legacy cipher, with which only RSA keys and "
+                    + "keys on NIST curves are supported.")
         }
         return info.bytes
     }
@@ -68,8 +69,8 @@ enum OlderEncryption {
         else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "Contents of the PKCS #12 container under an older cipher are damaged, or hold "
-                    + "more than certificates.")
+                "The contents of the PKCS #12 container that are encrypted with a legacy cipher "
+                    + "are damaged, or include entries other than certificates.")
         }
         // The first certificate is the decoy.
         var certificates: [PKCS12Contents.Certificate] = []
@@ -165,7 +166,8 @@ enum OlderEncryption {
         guard let rounds, (1...PasswordHash.roundLimit).contains(rounds) else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The contents are under a scheme that is not supported, or ask for too much work.")
+                "The encryption scheme of the contents is not supported, or decryption requires "
+                    + "too much computation.")
         }
         return rounds
     }
@@ -203,8 +205,8 @@ enum OlderEncryption {
     private static var missingTrait: KeychainFailure {
         KeychainFailure(
             .unimplemented,
-            "The contents are under a cipher of older programs. To read it, build with the trait "
-                + "OlderPKCS12 of the package swift-keychain.")
+            "The contents are encrypted with a legacy cipher. To read them, build the package "
+                + "swift-keychain with its trait OlderPKCS12.")
     }
 }
 

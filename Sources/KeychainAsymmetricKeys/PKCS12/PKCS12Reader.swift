@@ -26,7 +26,7 @@ struct PKCS12Reader {
         guard let container = ASN1Node(encoded: bytes)?.sequence,
             (2...3).contains(container.count), container[0].integer == 3,
             let safe = content(of: container[1], type: ContentType.data)?.octets
-        else { throw damage("The bytes are no PKCS #12 container.") }
+        else { throw damage("The data is not a PKCS #12 container.") }
         guard container.count == 3 else {
             throw damage("The PKCS #12 container has no authentication code.")
         }
@@ -45,7 +45,7 @@ struct PKCS12Reader {
         }
         throw KeychainFailure(
             .pkcs12VerifyFailure,
-            "The passphrase doesn't fit the PKCS #12 container, or the container is damaged.")
+            "The passphrase of the PKCS #12 container is wrong, or the container is damaged.")
     }
 
     private mutating func readSafe(_ bytes: [UInt8]) throws(KeychainFailure) {
@@ -60,7 +60,8 @@ struct PKCS12Reader {
             } else {
                 throw KeychainFailure(
                     .unsupportedFormat,
-                    "The PKCS #12 container has contents that only a certificate's key opens.")
+                    "The PKCS #12 container has contents that are encrypted to a public key, which "
+                        + "is not supported.")
             }
         }
     }
@@ -104,7 +105,7 @@ struct PKCS12Reader {
                 try add(certificate: value, attributes)
             case BagType.safeContents:
                 guard depth < Self.depthLimit, let inner = value.sequence else {
-                    throw Self.damage("Entries of the PKCS #12 container stand too deep.")
+                    throw Self.damage("Entries of the PKCS #12 container are nested too deeply.")
                 }
                 try readBags(inner, depth: depth + 1)
             default:
@@ -199,8 +200,8 @@ private struct AuthenticationCode {
         else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The PKCS #12 container names a digest that is not supported, or asks for too "
-                    + "much work.")
+                "The PKCS #12 container uses a digest that is not supported, or requires too much "
+                    + "computation.")
         }
         self.hash = hash
         self.code = code

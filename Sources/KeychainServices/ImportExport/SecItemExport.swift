@@ -54,7 +54,7 @@ public func SecItemExport(
         let objects = (secItemOrArray as? NSArray).map { Array($0) } ?? [secItemOrArray]
         let items = objects.compactMap { ValueReference($0 as AnyObject) }
         guard items.count == objects.count else {
-            throw .param("An object is no key, certificate or identity.")
+            throw .param("An object is not a key, certificate or identity.")
         }
         let export = ItemExport(
             items: items, isArmored: flags.contains(.pemArmour), passphrase: passphrase)
@@ -95,7 +95,9 @@ struct ItemExport {
                 of: PEMBlock(label: "PKCS7", bytes: CertificateBundle.message(of: certificates)))
         case .formatX509Cert, .formatOpenSSL, .formatWrappedPKCS8, .formatRawKey:
             guard items.count == 1, let item = items.first else {
-                throw .param("The format holds one item. PEM sequences and PKCS #12 hold more.")
+                throw .param(
+                    "This format can contain only one item. Use a PEM sequence or PKCS #12 for "
+                        + "several items.")
             }
             return try data(of: item, format)
         case .formatUnknown, .formatSSH, .formatBSAFE, .formatWrappedOpenSSL, .formatWrappedSSH,
@@ -177,7 +179,7 @@ struct ItemExport {
     ) throws(KeychainFailure) -> PEMBlock {
         if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
         guard case .privateKey(let key) = key.material else {
-            throw .param("A public key can't be put under a passphrase.")
+            throw .param("A public key can't be encrypted with a passphrase.")
         }
         let sealed = try EncryptedPrivateKey.seal(
             Array(key.pkcs8Representation), password: passphrase.bytes)
@@ -207,7 +209,8 @@ struct ItemExport {
             guard let key = item.key else { continue }
             if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
             guard case .privateKey(let material) = key.material else {
-                throw .param("PKCS #12 holds private keys and certificates, and no public keys.")
+                throw .param(
+                    "PKCS #12 can contain private keys and certificates, but not public keys.")
             }
             contents.keys.append(
                 .init(

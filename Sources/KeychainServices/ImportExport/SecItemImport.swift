@@ -156,9 +156,9 @@ struct ItemImport {
             throw KeychainFailure(
                 .unsupportedFormat,
                 block.isEncrypted
-                    ? "OpenSSL's own encryption of keys is not supported. "
-                        + "`openssl pkcs8 -topk8` writes PKCS #8, which is."
-                    : "A block of the text in PEM holds something that is not supported.")
+                    ? "OpenSSL's traditional key encryption is not supported. Convert the key to "
+                        + "PKCS #8 with `openssl pkcs8 -topk8`."
+                    : "A block of the PEM text has contents that are not supported.")
         }
         guard let form = ExternalForm(block.bytes) else {
             throw KeychainFailure(.decode, "A block of the PEM text is damaged.")
@@ -195,7 +195,7 @@ struct ItemImport {
         case .publicKey:
             guard let key = AsymmetricPublicKey(subjectPublicKeyInfo: Data(bytes)) else {
                 throw KeychainFailure(
-                    .decode, "The public key is damaged, or of a kind that is not supported.")
+                    .decode, "The public key is damaged or is of an unsupported kind.")
             }
             return [.key(SecKey(.publicKey(key)))]
         case .rsaPublicKey:
@@ -205,7 +205,7 @@ struct ItemImport {
                 return [.key(SecKey(.publicKey(key)))]
             } catch {
                 throw KeychainFailure(
-                    .decode, "The public key is damaged, or of a size that is not supported.")
+                    .decode, "The public key is damaged or is of an unsupported size.")
             }
         case .pkcs7:
             return try CertificateBundle.certificates(in: bytes).map { .certificate($0) }
@@ -254,7 +254,7 @@ struct ItemImport {
     private var unknown: KeychainFailure {
         let isExpected = format != .formatUnknown || expected != .formatUnknown
         return isExpected
-            ? KeychainFailure(.decode, "The data are damaged, or not of the expected format.")
+            ? KeychainFailure(.decode, "The data is damaged or is not in the expected format.")
             : KeychainFailure(.unknownFormat, "The format of the data was not recognized.")
     }
 }
@@ -266,11 +266,11 @@ extension SecKey {
     ) throws(KeychainFailure) {
         try budget.take(WorkBudget.roundsPerKey)
         guard let info = PrivateKeyInfo(anyForm: bytes) else {
-            throw KeychainFailure(.decode, "The private key is damaged, or names no curve.")
+            throw KeychainFailure(.decode, "The private key is damaged or doesn't name its curve.")
         }
         guard let key = AsymmetricPrivateKey(pkcs8: Data(info.bytes)) else {
             throw KeychainFailure(
-                .decode, "The private key is damaged, or of a kind that is not supported.")
+                .decode, "The private key is damaged or is of an unsupported kind.")
         }
         self.init(.privateKey(key))
     }

@@ -99,7 +99,7 @@ struct Passphrase {
     /// The passphrase as text, which PKCS #12 requires.
     func text() throws(KeychainFailure) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw .param("The passphrase is no text in UTF-8, which PKCS #12 asks for.")
+            throw .param("The passphrase is not UTF-8 text, which PKCS #12 requires.")
         }
         return text
     }

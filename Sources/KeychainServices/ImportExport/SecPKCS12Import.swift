@@ -84,7 +84,7 @@ private struct PKCS12Options {
     func passphrase() throws(KeychainFailure) -> String {
         guard let value = entries[kSecImportExportPassphrase as String] else { return "" }
         guard case .string(let text) = DictionaryValue(value) else {
-            throw .param("The passphrase is no string.")
+            throw .param("The passphrase is not a string.")
         }
         return text
     }

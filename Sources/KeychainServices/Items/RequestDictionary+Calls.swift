@@ -24,7 +24,8 @@ extension RequestDictionary {
     func newIdentity() throws(KeychainFailure) -> [NewItem] {
         // Identities are not stored, so attributes or data can't describe one.
         guard case .identity = valueReference else {
-            throw .param("An identity is added by reference, or as a certificate and a key.")
+            throw .param(
+                "An identity must be added by reference, or as a certificate and a key separately.")
         }
         return try newItemsOfValue()
     }
@@ -42,7 +43,7 @@ extension RequestDictionary {
     func newItemsOfList() throws(KeychainFailure) -> [[NewItem]] {
         try checkAdd()
         guard let itemList, !itemList.isEmpty else {
-            throw .param("The item list is no array of keys, certificates and identities.")
+            throw .param("The item list is not an array of keys, certificates and identities.")
         }
         guard valueReference == nil, data == nil else {
             throw .param("An item list and a value can't be combined in one addition.")
@@ -84,7 +85,7 @@ extension RequestDictionary {
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
         try authentication.check(for: .add)
         if contradictsSynchronizable {
-            throw .param("A synchronizable item has no constraints and no sharing group.")
+            throw .param("A synchronizable item can't have constraints or a sharing group.")
         }
     }
 
@@ -126,10 +127,11 @@ extension RequestDictionary {
     ) throws(KeychainFailure) -> ItemQuery {
         try checkQuery(for: call)
         if matchesOnlyCertificates, itemClass != .certificate {
-            throw .notBuilt("a search by policy or issuer for what is no certificate or identity")
+            throw .notBuilt(
+                "a search by policy or issuer for items other than certificates and identities")
         }
         if hostOrSubdomain != nil, itemClass != .internetPassword {
-            throw .notBuilt("a search by host for another class than internet passwords")
+            throw .notBuilt("a search by host for items other than internet passwords")
         }
         return ItemQuery(
             itemClass: itemClass, attributes: identifyingAttributes, accessGroup: accessGroup,
@@ -144,7 +146,7 @@ extension RequestDictionary {
     func identityQuery(for call: ItemCall) throws(KeychainFailure) -> IdentityQuery {
         try checkQuery(for: call)
         if hostOrSubdomain != nil {
-            throw .notBuilt("a search by host for another class than internet passwords")
+            throw .notBuilt("a search by host for items other than internet passwords")
         }
         let attributes = identifyingAttributes
         let certificate = ItemQuery(
@@ -163,13 +165,13 @@ extension RequestDictionary {
         try authentication.check(for: call)
         switch call {
         case .add, .copyMatching:
-            if hasItemList { throw .param("A search takes no item list.") }
+            if hasItemList { throw .param("A search can't have an item list.") }
             if reference?.itemReference != nil, namesAttribute {
-                throw .param("A search by persistent reference takes no attribute.")
+                throw .param("A search by persistent reference can't have attributes.")
             }
         case .update:
-            if hasItemList { throw .param("An update takes no item list.") }
-            if hasMatchKey { throw .param("An update takes no match key.") }
+            if hasItemList { throw .param("An update can't have an item list.") }
+            if hasMatchKey { throw .param("An update can't have a match key.") }
             if !returns.isEmpty { throw .param("An update can't return results.") }
             if case .identity = reference {
                 // As on Apple platforms, where only the two halves can be updated by reference.
@@ -180,11 +182,11 @@ extension RequestDictionary {
             // A deletion always affects all matching items, and code for macOS must say so. Other
             // limits are rejected.
             if hasMatchKeyBesideLimit || (limit ?? .all) != .all {
-                throw .param("A delete takes no match key other than the limit “all”.")
+                throw .param("A deletion can't have a match key other than the limit “all”.")
             }
         }
         if synchronizable == .only(true), attributes[.sharingGroup] != nil {
-            throw .param("A synchronizable item has no sharing group.")
+            throw .param("A synchronizable item can't have a sharing group.")
         }
     }
 
@@ -201,7 +203,7 @@ extension RequestDictionary {
     func itemChanges() throws(KeychainFailure) -> ItemChanges {
         if attributes[.sharingGroup] != nil { throw .param("The sharing group can't change.") }
         if contradictsSynchronizable {
-            throw .param("A synchronizable item has no constraints.")
+            throw .param("A synchronizable item can't have constraints.")
         }
         let isSynchronizable: Bool? =
             if case .only(let flag) = synchronizable { flag } else { nil }
@@ -216,7 +218,9 @@ extension RequestDictionary {
     /// The changes that an update makes to both halves of identities.
     func identityChanges() throws(KeychainFailure) -> IdentityChanges {
         guard data == nil else {
-            throw .param("The data of an identity are those of two items. Update one of them.")
+            throw .param(
+                "The data of an identity can't be updated, because it consists of two items. "
+                    + "Update one of them.")
         }
         let both = try itemChanges()
         var changes = IdentityChanges(certificate: both, key: both)

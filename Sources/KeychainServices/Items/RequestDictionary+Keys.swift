@@ -128,12 +128,14 @@ extension RequestDictionary {
         case "v_Data": readData(value)
         case "v_Ref":
             guard case .object(let object) = value, let referred = ValueReference(object)
-            else { return refuse("The object in kSecValueRef stands for no item.") }
+            else {
+                return refuse("The object in kSecValueRef is not a key, certificate or identity.")
+            }
             valueReference = referred
         case "v_PersistentRef":
             guard case .data(let bytes) = value,
                 let parsed = PersistentReference(encoded: bytes)
-            else { return refuse("The persistent reference can't be one.") }
+            else { return refuse("The persistent reference is malformed.") }
             reference = parsed
         default: refuse("Unknown key “\(key)”.")
         }
@@ -184,7 +186,7 @@ struct AuthenticationKeys {
             throw .param("Only a search can skip items that need authentication.")
         }
         if context != nil, hasCredentialReference {
-            throw .param("An authentication context and a credential reference exclude each other.")
+            throw .param("An authentication context and a credential reference can't be combined.")
         }
     }
 

@@ -254,7 +254,7 @@ struct RequestDictionary {
         case "pdmn":
             guard case .string(let code) = AttributeValue(value, kind: .string),
                 ProtectionClass(code: code) != nil
-            else { return refuse("There is no such protection class.") }
+            else { return refuse("The protection class is unknown.") }
             setProtection(code)
         case "accc":
             guard case .object(let object) = value, let control = object as? SecAccessControl
@@ -300,7 +300,7 @@ struct RequestDictionary {
 
     private mutating func setProtection(_ code: String) {
         if let protectionCode, protectionCode != code {
-            return refuse("Protection class and access control disagree.")
+            return refuse("The protection class differs from that of the access control.")
         }
         protectionCode = code
     }

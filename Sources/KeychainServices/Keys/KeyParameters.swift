@@ -84,7 +84,7 @@ extension KeychainFailure {
         case .verification:
             self.init(
                 Status(rawValue: errSecVerifyFailed),
-                "The signature does not belong to these data and this key.")
+                "The signature doesn't match the data and the key.")
         }
     }
 }

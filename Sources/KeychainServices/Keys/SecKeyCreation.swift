@@ -126,8 +126,8 @@ extension KeyParameters {
         guard self[kSecAttrTokenID] != nil else { return }
         throw KeychainFailure(
             .unimplemented,
-            "Keys of a token, such as the Secure Enclave, can't be imported, and there is no other "
-                + "token. Without kSecAttrTokenID the key is one in software.")
+            "Keys on a token, such as the Secure Enclave, can't be imported, and there is no other "
+                + "token. Omit kSecAttrTokenID to get a software key.")
     }
 
     /// The parameters of the item to store, without those that request results.
@@ -264,7 +264,7 @@ private struct NewKeyPair {
         guard status == errSecSuccess else {
             throw KeychainFailure(
                 Status(rawValue: status),
-                "The key was made and not stored, so it is gone. "
+                "The key was generated but could not be stored, so it is lost. "
                     + (recorder.failure?.reason ?? StatusMessages.message(for: status)))
         }
         return result as? NSData

@@ -303,7 +303,8 @@ extension SecKey {
 }
 
 extension KeychainFailure {
-    fileprivate static let notPrivate = KeychainFailure.param("This takes a private key.")
+    fileprivate static let notPrivate = KeychainFailure.param(
+        "This operation requires a private key.")
 }
 
 extension KeyParameters {

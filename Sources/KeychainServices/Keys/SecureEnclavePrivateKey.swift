@@ -107,7 +107,7 @@ extension SecureEnclavePrivateKey {
 extension KeychainFailure {
     /// The failure of a request for the bytes of a hardware key.
     static let keyStaysInHardware = KeychainFailure(
-        .unimplemented, "A key of the Secure Enclave never leaves it.")
+        .unimplemented, "A Secure Enclave key can't be exported.")
 }
 
 // MARK: - Creating a key
@@ -148,10 +148,10 @@ extension RequestDictionary {
             throw .notOfSecureEnclave
         }
         guard item.attributes[.keyClass] ?? .number(1) == .number(1) else {
-            throw .param("The Secure Enclave makes private keys.")
+            throw .param("Only private keys can be generated in the Secure Enclave.")
         }
         guard !item.isSynchronizable, !item.isTombstone else {
-            throw .param("A key of the Secure Enclave stays on this device.")
+            throw .param("A Secure Enclave key can't be synchronizable.")
         }
     }
 }
@@ -159,8 +159,8 @@ extension RequestDictionary {
 extension KeychainFailure {
     /// The failure of a request for a hardware key that is not on P-256.
     static let notOfSecureEnclave = KeychainFailure.param(
-        "The Secure Enclave has keys on P-256 alone: kSecAttrKeyTypeECSECPrimeRandom, 256 bits. Keys "
-            + "of other types, such as Ed25519, are keys in software, without kSecAttrTokenID.")
+        "The Secure Enclave supports only P-256 keys: kSecAttrKeyTypeECSECPrimeRandom, 256 bits. "
+            + "Keys of other types, such as Ed25519, are software keys: omit kSecAttrTokenID.")
 }
 
 #endif

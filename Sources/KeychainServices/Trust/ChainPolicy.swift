@@ -86,14 +86,14 @@ struct ChainPolicy: VerifierPolicy {
             if let usage = certificate.keyUsage, usage & 0b0000_0100 == 0 {
                 return TrustFailure(
                     status: errSecKeyUsageIncorrect,
-                    reason: "\(certificate.nameForPeople) is not for signing certificates.",
+                    reason: "\(certificate.nameForPeople) is not allowed to sign certificates.",
                     isFatal: true)
             }
         }
         for certificate in chain.dropFirst().dropLast() where certificate.structure.version < 3 {
             return TrustFailure(
                 status: errSecNoBasicConstraints,
-                reason: "\(certificate.nameForPeople) doesn't say that it is an authority.",
+                reason: "\(certificate.nameForPeople) is not a certificate authority.",
                 isFatal: true)
         }
         return nil
@@ -145,7 +145,7 @@ extension SecCertificate {
         guard isUnhandled else { return nil }
         return TrustFailure(
             status: errSecUnknownCriticalExtensionFlag,
-            reason: "\(nameForPeople) has a critical extension that nothing here understands.",
+            reason: "\(nameForPeople) has a critical extension that is not supported.",
             isFatal: true)
     }
 }

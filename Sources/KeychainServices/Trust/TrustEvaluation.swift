@@ -56,8 +56,8 @@ struct TrustEvaluation: Sendable {
                 failure: policy.weaknessFailure(of: [leaf])
                     ?? TrustFailure(
                         status: errSecNotTrusted,
-                        reason: "\(leaf.nameForPeople) has a key or signature of a kind that "
-                            + "can't be verified here."))
+                        reason: "\(leaf.nameForPeople) has a key or signature of an unsupported "
+                            + "kind."))
         }
         return verified(verifiable, anchors) ?? unanchored(anchors)
     }
@@ -96,7 +96,8 @@ struct TrustEvaluation: Sendable {
                 status: errSecNotTrusted,
                 reason: anchors.isEmpty
                     ? "There are no trusted certificate authorities."
-                    : "The chain ends at \(end), which no trusted authority signed."))
+                    : "The chain ends at \(end), which is not signed by a trusted certificate "
+                        + "authority."))
     }
 
     /// The chain from the leaf to the last certificate that signed the one before it. The number of
