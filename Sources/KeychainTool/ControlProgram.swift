@@ -72,10 +72,10 @@ package enum ControlProgram {
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keychainctl",
-        abstract: "Stores, reads and looks after the items of a keychain.",
+        abstract: "Stores, reads and manages the items of a keychain.",
         discussion: """
-            A secret is read from standard input, a file descriptor or the terminal, never \
-            from an argument or the environment.
+            Secrets are read from standard input, a file descriptor or the terminal, never from \
+            arguments or the environment.
 
             \(ControlStatus.table)
             """,

@@ -66,35 +66,35 @@ extension ControlFailure {
         case .itemNotFound:
             self.init(
                 .notFound,
-                "No item matches. `keychainctl doctor` with the same options says why.")
+                "No item matches. Run `keychainctl doctor` with the same options to find out why.")
         case .duplicateItem:
             self.init(
-                .exists, "The item exists already. Without --new its value is replaced.")
+                .exists, "The item already exists. Without --new, its value is replaced.")
         case .interactionNotAllowed:
             self.init(
                 .locked,
-                "The item is locked with the passcode. Give it with --passcode-fd, or run this "
-                    + "at a terminal.")
+                "The item is locked with the passcode. Provide it with --passcode-fd, or run this "
+                    + "command at a terminal.")
         case .authenticationNeeded:
             self.init(
                 .locked,
-                "The item asks for authentication. Give the passcode with --passcode-fd, its "
-                    + "application password with --application-password-fd, or run this at a "
-                    + "terminal.")
+                "The item requires authentication. Provide the passcode with --passcode-fd or its "
+                    + "application password with --application-password-fd, or run this command "
+                    + "at a terminal.")
         case .authFailed:
             self.init(.locked, failure.reason)
         case .missingEntitlement:
             self.init(
                 .denied,
-                failure.reason + " `keychainctl status` says where its entitlements come from.")
+                failure.reason + " `keychainctl status` shows where its entitlements come from.")
         case .readOnly:
             self.init(.denied, failure.reason)
         case .decode where failure.item.map { failure == .damagedItem($0) } == true:
             let item = failure.item?.description ?? ""
             self.init(
                 .damaged,
-                "The item \(item) is damaged. Nothing was deleted. `keychainctl check` says how to "
-                    + "move it out of the way.")
+                "The item \(item) is damaged. Nothing was deleted. `keychainctl check` explains "
+                    + "how to set it aside.")
         case .decode, .invalidKeychain:
             self.init(.damaged, failure.reason)
         case .notAvailable where failure.cause == .damage:

@@ -104,7 +104,7 @@ extension ItemSaving {
     func validate() throws {
         if isSynchronizable == true, protection?.isThisDeviceOnly == true {
             throw ValidationError(
-                "To be synchronizable and to stay on this device contradict each other.")
+                "--synchronizable and a this-device-only class of --accessible can't be combined.")
         }
     }
 }

@@ -68,7 +68,8 @@ enum KeychainPlace {
         guard let folder = try? folder() else { return }
         for path in KeychainEngine.damagedFolders(in: folder.directory) {
             Output.complain(
-                "\(path) stays under the earlier keys. Delete it if nothing of it is needed.")
+                "\(path) is still encrypted under the earlier keys. Delete it if you don't need "
+                    + "anything in it.")
         }
     }
 

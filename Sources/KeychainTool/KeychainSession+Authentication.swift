@@ -62,15 +62,18 @@ extension KeychainSession {
         guard constraints.isSatisfied(byPresence: true, applicationPassword: true) else {
             throw ControlFailure(
                 .locked,
-                "The item asks for a sensor or device that this computer doesn't have. It can be "
-                    + "deleted, not read.")
+                "The item requires a sensor or device that this computer doesn't have. It can be "
+                    + "deleted, but not read.")
         }
         if constraints.requiresApplicationPassword, authorization.applicationPassword == nil {
             authorization.applicationPassword = try password(after: "")
         } else if authorization.grant == nil, constraints.asksForPasscode {
             authorization.grant = try grant()
         } else {
-            throw ControlFailure(.locked, "The item can't be opened with what was given.")
+            throw ControlFailure(
+                .locked,
+                "The authentication that was provided doesn't open the "
+                    + "item.")
         }
     }
 
@@ -81,8 +84,8 @@ extension KeychainSession {
         guard source.mayAsk, let terminal = Terminal() else {
             throw ControlFailure(
                 .locked,
-                "The item asks for its application password. Give it with "
-                    + "--application-password-fd, or run this at a terminal.")
+                "The item requires its application password. Provide it with "
+                    + "--application-password-fd, or run this command at a terminal.")
         }
         terminal.show(remark)
         guard let typed = terminal.askHidden("Application password of the item: ") else {
@@ -95,14 +98,14 @@ extension KeychainSession {
         guard try hasPasscode else {
             throw ControlFailure(
                 .locked,
-                "The item asks for the passcode, and none is set. Set one with "
-                    + "`keychainctl passcode set`.")
+                "The item requires the passcode, but none is set. Set one with `keychainctl "
+                    + "passcode set`.")
         }
         guard let passcode = try givenPasscode() else {
             throw ControlFailure(
                 .locked,
-                "The item asks for the passcode. Give it with --passcode-fd, or run this at a "
-                    + "terminal.")
+                "The item requires the passcode. Provide it with --passcode-fd, or run this "
+                    + "command at a terminal.")
         }
         return try keychain.perform(Authenticate(passcode: passcode))
     }

@@ -6,7 +6,7 @@ import KeychainRuntime
 extension ControlFailure {
     static let noVersion = ControlFailure(
         .notFound,
-        "There is no such earlier version. `keychainctl history` lists those that are kept.")
+        "There is no such version. `keychainctl history` lists the available ones.")
 }
 
 extension KeychainSession {
@@ -32,8 +32,8 @@ extension KeychainSession {
         guard found.count == 1 else {
             throw ControlFailure(
                 .failure,
-                "\(found.count) items have a version \(number). Name one by its reference, as "
-                    + "`keychainctl history` shows it.")
+                "\(found.count) items have a version \(number). Select one by its reference, which "
+                    + "`keychainctl history` shows.")
         }
         return version
     }

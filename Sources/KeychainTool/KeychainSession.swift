@@ -32,8 +32,9 @@ struct KeychainSession {
         guard try KeychainPlace.service() != nil else {
             throw ControlFailure(
                 .failure,
-                "No keychain service is in use. Without one every process unlocks for itself and "
-                    + "is locked again when it ends. `keychainctl status` says what is in use.")
+                "No keychain service is in use. Without one, each process unlocks the keychain for "
+                    + "itself, and it is locked again when the process ends. `keychainctl "
+                    + "status` shows what is in use.")
         }
         self.init(passcode, try KeychainPlace.opened())
     }

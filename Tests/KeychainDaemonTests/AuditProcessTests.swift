@@ -89,7 +89,7 @@ import Testing
         #expect(lines[3] == "\(3000 - given) load:n \(full)")
         #expect(
             lines[4..<9] == ["load:n \(full)", "add:m \(full)", "again", "load:n x", "add:m 0"])
-        #expect(lines[9].hasSuffix(" records, all as they were written."))
+        #expect(lines[9].hasSuffix(" records verified, all unaltered."))
         let json =
             try JSONSerialization.jsonObject(
                 with: Data(lines[11...].joined().utf8)) as? [[String: Any]]

@@ -80,7 +80,7 @@ import Testing
         let variables = ["KEYCHAIN_DIRECTORY": directory(home, "one")]
         let file = home.path + "/b.age"
         let writing = try Dialogue(home, "backup", file, variables: variables)
-        for prompt in ["Passphrase of the backup: ", "Passphrase of the backup, again: "] {
+        for prompt in ["Backup passphrase: ", "Backup passphrase again: "] {
             try writing.expect(prompt)
             #expect(!writing.isEchoing)
             try writing.type("correct horse\r")
@@ -101,9 +101,9 @@ import Testing
         }
         #expect(try sealing.end() == .exit(0), "\(sealing.shown)")
         let reading = try Dialogue(home, "check", "--backup", sealed, variables: variables)
-        try reading.expect("Passphrase of the backup: ")
+        try reading.expect("Backup passphrase: ")
         try reading.type("battery staple\r")
-        try reading.expect("The backup is whole.")
+        try reading.expect("The backup is intact.")
         #expect(try reading.end() == .exit(0))
     }
 
@@ -123,7 +123,7 @@ import Testing
             try dialogue.expect("29 items would be added.")
             try dialogue.expect("  and 9 more, which --json lists")
             try dialogue.expect("1 item would be deleted.\n  generic  new")
-            try dialogue.expect("Type “replace 1” to go on: ")
+            try dialogue.expect("Type “replace 1” to continue: ")
             try dialogue.type(answer + "\r")
             return try dialogue.end()
         }
@@ -214,6 +214,6 @@ import Testing
         // Repeating it gives the same result.
         #expect(
             try run(home, command)
-                == "2000 items as in the backup or newer: nothing to do.\n")
+                == "2000 items unchanged: the keychain has the same version or a newer one.\n")
     }
 }

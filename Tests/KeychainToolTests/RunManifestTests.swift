@@ -37,21 +37,21 @@ import Testing
     }
 
     @Test(arguments: [
-        ("A", 1, "There is no “=”. Write NAME=VALUE."),
-        ("A=1\n=x", 2, "“” is no name of a variable."),
-        ("\n\n1A=x", 3, "“1A” is no name of a variable."),
-        ("A B=x", 1, "“A B” is no name of a variable."),
-        ("é=x", 1, "“é” is no name of a variable."),
+        ("A", 1, "The “=” is missing. Write NAME=VALUE."),
+        ("A=1\n=x", 2, "“” is not a valid variable name."),
+        ("\n\n1A=x", 3, "“1A” is not a valid variable name."),
+        ("A B=x", 1, "“A B” is not a valid variable name."),
+        ("é=x", 1, "“é” is not a valid variable name."),
         ("A='hunter2", 1, "The closing quote is missing."),
         ("A=\"hunter2\nB=1", 1, "The closing quote is missing."),
-        ("A='hunter2' hunter3", 1, "Something follows the closing quote."),
-        ("A=\"hunter2\\x\"", 1, "In double quotes a backslash stands before"),
-        ("A=1\nB=2\nA=hunter2", 3, "A is set in line 1 already."),
-        ("A=keychain:", 1, "No service is named. Write keychain:SERVICE/ACCOUNT."),
-        ("A=keychain:/ada", 1, "No service is named."),
-        ("A=keychain://db/prod", 1, "No service is named."),
-        ("A=keychain-file:", 1, "No service is named. Write keychain-file:SERVICE/ACCOUNT."),
-        ("A=hun\0ter2", 1, "The line is no text in UTF-8."),
+        ("A='hunter2' hunter3", 1, "There is text after the closing quote."),
+        ("A=\"hunter2\\x\"", 1, "In double quotes, a backslash must be followed by"),
+        ("A=1\nB=2\nA=hunter2", 3, "A is already set in line 1."),
+        ("A=keychain:", 1, "The service is missing. Write keychain:SERVICE/ACCOUNT."),
+        ("A=keychain:/ada", 1, "The service is missing."),
+        ("A=keychain://db/prod", 1, "The service is missing."),
+        ("A=keychain-file:", 1, "The service is missing. Write keychain-file:SERVICE/ACCOUNT."),
+        ("A=hun\0ter2", 1, "The line is not UTF-8 text."),
     ])
     func `a manifest line that isn't understood is named`(
         _ text: String, _ line: Int, _ problem: String
@@ -67,6 +67,6 @@ import Testing
         let failure = try #require(throws: ControlFailure.self) {
             try RunManifest(Array("A=1\n".utf8) + [0x42, 0x3D, 0xFF], named: "m")
         }
-        #expect(failure.message.hasPrefix("m:2: The line is no text in UTF-8."))
+        #expect(failure.message.hasPrefix("m:2: The line is not UTF-8 text."))
     }
 }

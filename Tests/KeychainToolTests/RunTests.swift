@@ -121,19 +121,21 @@ import Testing
         for (options, status, error) in [
             (
                 "--env A=db/prod --env B=db/test", 3,
-                "db/test: No item matches. `keychainctl doctor db/test` says why."
+                "db/test: No item matches. Run `keychainctl doctor db/test` to find out why."
             ),
             (
                 "--fd 5=nothing", 3,
-                "nothing: No item matches. `keychainctl doctor nothing` says why."
+                "nothing: No item matches. Run `keychainctl doctor nothing` to find out why."
             ),
             (
                 "--env A=binary/key", 1,
-                "binary/key: The secret holds a NUL byte, which no variable can. Give it with --file or --fd."
+                "binary/key: The secret contains a NUL byte, which a variable can't contain. Use "
+                    + "--file or --fd."
             ),
             (
                 "--mask --env A=short", 1,
-                "short: The secret has fewer than 4 bytes: --mask would find it in anything."
+                "short: The secret has fewer than 4 bytes: --mask would find it in almost any "
+                    + "output."
             ),
             ("--manifest none", 1, "Can't read the manifest none: No such file or directory."),
             ("--fd 100000000=db", 1, "Can't use descriptor 100000000: Invalid argument."),
@@ -182,14 +184,14 @@ import Testing
             keychainctl run --file A=large -- sh -c 'wc -c <$A'
             """, "127\n127\n126\n126\n126\ntiger\n<concealed>\n127\n126\n200000\n",
             errors: [
-                "The program isn't there. Nothing was started.",
-                "The program isn't there. Nothing was started.",
+                "The program was not found. Nothing was started.",
+                "The program was not found. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
-                "The program isn't there. Nothing was started.",
-                "The arguments and variables are too large for a program. Give a large secret with "
-                    + "--file. Nothing was started.",
+                "The program was not found. Nothing was started.",
+                "The arguments and environment variables are too large for a program. Pass a large "
+                    + "secret with --file. Nothing was started.",
             ].map { "keychainctl: \($0)\n" }.joined())
     }
 
@@ -212,8 +214,8 @@ import Testing
             keychainctl run --manifest .env -- touch started || ls started 2>&-
             """, "tiger\nline one\nline two\ntiger second\n",
             errors:
-                "keychainctl: db/test: No item matches. `keychainctl doctor db/test` says why. "
-                + "Nothing was started.\n", status: 2)
+                "keychainctl: db/test: No item matches. Run `keychainctl doctor db/test` to find "
+                + "out why. Nothing was started.\n", status: 2)
     }
 
     @Test func `run works with a keychain service too`() throws {
@@ -233,18 +235,18 @@ import Testing
     @Test func `run requires the program's name after the options`() throws {
         let home = try home()
         for (arguments, complaint) in [
-            ("--env A=db", "Name the program after the options and “--”."),
-            ("-- true", "Say what the program gets, with --env, --file, --fd or --manifest."),
+            ("--env A=db", "Specify the program after the options and “--”."),
+            ("-- true", "Specify at least one of --env, --file, --fd or --manifest."),
             ("--env A=db --file A=tls -- true", "A is set twice."),
-            ("--fd 5=db --fd 5=tls -- true", "Descriptor 5 is named twice."),
-            ("--fd 5=db --passcode-fd 5 -- true", "Descriptor 5 is named twice."),
+            ("--fd 5=db --fd 5=tls -- true", "Descriptor 5 is used twice."),
+            ("--fd 5=db --passcode-fd 5 -- true", "Descriptor 5 is used twice."),
             (
                 "--fd 1=db -- true",
                 "The value '1=db' is invalid for '--fd <number=item>': A program writes"
             ),
             (
                 "--env 1=db -- true",
-                "The value '1=db' is invalid for '--env <name=item>': “1” is no name"
+                "The value '1=db' is invalid for '--env <name=item>': “1” is not a valid"
             ),
             (
                 "--env A -- true",
@@ -252,7 +254,7 @@ import Testing
             ),
             (
                 "--env A=/x -- true",
-                "The value 'A=/x' is invalid for '--env <name=item>': No service is named."
+                "The value 'A=/x' is invalid for '--env <name=item>': The service is missing."
             ),
         ] {
             let outcome = try home.run("keychainctl run \(arguments)")

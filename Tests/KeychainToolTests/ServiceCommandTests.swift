@@ -155,7 +155,7 @@ import Testing
             kill -0 $other && echo alive; kill $other; wait $other
             """)
         #expect(outcome.output == "exit 1\nalive\n", "\(outcome.errors)")
-        #expect(outcome.errors.contains("isn't a keychaind of this user. Nothing was ended."))
+        #expect(outcome.errors.contains("is not a keychaind of this user. Nothing was terminated."))
     }
 
     @Test func `without a runtime folder the command says what is missing`() throws {

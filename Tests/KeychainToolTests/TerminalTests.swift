@@ -26,10 +26,10 @@ import Testing
         try dialogue.expect("Secret: ")
         #expect(!dialogue.isEchoing)
         try dialogue.type("tiger\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         try dialogue.type("tiger\r")
         #expect(try dialogue.end() == .exit(0))
-        #expect(dialogue.shown == "Secret: \nSecret, again: \n")
+        #expect(dialogue.shown == "Secret: \nSecret again: \n")
         #expect(dialogue.isEchoing)
         #expect(try home.run("keychainctl get -s mail -a ada").output == "tiger")
     }
@@ -41,10 +41,10 @@ import Testing
             variables: ["SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,output-to=stderr"])
         try dialogue.expect("Secret: ")
         try dialogue.type("tiger\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         kill(dialogue.process, SIGSEGV)
         #expect(try dialogue.end() == .signal(SIGSEGV))
-        #expect(dialogue.shown == "Secret: \nSecret, again: ")
+        #expect(dialogue.shown == "Secret: \nSecret again: ")
     }
 
     @Test func `two empty answers store nothing`() throws {
@@ -52,7 +52,7 @@ import Testing
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
         try dialogue.type("\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         try dialogue.type("\r")
         #expect(try dialogue.end() == .exit(1))
         #expect(try home.run("keychainctl get -s mail").ending == .exit(3))
@@ -63,11 +63,11 @@ import Testing
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
         try dialogue.type("tiger\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         try dialogue.type("tigre\r")
         try dialogue.expect("The two are not the same. Once more.\nSecret: ")
         try dialogue.type("lion\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         try dialogue.type("lion\r")
         #expect(try dialogue.end() == .exit(0))
         #expect(try home.run("keychainctl get -s mail").output == "lion")
@@ -78,7 +78,7 @@ import Testing
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
         try dialogue.type("wrong\u{15}tigeré\u{7F}x\u{8}\r")
-        try dialogue.expect("Secret, again: ")
+        try dialogue.expect("Secret again: ")
         try dialogue.type("tiger\r")
         #expect(try dialogue.end() == .exit(0))
         #expect(try home.run("keychainctl get -s mail").output == "tiger")
@@ -164,7 +164,7 @@ import Testing
         try GuardedItems.add(to: home)
         try expectPasscode(
             home, for: "bank", secret: "the secret of bank",
-            otherwise: "keychainctl: The item asks for the passcode.")
+            otherwise: "keychainctl: The item requires the passcode.")
     }
 
     /// Expects that the passcode, 1234, is requested, and again if it is wrong. Without a user, or
@@ -238,28 +238,28 @@ import Testing
         #expect(kept.ending == .exit(0), "\(kept.errors)")
 
         let change = try Dialogue(home, "passcode", "change", "--weak")
-        try change.expect("Present passcode: ")
+        try change.expect("Current passcode: ")
         try change.type("1234\r")
         try change.expect("New passcode: ")
         try change.type("5678\r")
-        try change.expect("New passcode, again: ")
+        try change.expect("New passcode again: ")
         try change.type("5678\r")
         #expect(try change.end() == .exit(0))
 
         let refused = try Dialogue(home, "passcode", "remove")
-        try refused.expect("Present passcode: ")
+        try refused.expect("Current passcode: ")
         try refused.type("5678\r")
         try refused.expect("1 item of class when-passcode-set-this-device-only will be deleted")
-        try refused.expect("to go on: ")
+        try refused.expect("to continue: ")
         try refused.type("yes\r")
         #expect(try refused.end() == .exit(1))
 
         let remove = try Dialogue(home, "passcode", "remove")
-        try remove.expect("Present passcode: ")
+        try remove.expect("Current passcode: ")
         try remove.type("5678\r")
-        try remove.expect("to go on: ")
+        try remove.expect("to continue: ")
         try remove.type("remove\r")
-        try remove.expect("The passcode is removed. Deleted 1 item.")
+        try remove.expect("The passcode was removed. Deleted 1 item.")
         #expect(try remove.end() == .exit(0))
     }
 
@@ -269,12 +269,12 @@ import Testing
         try set(home, "lion", "bob")
         let refused = try Dialogue(home, "delete", "--all-items", "--class", "generic")
         try refused.expect("Every generic password will be deleted: 2 items.\n")
-        try refused.expect("Type “delete 2” to go on: ")
+        try refused.expect("Type “delete 2” to continue: ")
         try refused.type("delete\r")
         try refused.expect("keychainctl: Not confirmed. Nothing was done.")
         #expect(try refused.end() == .exit(1))
         let agreed = try Dialogue(home, "delete", "--all-items", "--class", "generic")
-        try agreed.expect("to go on: ")
+        try agreed.expect("to continue: ")
         try agreed.type("delete 2\r")
         try agreed.expect("Deleted 2 items.")
         #expect(try agreed.end() == .exit(0))
@@ -286,7 +286,7 @@ import Testing
         try set(home, "tiger")
         let dialogue = try Dialogue(home, "check")
         try dialogue.expect("checked 1 of 1 item")
-        try dialogue.expect("1 item checked: 1 whole, 0 damaged, 0 locked.")
+        try dialogue.expect("1 item checked: 1 intact, 0 damaged, 0 locked.")
         #expect(try dialogue.end() == .exit(0))
     }
 

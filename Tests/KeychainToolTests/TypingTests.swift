@@ -24,7 +24,7 @@ import Testing
     @Test func `Control-C at the prompt for a key stores nothing`() throws {
         let home = try home(":")
         let dialogue = try Dialogue(home, "otp", "set", "web")
-        try dialogue.expect("otpauth: URI, or key in Base32: ")
+        try dialogue.expect("otpauth: URI or Base32 key: ")
         #expect(!dialogue.isEchoing)
         try dialogue.type("MFRG\u{3}")
         #expect(try dialogue.end() == .signal(SIGINT))
@@ -40,7 +40,7 @@ import Testing
         let path = try #require(dialogue.shown.firstMatch(of: /<(.*)\/secret>/)?.output.1)
         #expect(FileManager.default.fileExists(atPath: String(path)))
         try dialogue.type("\u{3}")
-        try dialogue.expect("The editor ended with status 130. Nothing was changed.")
+        try dialogue.expect("The editor exited with status 130. Nothing was changed.")
         #expect(try dialogue.end() == .exit(1))
         #expect(!FileManager.default.fileExists(atPath: String(path)))
         #expect(try home.run("keychainctl get note").output == "tiger")
@@ -104,11 +104,11 @@ import Testing
         let home = try home("mkdir .aws && printf '[default]\\nregion = x\\n' >.aws/config")
         for (answer, addition, status) in [("no", "", 1), ("yes", "[a]\\n", 1), ("yes", "", 0)] {
             let dialogue = try Dialogue(home, "setup", "aws", "build")
-            try dialogue.expect("Type “yes” to go on: ")
+            try dialogue.expect("Type “yes” to continue: ")
             try #require(try home.run("printf '\(addition)' >>.aws/config").ending == .exit(0))
             try dialogue.type(answer + "\r")
             #expect(try dialogue.end() == .exit(Int32(status)))
-            #expect(dialogue.shown.contains("meanwhile") == !addition.isEmpty)
+            #expect(dialogue.shown.contains("in the meantime") == !addition.isEmpty)
             #expect(try home.run("grep -c process .aws/config").output == "\(1 - status)\n")
         }
         #expect(try home.run("ls .aws").output == "config\n")

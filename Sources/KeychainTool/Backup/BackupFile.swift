@@ -23,7 +23,10 @@ struct BackupFile: ~Copyable {
         let there = Files.status(ofLink: path)
         guard replaces || there == nil else { throw Self.exists(path) }
         guard there?.isPlainFile ?? true else {
-            throw ControlFailure(.exists, "\(printable(path)) is no plain file. Name another.")
+            throw ControlFailure(
+                .exists,
+                "\(printable(path)) is not a regular file. Choose "
+                    + "another name.")
         }
         guard let file = Files.open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
         else {
@@ -35,7 +38,9 @@ struct BackupFile: ~Copyable {
         guard let status = Files.status(of: file), status.isPlainFile, status.owner == geteuid()
         else {
             throw ControlFailure(
-                .denied, "\(printable(part)) is another user's, or no plain file. Remove it.")
+                .denied,
+                "\(printable(part)) belongs to another user, or is not a regular file. "
+                    + "Remove it.")
         }
         guard Files.lock(file) else {
             throw ControlFailure(.failure, "Another process is writing \(printable(path)).")
@@ -79,6 +84,6 @@ struct BackupFile: ~Copyable {
 
     private static func exists(_ path: String) -> ControlFailure {
         ControlFailure(
-            .exists, "\(printable(path)) exists already. With --overwrite it is replaced.")
+            .exists, "\(printable(path)) already exists. --overwrite replaces it.")
     }
 }

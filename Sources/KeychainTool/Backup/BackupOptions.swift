@@ -13,26 +13,28 @@ struct BackupRecipientOptions: ParsableArguments {
     @Option(
         name: [.customShort("r"), .long],
         help: ArgumentHelp(
-            "Encrypts to this public key of age, age1…; may be given several times. Without "
-                + "recipients the backup is under a passphrase.",
+            "Encrypts to this age public key, age1…. May be repeated. Without recipients, the "
+                + "backup is encrypted with a passphrase.",
             valueName: "key"))
     var recipient: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Encrypts to the public keys in this file, one a line; # begins a comment.",
+            "Encrypts to the public keys in this file, one per line. Lines that begin with # are "
+                + "comments.",
             valueName: "file"))
     var recipientsFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Reads the passphrase from this file descriptor; one newline at its end is left out.",
+            "Reads the passphrase from this file descriptor. One newline at its end is removed.",
             valueName: "number"))
     var passphraseFd: Int32?
 
     func validate() throws {
         guard passphraseFd == nil || recipient.isEmpty && recipientsFile.isEmpty else {
-            throw ValidationError("A backup is for recipients or under a passphrase, not both.")
+            throw ValidationError(
+                "A backup can't be encrypted both to recipients and with a passphrase.")
         }
     }
 
@@ -58,8 +60,8 @@ struct BackupRecipientOptions: ParsableArguments {
         guard let recipient = AgeRecipient(text: text) else {
             throw ControlFailure(
                 .usage,
-                "“\(printable(String(text.prefix(80))))” is no public key of age on Curve25519. "
-                    + "`age-keygen` prints one that begins with age1.")
+                "“\(printable(String(text.prefix(80))))” is not an age public key for X25519. "
+                    + "`age-keygen` generates keys that begin with age1.")
         }
         return recipient
     }
@@ -69,15 +71,15 @@ struct BackupRecipientOptions: ParsableArguments {
         if let passphraseFd {
             passphrase = try SecretInput.fromDescriptor(passphraseFd, "passphrase")
         } else if mayAsk, let terminal = Terminal() {
-            passphrase = try SecretInput.new("Passphrase of the backup", at: terminal)
+            passphrase = try SecretInput.new("Backup passphrase", at: terminal)
         } else {
             throw ControlFailure(
                 .failure,
-                "Name whom the backup is for with --recipient, or give a passphrase with "
-                    + "--passphrase-fd or at a terminal.")
+                "Specify recipients with --recipient, or provide a passphrase with --passphrase-fd "
+                    + "or at a terminal.")
         }
         guard passphrase.count > 0 else {
-            throw ControlFailure(.failure, "The passphrase is empty. No backup was made.")
+            throw ControlFailure(.failure, "The passphrase is empty. No backup was created.")
         }
         return passphrase
     }
@@ -86,21 +88,22 @@ struct BackupRecipientOptions: ParsableArguments {
 /// The backup to read, and the keys that open it.
 struct BackupIdentityOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Reads this backup, made by `keychainctl backup`.", valueName: "file"))
+        help: ArgumentHelp("Reads this backup, created by `keychainctl backup`.", valueName: "file")
+    )
     var backup: String?
 
     @Option(
         name: [.customShort("i"), .long],
         help: ArgumentHelp(
-            "With --backup: opens it with the private keys of age in this file, as `age-keygen` "
-                + "writes it.",
+            "With --backup: opens it with the age private keys in this file, as written by "
+                + "`age-keygen`.",
             valueName: "file"))
     var identity: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "With --backup: reads its passphrase from this file descriptor; one newline at its "
-                + "end is left out.",
+            "With --backup: reads its passphrase from this file descriptor. One newline at its end "
+                + "is removed.",
             valueName: "number"))
     var passphraseFd: Int32?
 
@@ -123,7 +126,8 @@ struct BackupIdentityOptions: ParsableArguments {
         guard Files.status(of: file)?.isPlainFile == true else {
             throw ControlFailure(
                 .failure,
-                "\(printable(path)) is no file that can be read twice. Copy it to a file first.")
+                "\(printable(path)) is not a regular file. A backup must be read twice: copy it to "
+                    + "a file first.")
         }
         let identities = try identities(for: file, mayAsk: mayAsk)
         return try body(BackupSource(descriptor: file.number, identities: identities))
@@ -145,8 +149,8 @@ struct BackupIdentityOptions: ParsableArguments {
                 guard let identity = AgeIdentity(text: Array(line)) else {
                     throw ControlFailure(
                         .failure,
-                        "\(printable(path)) holds a line that is no private key of age on "
-                            + "Curve25519. `age-keygen` writes one that begins with "
+                        "\(printable(path)) contains a line that is not an age private key for "
+                            + "X25519. `age-keygen` generates keys that begin with "
                             + "AGE-SECRET-KEY-1.")
                 }
                 identities.append(identity)
@@ -165,14 +169,17 @@ struct BackupIdentityOptions: ParsableArguments {
         }
         guard isForPassphrase else {
             throw ControlFailure(
-                .locked, "The backup is for recipients. Name the private key with --identity.")
+                .locked,
+                "The backup is encrypted to recipients. Specify the private key with "
+                    + "--identity.")
         }
         guard mayAsk, let terminal = Terminal(),
-            let passphrase = terminal.askHidden("Passphrase of the backup: ")
+            let passphrase = terminal.askHidden("Backup passphrase: ")
         else {
             throw ControlFailure(
                 .locked,
-                "The backup is under a passphrase. Give it with --passphrase-fd or at a terminal.")
+                "The backup is encrypted with a passphrase. Provide it with --passphrase-fd or at "
+                    + "a terminal.")
         }
         return [.passphrase(passphrase)]
     }

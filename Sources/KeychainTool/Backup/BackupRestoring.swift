@@ -36,7 +36,7 @@ struct BackupRestoring {
         if !isConfirmed {
             try Confirmation.require(
                 BackupText.text(of: plan, isPlan: true)
-                    + "\nThe items are restored as the backup has them.",
+                    + "\nThe items will be restored as they are in the backup.",
                 phrase: mode == .replace ? "replace \(plan.deleted.count)" : "restore",
                 noPrompt: passcode.noPrompt)
         }

@@ -8,11 +8,13 @@ enum BackupText {
     private static let shownCount = 20
 
     static func text(of summary: BackupSummary) -> String {
-        var lines = ["Made \(timestamp(summary.created)): \(counted(summary.itemCount, "item"))."]
+        var lines = [
+            "Created \(timestamp(summary.created)): \(counted(summary.itemCount, "item"))."
+        ]
         let elsewhere = summary.leftOut.count { $0.omission == .otherMachine && $0.item != nil }
         let count = summary.deviceItemCount - elsewhere
         if count > 0 {
-            lines[0] += " Of these \(count) for this machine alone."
+            lines[0] += " \(count) of them can be restored only on this machine."
         }
         lines += leftOut(summary.leftOut)
         return lines.joined(separator: "\n")
@@ -40,10 +42,11 @@ enum BackupText {
         }
         if restoration.keptCount > 0 {
             lines.append(
-                "\(counted(restoration.keptCount, "item")) as in the backup or newer: nothing to do."
+                "\(counted(restoration.keptCount, "item")) unchanged: the keychain has the same "
+                    + "version or a newer one."
             )
         }
-        if lines.isEmpty { lines.append("Nothing of the backup is to be restored.") }
+        if lines.isEmpty { lines.append("The backup has nothing to restore.") }
         return (lines + leftOut(restoration.summary.leftOut)).joined(separator: "\n")
     }
 
@@ -64,13 +67,13 @@ enum BackupText {
     private static func why(_ name: BackupName) -> String {
         switch name.omission {
         case nil: ""
-        case .passcodeBound: "there while a passcode is set, on its device only"
+        case .passcodeBound: "exists only while a passcode is set, on its device"
         case .hardware: "its key is in hardware"
         case .systemBound: "bound to its system"
-        case .unidentifiedMachine: "this device only, and nothing tells this machine from others"
-        case .otherMachine: "this device only, and this is another one"
-        case .applicationPassword: "its application password is for its own keychain"
-        case .passcodeNeeded: "asks for the passcode, and none is set"
+        case .unidentifiedMachine: "for this device only, but this machine has no identity"
+        case .otherMachine: "for this device only, which is another machine"
+        case .applicationPassword: "its application password works only in its own keychain"
+        case .passcodeNeeded: "requires the passcode, but none is set"
         case .damaged: "damaged"
         }
     }

@@ -67,7 +67,7 @@ struct Clipboard {
         else {
             throw ControlFailure(
                 .failure,
-                "There is no program for the clipboard. Install wl-clipboard for Wayland, or xclip or "
+                "No clipboard program was found. Install wl-clipboard for Wayland, or xclip or "
                     + "xsel for X11.")
         }
         self.tool = tool
@@ -83,13 +83,14 @@ struct Clipboard {
         let digest = Fingerprint.sha256(of: secret)
         guard run(tool.filling, input: secret) == 0 else {
             throw ControlFailure(
-                .failure, "\(tool.rawValue) failed. The clipboard is as it was, or empty.")
+                .failure, "\(tool.rawValue) failed. The clipboard is unchanged or empty.")
         }
         guard ClipboardKeeper.start(tool, digest, seconds) else {
             empty()
             throw ControlFailure(
                 .failure,
-                "Can't start what would empty the clipboard later: \(errorText(errno)). It was emptied."
+                "Can't start the process that clears the clipboard later: \(errorText(errno)). The "
+                    + "clipboard was cleared."
             )
         }
     }

@@ -8,35 +8,38 @@ import KeychainRuntime
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Shows which program asked the service for what, and verifies that account.",
+        abstract: "Shows which program requested what from the service, and verifies the audit.",
         discussion: """
-            The service writes a record of each request: when, which user and program, what was \
-            asked, what came of it, and a label for each item. No name and no value is in it.
+            The service writes a record of each request: the time, the user and program, the \
+            request, its result, and a label for each item. No record contains names or values of \
+            items.
 
-            --verify says where a record is missing or altered. It takes the verification key: the \
-            twelve words that --take-key prints, once. Until they are taken away they lie in a file \
-            beside the audit, and whoever takes the service over can write it anew.
+            --verify reports records that are missing or altered. It requires the verification \
+            key: the twelve words that --take-key prints once. Until then the key is in a file \
+            next to the audit, and an attacker who takes over the service can rewrite the audit \
+            undetected.
 
-            --verify ends with what stands for all records, a number and digits. Kept somewhere \
-            else and given with --expect, they tell when the whole audit is put back to what it \
-            was before. The service's log has them as well, at each start and end.
+            At the end --verify prints a value that represents all records: a number and digits. \
+            Store it elsewhere and pass it to a later --verify with --expect: this detects whether \
+            the whole audit was replaced by an earlier state. The service also writes the value to \
+            its log at each start and stop.
             """)
 
-    @Flag(help: "Says whether every record is there and as it was written.")
+    @Flag(help: "Checks that every record is present and unaltered.")
     var verify = false
 
-    @Flag(help: "Prints the verification key, and removes it from beside the audit.")
+    @Flag(help: "Prints the verification key and deletes it from the audit's folder.")
     var takeKey = false
 
     @Option(
         help: ArgumentHelp(
-            "With --verify, reads the verification key from this file descriptor.",
+            "With --verify: reads the verification key from this file descriptor.",
             valueName: "number"))
     var keyFd: Int32?
 
     @Option(
         help: ArgumentHelp(
-            "With --verify, what an earlier --verify or the service's log gave.",
+            "With --verify: the value printed by an earlier --verify, or from the service's log.",
             valueName: "number:digits"))
     var expect: String?
 
@@ -44,8 +47,9 @@ struct AuditCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder of the audit.",
-            discussion: "Default: that of the keychain, and audit behind it.", valueName: "path"))
+            "The audit's folder.",
+            discussion: "Default: the folder “audit” in the keychain's folder, or next to it.",
+            valueName: "path"))
     var folder: String?
 
     @Flag(help: "Writes JSON.")
@@ -53,16 +57,18 @@ struct AuditCommand: ParsableCommand {
 
     func validate() throws {
         guard !(verify && takeKey) else {
-            throw ValidationError("--verify and --take-key don't go together.")
+            throw ValidationError("--verify and --take-key can't be combined.")
         }
         guard verify || keyFd == nil && expect == nil else {
             throw ValidationError("--key-fd and --expect require --verify.")
         }
         guard expect.map({ AuditWitness($0) != nil }) != false else {
-            throw ValidationError("--expect takes a number, a colon and 32 digits.")
+            throw ValidationError(
+                "The value of --expect must be a number, a colon and 32 hexadecimal digits.")
         }
         guard selection.isEmpty || !verify && !takeKey else {
-            throw ValidationError("All records are verified, and one key is taken.")
+            throw ValidationError(
+                "Options that select records can't be combined with --verify or --take-key.")
         }
     }
 
@@ -86,7 +92,7 @@ struct AuditCommand: ParsableCommand {
         }
         throw ControlFailure(
             .notFound,
-            "There is no audit beside \(quoted(keychain)): no service has kept this keychain.")
+            "There is no audit for \(quoted(keychain)): no service has opened this keychain.")
     }
 
     // MARK: The verification key
@@ -97,13 +103,13 @@ struct AuditCommand: ParsableCommand {
             throw ControlFailure(.notFound, "There is no audit in \(quoted(folder.path)).")
         }
         guard let key = try folder.verificationKey(of: chain) else {
-            throw ControlFailure(.notFound, "The verification key was taken away already.")
+            throw ControlFailure(.notFound, "The verification key was already taken.")
         }
         try Output.print(key.words.joined(separator: " "))
         try folder.eraseVerificationKey(of: chain)
         Output.complain(
-            "These words verify the audit, and they are nowhere else now. Keep them away from this "
-                + "machine: who has them can write the audit anew.")
+            "These words verify the audit and are now stored nowhere else. Keep them away from "
+                + "this machine: anyone who has them can forge the audit.")
     }
 
     private func verificationKey(_ folder: AuditFolder) throws -> RecoveryCode {
@@ -115,13 +121,16 @@ struct AuditCommand: ParsableCommand {
             let key = try folder.verificationKey(of: chain)
         {
             Output.complain(
-                "The verification key lies beside the audit: whoever takes the service over can "
-                    + "write it anew. `keychainctl audit --take-key` takes the key away.")
+                "The verification key is still stored next to the audit: an attacker who takes "
+                    + "over the service can forge the audit. `keychainctl audit --take-key` "
+                    + "removes the key.")
             return key
         }
         guard let terminal = Terminal() else {
             throw ControlFailure(
-                .locked, "There is no terminal to ask at. Give the verification key with --key-fd.")
+                .locked,
+                "There is no terminal for a prompt. Provide the verification key with "
+                    + "--key-fd.")
         }
         guard let typed = terminal.askHidden("Verification key: ") else {
             throw ControlFailure(.locked, "Nothing was entered.")
@@ -136,12 +145,13 @@ struct AuditCommand: ParsableCommand {
         try Output.print(json ? AuditText.json(of: found).text : AuditText.text(of: found))
         guard found.findings.isEmpty else {
             throw ControlFailure(
-                .damaged, "The audit is not as it was written: see the lines above.")
+                .damaged, "The audit was altered: see the findings above.")
         }
         if witness != nil, !found.isExpectedReached {
             throw ControlFailure(
                 .failure,
-                "What --expect names was removed with the oldest file, and isn't verified.")
+                "The record that --expect refers to was removed with the oldest file, so it was "
+                    + "not verified.")
         }
     }
 }

@@ -10,18 +10,18 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Writes every item to one encrypted file.",
         discussion: """
-            The file is in the format of age, so `age` opens it too. It is for recipients, whose \
-            public keys are named, or under a passphrase. Who opens it has every secret in it. \
-            Items of this device only come back on this machine alone. Items that are there while a \
-            passcode is set, and keys in hardware, are left out and listed. \
-            `keychainctl restore --backup` brings the items back, `keychainctl check --backup` \
-            looks whether a file is whole.
+            The file has the format of age, so `age` can open it too. It is encrypted to \
+            recipients, given by their public keys, or with a passphrase. Anyone who can open it \
+            has every secret in it. Items of this device only can be restored only on this \
+            machine. Items that exist only while a passcode is set, and keys in hardware, are left \
+            out and listed. `keychainctl restore --backup` restores the items; `keychainctl check \
+            --backup` checks whether a file is intact.
             """)
 
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
     var path: String
 
-    @Flag(help: "Replaces a file of this name, once the new one is whole.")
+    @Flag(help: "Replaces an existing file once the new one is complete.")
     var overwrite = false
 
     @Flag(help: "Writes a JSON object.")
@@ -65,16 +65,24 @@ struct BackupCommand: ParsableCommand {
         guard !summary.leftOut.contains(where: { $0.omission == .damaged }) else {
             throw ControlFailure(
                 .damaged,
-                "Damaged items are missing from the backup. `keychainctl check` names them.")
+                "Damaged items are missing from the backup. `keychainctl check` lists them.")
         }
     }
 
     private static func failure(for failure: AgeFailure) -> ControlFailure {
         switch failure {
-        case .header: ControlFailure(.usage, "A recipient's key is none that can be encrypted to.")
+        case .header:
+            ControlFailure(
+                .usage,
+                "A recipient's public key can't be used for "
+                    + "encryption.")
         case .derivation:
             ControlFailure(.failure, "There is too little memory for the passphrase.")
-        default: ControlFailure(.failure, "The backup could not be written. Make room for it.")
+        default:
+            ControlFailure(
+                .failure,
+                "The backup could not be written. Make sure that there "
+                    + "is enough space.")
         }
     }
 }

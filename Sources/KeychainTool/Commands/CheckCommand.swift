@@ -11,11 +11,11 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Verifies the structure of the keychain and every item in it.",
         discussion: """
-            Nothing is changed, unless --set-aside moves damaged items out of the way, so that \
-            their names can be used again. Where part of the file is damaged, only \
-            `keychainctl recover` does. `keychainctl doctor` lists what was set aside.
+            Nothing is changed unless --set-aside is given: it sets damaged items aside, so that \
+            their names can be used again. If part of the file is damaged, only `keychainctl \
+            recover` does this. `keychainctl doctor` lists the items that were set aside.
 
-            With --backup the keychain isn't looked at: all of the file is opened and read.
+            With --backup, the whole backup file is opened and read instead of the keychain.
             """)
 
     @Flag(help: "Sets damaged items aside. No item is deleted.")
@@ -30,7 +30,7 @@ struct CheckCommand: ParsableCommand {
 
     func validate() throws {
         guard opening.backup == nil || !setAside else {
-            throw ValidationError("Of a backup nothing is set aside.")
+            throw ValidationError("--set-aside can't be combined with --backup.")
         }
     }
 
@@ -48,7 +48,7 @@ struct CheckCommand: ParsableCommand {
             try Output.print(
                 json
                     ? JSON.object([("sound", .bool(true))] + BackupText.json(of: summary)).text
-                    : "The backup is whole. " + BackupText.text(of: summary))
+                    : "The backup is intact. " + BackupText.text(of: summary))
         }
     }
 
@@ -83,7 +83,7 @@ struct CheckCommand: ParsableCommand {
 
     private func absent() throws -> ControlFailure {
         let folder = try KeychainPlace.folder().directory
-        return ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
+        return ControlFailure(.notFound, "There is no keychain in \(printable(folder)) yet.")
     }
 
     private func progress(
@@ -107,26 +107,27 @@ struct CheckCommand: ParsableCommand {
         if report.damagedItems.isEmpty {
             return ControlFailure(
                 .damaged,
-                "Every item is whole, and \(counted(report.damagedPages.count, "page")) of the file "
-                    + "not as written. `keychainctl recover` writes the keychain anew.")
+                "Every item is intact, but the file has "
+                    + "\(counted(report.damagedPages.count, "damaged page")). `keychainctl "
+                    + "recover` rewrites the keychain.")
         }
         let count = counted(report.damagedItems.count, "damaged item")
         if report.setAsideCount == report.damagedItems.count {
             return ControlFailure(
                 .damaged,
-                "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` "
-                    + "puts back what opens again.")
+                "\(count) set aside. `keychainctl doctor` lists them; `keychainctl restore` puts "
+                    + "back those that can be opened again.")
         }
         guard report.damagedPages.isEmpty else {
             return ControlFailure(
                 .damaged,
                 "\(count), in a damaged part of the file. `keychainctl recover` sets "
-                    + "\(report.damagedItems.count == 1 ? "it" : "them") aside and keeps every "
-                    + "other item.")
+                    + "\(report.damagedItems.count == 1 ? "it" : "them") aside and keeps all "
+                    + "other items.")
         }
         return ControlFailure(
             .damaged,
-            "\(count). `keychainctl check --set-aside` moves what is damaged out of the way.")
+            "\(count). `keychainctl check --set-aside` sets damaged items aside.")
     }
 
     private func show(_ report: CheckReport, setAsideInAll total: Int) throws {
@@ -141,16 +142,16 @@ struct CheckCommand: ParsableCommand {
         }
         let whole = report.itemCount - report.damagedItems.count - report.lockedCount
         lines.append(
-            "\(counted(report.itemCount, "item")) checked: \(whole) whole, "
+            "\(counted(report.itemCount, "item")) checked: \(whole) intact, "
                 + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
         if report.lockedCount > 0 {
             lines.append(
-                "Of locked items only the place is checked. Give the passcode to check all.")
+                "Locked items were not opened. Provide the passcode to check them completely.")
         }
         if report.setAsideCount > 0 {
             lines.append("\(counted(report.setAsideCount, "item")) set aside.")
         } else if setAsideInAll > 0 {
-            lines.append("Set aside earlier: \(setAsideInAll). `keychainctl doctor` tells more.")
+            lines.append("Set aside earlier: \(setAsideInAll). `keychainctl doctor` lists them.")
         }
         lines += report.notices.map { "note: " + $0 }
         return lines.joined(separator: "\n")

@@ -6,7 +6,8 @@ struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",
         abstract: "Prints a completion script for a shell.",
-        discussion: "It completes the names of items too, as far as they can be seen unasked.")
+        discussion: "The script also completes the names of items, as far as they are readable "
+            + "without a prompt.")
 
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
@@ -20,7 +21,7 @@ struct CompletionsCommand: ParsableCommand {
         }
     }
 
-    @Argument(help: "bash, zsh or fish.")
+    @Argument(help: "The shell: bash, zsh or fish.")
     var shell: Shell
 
     func run() throws {

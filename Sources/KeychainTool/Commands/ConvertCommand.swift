@@ -11,9 +11,9 @@ struct ConvertCommand: ParsableCommand {
         commandName: "convert",
         abstract: "Converts a keychain of an earlier version.",
         discussion: """
-            A keychain without a passcode is converted by the first program that opens it. One with \
-            a passcode needs it, once. No other program may use the keychain meanwhile. Nothing is \
-            changed before the new database is complete.
+            A keychain without a passcode is converted by the first program that opens it. A \
+            keychain with a passcode requires it once for the conversion. No other program may use \
+            the keychain meanwhile. Nothing is changed until the new database is complete.
             """)
 
     @OptionGroup var passcode: PasscodeOptions
@@ -32,8 +32,8 @@ struct ConvertCommand: ParsableCommand {
             guard given != nil else {
                 throw ControlFailure(
                     .locked,
-                    "The keychain has a passcode, which converting it needs. Give it with "
-                        + "--passcode-fd, or run this at a terminal.")
+                    "Converting the keychain requires its passcode. Provide it with --passcode-fd, "
+                        + "or run this command at a terminal.")
             }
         }
         let isConverted = try KeychainPlace.showingConversion { () throws(KeychainFailure) in
@@ -42,7 +42,7 @@ struct ConvertCommand: ParsableCommand {
         }
         try Output.print(
             isConverted
-                ? "The keychain is converted. Earlier versions of its programs can't open it any more."
-                : "The keychain is of this version.")
+                ? "The keychain was converted. Earlier versions of programs can no longer open it."
+                : "The keychain already has the current format version.")
     }
 }

@@ -8,19 +8,20 @@ import KeychainCrypto
 struct CopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Puts the secret of an item into the clipboard, for a time.",
+        abstract: "Puts the secret of an item into the clipboard for a limited time.",
         discussion: """
-            It needs wl-copy and wl-paste (wl-clipboard) with Wayland, xclip or xsel with X11. \
-            When the time is over, the clipboard is emptied if it still holds the secret. \
-            Newlines at the end of the secret are left out. Every program of the session can read \
-            the clipboard, and a clipboard manager may keep what it has read.
+            Requires wl-copy and wl-paste (wl-clipboard) with Wayland, xclip or xsel with X11. \
+            After the time, the clipboard is cleared if it still contains the secret. Newlines at \
+            the end of the secret are removed. Every program of the session can read the \
+            clipboard, and a clipboard manager may keep what it has read.
             """)
 
     @OptionGroup var selection: SelectionOptions
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long, 1 to 3600.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "How long the secret stays in the clipboard, 1 to 3600 seconds.", valueName: "seconds"))
     var seconds = 45
 
     @OptionGroup var passcode: PasscodeOptions
@@ -30,7 +31,7 @@ struct CopyCommand: ParsableCommand {
     mutating func validate() throws {
         try selection.requireNarrowed()
         guard (1...3600).contains(seconds) else {
-            throw ValidationError("--for takes 1 to 3600 seconds.")
+            throw ValidationError("The value of --for must be 1 to 3600 seconds.")
         }
         try InputOption.requireDistinct([
             InputOption("--passcode-fd", passcode.passcodeFd),
@@ -53,10 +54,10 @@ struct CopyCommand: ParsableCommand {
         while let last = bytes.last, [0x0A, 0x0D].contains(last) { bytes.removeLast() }
         guard !bytes.isEmpty, String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0)
         else {
-            throw ControlFailure(.failure, "The secret is empty or no text. Nothing was copied.")
+            throw ControlFailure(.failure, "The secret is empty or not text. Nothing was copied.")
         }
         Descriptor.closeInheritedOnExec()
         try clipboard.hold(bytes, for: seconds)
-        try Output.print("In the clipboard for \(counted(seconds, "second")).")
+        try Output.print("Copied to the clipboard for \(counted(seconds, "second")).")
     }
 }

@@ -13,7 +13,7 @@ struct DeleteCommand: ParsableCommand {
         commandName: "delete",
         abstract: "Deletes an item.",
         discussion: """
-            The options must mean exactly one item. --all deletes all that match and needs \
+            The options must match exactly one item. --all deletes all matching items and requires \
             --service or --server. --all-items deletes every item of the --class, after a \
             confirmation at the terminal.
             """,
@@ -21,10 +21,10 @@ struct DeleteCommand: ParsableCommand {
 
     @OptionGroup var selection: SelectionOptions
 
-    @Flag(help: "Deletes all items that match, not only one.")
+    @Flag(help: "Deletes all matching items instead of exactly one.")
     var all = false
 
-    @Flag(help: "Deletes every item of the class that --class names.")
+    @Flag(help: "Deletes every item of the --class.")
     var allItems = false
 
     @Flag(help: "Confirms --all-items without asking.")
@@ -35,16 +35,16 @@ struct DeleteCommand: ParsableCommand {
     mutating func validate() throws {
         if allItems {
             guard selection.className != nil else {
-                throw ValidationError("--all-items needs --class.")
+                throw ValidationError("--all-items requires --class.")
             }
             guard !selection.isNarrowed, !all else {
                 throw ValidationError(
-                    "--all-items deletes a whole class. To delete less, use --all with --service "
-                        + "or --server.")
+                    "--all-items deletes a whole class. To delete fewer items, use --all with "
+                        + "--service or --server.")
             }
         } else if all {
             guard selection.key.namesPlace else {
-                throw ValidationError("--all needs --service or --server.")
+                throw ValidationError("--all requires --service or --server.")
             }
         } else {
             try selection.requireNarrowed()
@@ -97,9 +97,9 @@ enum Confirmation {
     ) throws(ControlFailure) {
         guard !noPrompt, let terminal = Terminal() else {
             throw ControlFailure(
-                .failure, consequence + " Nothing was done: confirm it with --yes.")
+                .failure, consequence + " Nothing was done. Use --yes to confirm.")
         }
-        guard terminal.ask("\(consequence)\nType “\(phrase)” to go on: ") == phrase else {
+        guard terminal.ask("\(consequence)\nType “\(phrase)” to continue: ") == phrase else {
             throw ControlFailure(.failure, "Not confirmed. Nothing was done.")
         }
     }

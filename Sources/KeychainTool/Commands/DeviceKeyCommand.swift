@@ -8,21 +8,21 @@ import KeychainCore
 struct DeviceKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device-key",
-        abstract: "Has hardware seal the device key, or puts it back into its file.",
+        abstract: "Seals the device key with hardware, or puts it back into its file.",
         subcommands: [Seal.self, Unseal.self])
 
     struct Seal: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has the machine's TPM seal the device key.",
+            abstract: "Seals the device key with the machine's TPM.",
             discussion: """
-                The keychain opens on this machine alone then, and every process that opens it needs \
-                the TPM. All keys are made anew, as by `keychainctl rotate`: a copy of the folder \
-                from before opens what it holds and nothing that comes later. A TPM that breaks \
-                or is cleared takes the keychain with it: `keychainctl device-key unseal` before \
-                making a backup that doesn't need it.
+                The keychain then opens only on this machine, and every process that opens it \
+                needs the TPM. All keys are replaced, as by `keychainctl rotate`: an earlier copy \
+                of the folder opens what was in it, but nothing stored later. If the TPM breaks or \
+                is cleared, the keychain is lost: run `keychainctl device-key unseal` before \
+                making a copy that doesn't need the TPM.
                 """)
 
-        @Flag(help: "Confirms without asking that the keychain depends on the TPM from now on.")
+        @Flag(help: "Confirms without asking that the keychain will depend on the TPM.")
         var yes = false
 
         @OptionGroup var way: WayInOptions
@@ -31,7 +31,7 @@ struct DeviceKeyCommand: ParsableCommand {
             let files = try DeviceKeyCommand.files()
             defer { files.close() }
             guard try files.engine.deviceKeyProtection() != .hardware else {
-                throw ControlFailure(.exists, "The device key is sealed already.")
+                throw ControlFailure(.exists, "The device key is already sealed.")
             }
             if !yes {
                 try Confirmation.require(
@@ -44,7 +44,8 @@ struct DeviceKeyCommand: ParsableCommand {
             }
             try Output.print(
                 RotateCommand.text(
-                    "The device key is a new one, sealed. An earlier copy opens nothing that comes later.",
+                    "The device key was replaced and sealed. Earlier copies can't open anything "
+                        + "stored from now on.",
                     ended
                 )
             )
@@ -53,8 +54,8 @@ struct DeviceKeyCommand: ParsableCommand {
 
     struct Unseal: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Puts the device key into its file in the clear again.",
-            discussion: "The keychain can be opened without the TPM then.")
+            abstract: "Puts the device key back into its file, unencrypted.",
+            discussion: "The keychain can then be opened without the TPM.")
 
         func run() throws {
             let files = try DeviceKeyCommand.files()
@@ -62,16 +63,19 @@ struct DeviceKeyCommand: ParsableCommand {
             guard try files.engine.deviceKeyProtection() == .hardware else {
                 throw ControlFailure(
                     .notFound,
-                    "The device key isn't sealed, so it is in its file already.")
+                    "The device key is not sealed: it is already in its file.")
             }
             try files.engine.unsealDeviceKey()
-            try Output.print("The device key is in its file, readable for this user.")
+            try Output.print("The device key is in its file, readable only by this user.")
         }
     }
 
     private static func files() throws -> FileSession {
         guard let files = try FileSession(existing: PasscodeSource(mayAsk: false)) else {
-            throw ControlFailure(.notFound, "There is no keychain yet. The first item makes one.")
+            throw ControlFailure(
+                .notFound,
+                "There is no keychain yet. Saving the first item "
+                    + "creates it.")
         }
         return files
     }

@@ -13,18 +13,19 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Explains why a query finds nothing, and lists what was set aside.",
         discussion: """
-            With the options of a query it looks for the item in other groups, in the other \
-            class, among synchronizable and deleted items and under like names, and says what a \
-            program would have to ask for. It ends with what damage was set aside, and says \
-            whether the keychain as a whole was verified. Nothing is changed and no secret is \
-            opened.
+            With the options of a query, doctor searches for the item in other groups, in the \
+            other class, among synchronizable and deleted items and under similar names, and \
+            explains how a program would have to query for it. It then lists the damaged items \
+            that were set aside, and shows whether the keychain as a whole was verified. Nothing \
+            is changed and no secret is opened.
             """)
 
     @OptionGroup var selection: SelectionOptions
 
     @Option(
         help: ArgumentHelp(
-            "Looks with the groups of this executable, from PATH.entitlements.", valueName: "path"),
+            "Searches with the access groups of this executable, from PATH.entitlements.",
+            valueName: "path"),
         completion: .file())
     var program: String?
 
@@ -100,7 +101,7 @@ struct DoctorCommand: ParsableCommand {
         guard Files.status(of: program) != nil else {
             throw ControlFailure(
                 .failure,
-                "There is no file \(printable(program)). Give the path of an executable.")
+                "The file \(printable(program)) doesn't exist. Provide the path of an executable.")
         }
         guard Files.status(of: path) != nil else {
             return Caller(
@@ -169,9 +170,10 @@ enum SetAsideText {
             lines.append(table([heading] + items.map(cells)))
         }
         lines += losses.map { loss in
-            "A recovery on \(timestamp(loss.moment)) may have lost items that nothing names, and what "
-                + "it brought back may be of an earlier time unless it said otherwise. A program that "
-                + "finds nothing is told of damage. \(loss.row.reference) stands for the loss."
+            "A recovery on \(timestamp(loss.moment)) may have lost unknown items, and the items "
+                + "that it recovered may be earlier versions unless it reported otherwise. "
+                + "Programs whose searches find nothing get an error about damage. "
+                + "\(loss.row.reference) is the reference of this loss."
         }
         return lines.isEmpty ? "Nothing is set aside." : lines.joined(separator: "\n")
     }

@@ -14,10 +14,9 @@ struct DuplicateCommand: ParsableCommand {
         abstract: "Copies an item to another name.",
         usage: "keychainctl duplicate [<options>] <item> <new-name>",
         discussion: """
-            The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. Of an internet \
-            password it is SERVER/ACCOUNT. The copy has the secret, the attributes, the access \
-            group, the protection class and the access control of the item. It has a reference \
-            and dates of its own.
+            The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. For an internet \
+            password it is SERVER/ACCOUNT. The copy has the item's secret, attributes, access \
+            group, protection class and access control, but a new reference and new dates.
             """,
         aliases: ["cp"])
 
@@ -28,7 +27,7 @@ struct DuplicateCommand: ParsableCommand {
 
     @Flag(
         name: [.customShort("f"), .customLong("replace")],
-        help: "Replaces the item that has the name already.")
+        help: "Replaces an item that already has the new name.")
     var replace = false
 
     @OptionGroup var passcode: PasscodeOptions
@@ -53,7 +52,7 @@ struct DuplicateCommand: ParsableCommand {
         let item = try session.findOne(options.queries)
         let key = try name.attributes(of: item.itemClass)
         guard key.contains(where: { $1 != item.attributes[$0] }) else {
-            throw ControlFailure(.failure, "That is the name of the item itself.")
+            throw ControlFailure(.failure, "The new name is the name of the item itself.")
         }
         do {
             try session.copy(item, to: key, replacing: replace)

@@ -17,19 +17,19 @@ struct EditCommand: ParsableCommand {
         commandName: "edit",
         abstract: "Opens the secret of an item in an editor.",
         discussion: """
-            The editor is $VISUAL, or $EDITOR, or vi. The text stands in a file in memory \
-            (below $XDG_RUNTIME_DIR or /dev/shm) that only this user can read, and that is \
-            overwritten and removed at the end. Memory may be written to swap.
+            The editor is $VISUAL, $EDITOR or vi. The text is in a file in memory (below \
+            $XDG_RUNTIME_DIR or /dev/shm) that only this user can read, and that is overwritten \
+            and removed at the end. Memory may be written to swap.
 
-            Editors keep copies of their own: swap files, undo files, backups, histories. Vim and \
-            Neovim are started without them, Emacs without backups and automatic saves. What \
-            another editor, an extension or a server such as emacsclient's writes, this command \
-            can't know.
+            Editors keep their own copies: swap files, undo files, backups, histories. Vim and \
+            Neovim are started without them, Emacs without backups and automatic saves. Files that \
+            other editors, extensions, or a server such as emacsclient's write are outside the \
+            control of this command.
             """)
 
     @OptionGroup var selection: SelectionOptions
 
-    @Flag(help: "Saves an empty secret where the text is empty.")
+    @Flag(help: "Saves an empty secret if the text is empty.")
     var allowEmpty = false
 
     @OptionGroup var passcode: PasscodeOptions
@@ -55,15 +55,15 @@ struct EditCommand: ParsableCommand {
         let before = Array(item.data ?? Data())
         guard String(validating: before, as: UTF8.self) != nil, !before.contains(0) else {
             throw ControlFailure(
-                .failure, "The secret is no text. `keychainctl get` and `set` take any bytes.")
+                .failure, "The secret is not text. `keychainctl get` and `set` accept any bytes.")
         }
         let after = try Editor().edit(before)
         guard after != before else { return Output.complain("Nothing was changed.") }
         guard allowEmpty || !after.isEmpty else {
             throw ControlFailure(
                 .failure,
-                "The text is empty: nothing was changed. To save an empty secret, add "
-                    + "--allow-empty.")
+                "The text is empty. Nothing was changed. Use --allow-empty to save an empty secret."
+            )
         }
         try session.replaceSecret(of: item, with: Data(after))
     }
@@ -86,7 +86,7 @@ extension KeychainSession {
         } catch let failure as KeychainFailure where failure.status == .itemNotFound {
             throw ControlFailure(
                 .failure,
-                "Another process changed or deleted the item meanwhile. Nothing was saved.")
+                "Another process changed or deleted the item in the meantime. Nothing was saved.")
         }
     }
 }
@@ -115,7 +115,7 @@ struct Editor {
         guard let folder = MemoryFolder(with: SecretBytes(copying: text), in: parents) else {
             throw ControlFailure(
                 .failure,
-                "Can't make a file in memory, below $XDG_RUNTIME_DIR or /dev/shm: "
+                "Can't create a file in memory, below $XDG_RUNTIME_DIR or /dev/shm: "
                     + "\(errorText(errno)). Nothing was changed.")
         }
         defer { folder.remove() }
@@ -129,9 +129,9 @@ struct Editor {
         guard code == 0 else { throw Self.failure("can't be started: \(errorText(code))") }
         ForwardedSignals.send(to: process)
         let status = ForwardedSignals.wait(for: process)
-        guard status == 0 else { throw Self.failure("ended with status \(status)") }
+        guard status == 0 else { throw Self.failure("exited with status \(status)") }
         guard let content = folder.content(atMost: Self.largest) else {
-            throw Self.failure("left no file that can be read")
+            throw Self.failure("left no readable file")
         }
         var result = Array(content)
         let newline = UInt8(ascii: "\n")

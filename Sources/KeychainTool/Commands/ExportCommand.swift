@@ -14,12 +14,12 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Writes secrets to a file, unencrypted.",
         discussion: """
-            Who can read the file has every secret in it, and disks and backups may keep it \
-            after it was removed. `keychainctl backup` writes an encrypted file, and `keychainctl \
-            run` gives secrets to a program without one.
+            Anyone who can read the file has every secret in it, and disks and backups may keep it \
+            after it was deleted. `keychainctl backup` writes an encrypted file; `keychainctl run` \
+            passes secrets to a program without a file.
 
-            env: lines NAME="VALUE", the accounts of one --service as the names. json: what `get \
-            --json` writes, for all passwords or those of the --service.
+            env: lines of the form NAME="VALUE", with the accounts of one --service as names. \
+            json: the output of `get --json`, for all passwords or those of the --service.
             """)
 
     enum Format: String, CaseIterable, ExpressibleByArgument {
@@ -32,10 +32,10 @@ struct ExportCommand: ParsableCommand {
     @Argument(help: "The file, created with mode 600, or - for standard output.")
     var path: String
 
-    @Option(help: ArgumentHelp("The passwords of this service only.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only the passwords of this service.", valueName: "name"))
     var service: String?
 
-    @Flag(help: "Replaces a file of this name, once the new one is whole.")
+    @Flag(help: "Replaces an existing file once the new one is complete.")
     var overwrite = false
 
     @Flag(help: "Writes without asking.")
@@ -45,7 +45,8 @@ struct ExportCommand: ParsableCommand {
 
     func validate() throws {
         guard format == .json || service != nil else {
-            throw ValidationError("env needs a --service, whose accounts become the names.")
+            throw ValidationError(
+                "env requires --service, whose accounts become the variable names.")
         }
     }
 
@@ -101,14 +102,15 @@ struct ExportCommand: ParsableCommand {
                 throw ControlFailure(
                     .failure,
                     NamedItem.complaint(about: name[...])
-                        + " Nothing was written; json takes any name.")
+                        + " Nothing was written. The format json accepts any name.")
             }
             guard let data = item.data, !data.contains(0),
                 let value = String(validating: data, as: UTF8.self)
             else {
                 throw ControlFailure(
                     .failure,
-                    "The secret of \(name) is no text. Nothing was written; json takes any bytes.")
+                    "The secret of \(name) is not text. Nothing was written. The format json "
+                        + "accepts any bytes.")
             }
             lines += "\(name)=\"\(Self.escaped(value))\"\n"
         }

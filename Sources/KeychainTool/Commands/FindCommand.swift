@@ -8,17 +8,17 @@ import KeychainCore
 struct FindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        abstract: "Finds items by a part of their name or label.",
+        abstract: "Finds items by part of their name or label.",
         discussion: """
-            Case doesn't count. Of several texts all must be found. Each line names one item, \
-            quoted for bash, zsh and ksh, so that it can stand after another verb. No secret is \
-            opened.
+            Case is ignored. If several texts are given, all must match. Each line names one item, \
+            quoted for bash, zsh and ksh, so that it can be used as an argument of other verbs. No \
+            secret is opened.
             """)
 
-    @Argument(help: "What stands in the service or server, the account or the label.")
+    @Argument(help: "Text in the service or server, the account or the label.")
     var text: [String] = []
 
-    @Flag(help: "The name SERVICE/ACCOUNT begins with the text.")
+    @Flag(help: "Matches only the beginning of the name SERVICE/ACCOUNT.")
     var prefix = false
 
     @Flag(help: "Shows the names as a tree, split at slashes.")
@@ -29,7 +29,7 @@ struct FindCommand: ParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: ArgumentHelp("Items of one class only.", valueName: "class"))
+        help: ArgumentHelp("Only items of this class.", valueName: "class"))
     var className: ClassName?
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The access group.", valueName: "name"))
@@ -65,7 +65,7 @@ struct FindCommand: ParsableCommand {
         if EngineLog.tellsOfDamage {
             throw ControlFailure(
                 .damaged,
-                "Damaged items can't be found. `keychainctl check` names them.")
+                "Damaged items are not found. `keychainctl check` lists them.")
         }
     }
 

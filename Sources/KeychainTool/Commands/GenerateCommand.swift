@@ -13,10 +13,10 @@ import KeychainCrypto
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",
-        abstract: "Makes a random secret and saves it.",
+        abstract: "Generates a random secret and saves it.",
         discussion: """
-            Without options it has 24 letters and digits. An item that is there is left as it is, \
-            unless --replace is given. How many bits of chance it has is told.
+            The default is 24 letters and digits. An existing item is left unchanged, unless \
+            --replace is given. The entropy of the secret is reported in bits.
             """)
 
     @OptionGroup var key: KeyOptions
@@ -46,15 +46,16 @@ struct GenerateCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the item can be read. A new item: after-first-unlock.", valueName: "class"))
+            "When the item can be read. The default for a new item is after-first-unlock.",
+            valueName: "class"))
     var accessible: AccessibilityName?
 
-    @Flag(help: "Replaces the secret of an item that is there.")
+    @Flag(help: "Replaces the secret of an existing item.")
     var replace = false
 
     @Flag(
         name: .customLong("print"),
-        help: "Writes the secret to standard output, with a newline after it.")
+        help: "Writes the secret to standard output, followed by a newline.")
     var isPrinted = false
 
     @OptionGroup var passcode: PasscodeOptions
@@ -68,7 +69,8 @@ struct GenerateCommand: ParsableCommand {
         }
         try saving.validate()
         if words != nil, length != nil || alphabet != nil || characters != nil {
-            throw ValidationError("--words is for words; the other options are for characters.")
+            throw ValidationError(
+                "--words can't be combined with --length, --alphabet or --characters.")
         }
         if alphabet != nil, characters != nil {
             throw ValidationError("--alphabet and --characters can't be combined.")
@@ -78,7 +80,8 @@ struct GenerateCommand: ParsableCommand {
         }
         if let characters, characters.count < 2 || Set(characters).count != characters.count {
             throw ValidationError(
-                "--characters takes two or more, each of them once: twice would be twice as likely."
+                "--characters requires at least two characters, each listed once: a repeated "
+                    + "character would be more likely."
             )
         }
         try InputOption.requireDistinct([
@@ -103,9 +106,9 @@ struct GenerateCommand: ParsableCommand {
             try saving.save(Data(secret.text.utf8), in: session)
         } catch let failure as KeychainFailure where failure.status == .duplicateItem {
             throw ControlFailure(
-                .exists, "The item exists already. With --replace its secret is replaced.")
+                .exists, "The item already exists. --replace replaces its secret.")
         }
-        let remark = "Saved \(secret.size): \(secret.bits) bits of chance."
+        let remark = "Saved \(secret.size): \(secret.bits) bits of entropy."
         guard isPrinted else { return try Output.print(remark) }
         Output.complain(remark)
         try Output.print(secret.text)

@@ -11,13 +11,13 @@ struct GetCommand: ParsableCommand {
         commandName: "get",
         abstract: "Writes the secret of one item to standard output.",
         discussion: """
-            The bytes are those that were saved, no more and no less. At a terminal a newline \
-            follows a text that has none at its end, and a secret that is not text, or that \
-            holds characters a terminal acts on, is not shown without --raw. Of a certificate \
-            they are its DER, of a key its external representation.
+            The secret is written exactly as it was saved. At a terminal, a newline follows a text \
+            that doesn't end in one, and a secret that is not text, or contains characters that a \
+            terminal interprets, is not shown without --raw. For a certificate, the secret is its \
+            DER encoding; for a key, its external representation.
 
-            An item under an access control may ask for the passcode, though nothing is locked, \
-            or for its application password.
+            An item under an access control may require the passcode even if nothing is locked, or \
+            its application password.
             """,
         aliases: ["show"])
 
@@ -25,10 +25,11 @@ struct GetCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "An earlier version, as `keychainctl history` shows it.", valueName: "number"))
+            "The number of an earlier version, as shown by `keychainctl history`.",
+            valueName: "number"))
     var version: UInt32?
 
-    @Flag(help: "Writes the exact bytes to a terminal too.")
+    @Flag(help: "Writes the exact bytes even to a terminal.")
     var raw = false
 
     @Flag(help: "Writes the attributes and the secret as JSON.")
@@ -87,8 +88,8 @@ struct GetRequest: Hashable {
         else {
             throw ControlFailure(
                 .failure,
-                "The secret is not plain text. --raw shows it all the same; to keep it, send it to "
-                    + "a file.")
+                "The secret is not plain text. Use --raw to show it anyway, or redirect the output "
+                    + "to a file.")
         }
         try Output.print(text)
     }

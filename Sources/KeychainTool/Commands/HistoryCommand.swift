@@ -9,13 +9,13 @@ struct HistoryCommand: ParsableCommand {
         commandName: "history",
         abstract: "Lists the earlier versions of items.",
         discussion: """
-            What keychainctl replaces or deletes is kept as an earlier version, encrypted as the \
-            item was, for a number of changes and of days. No secret is opened: `keychainctl get \
-            --version` shows one, `keychainctl restore --version` brings one back, and \
-            `keychainctl purge` deletes them for good.
+            When keychainctl replaces or deletes an item, it keeps an earlier version, encrypted \
+            as the item was, up to a number of versions and days. No secret is opened: \
+            `keychainctl get --version` shows a secret, `keychainctl restore --version` brings a \
+            version back, and `keychainctl purge` deletes versions permanently.
 
-            --keep, --days and --programs set what is kept from now on, for the whole keychain. \
-            Versions that are too many or too old by it are deleted at once.
+            --keep, --days and --programs set which versions are kept from now on, for the whole \
+            keychain. Versions that exceed the new limits are deleted at once.
             """)
 
     @OptionGroup var selection: SelectionOptions
@@ -32,12 +32,12 @@ struct HistoryCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose changes leave versions: those of all programs, or of keychainctl and of "
-                + "programs that ask for it.",
+            "Keeps versions of the changes of all programs, or only of those of keychainctl and of "
+                + "programs that request it.",
             valueName: "all|asking"))
     var programs: Programs?
 
-    @Flag(help: "Shows what is kept, instead of versions.")
+    @Flag(help: "Shows the settings instead of versions.")
     var settings = false
 
     @Flag(help: "Writes JSON.")
@@ -55,11 +55,13 @@ struct HistoryCommand: ParsableCommand {
         let isNarrowed = selection.isNarrowed || selection.className != nil
         guard !(settings || sets) || !isNarrowed else {
             throw ValidationError(
-                "--keep, --days, --programs and --settings are about the whole keychain.")
+                "--keep, --days, --programs and --settings apply to the whole keychain and can't "
+                    + "be combined with an item.")
         }
         let wanted = policy(from: .standard)
         guard wanted.isValid else {
-            throw ValidationError("--keep takes 0 to 1000, --days 1 to 36500.")
+            throw ValidationError(
+                "The value of --keep must be 0 to 1000, that of --days 1 to 36500.")
         }
     }
 
@@ -99,10 +101,10 @@ struct HistoryCommand: ParsableCommand {
             policy.count == 0
                 ? "No earlier versions are kept."
                 : "\(counted(Int(policy.count), "version")) of an item, for "
-                    + "\(counted(Int(policy.days), "day")), of what "
+                    + "\(counted(Int(policy.days), "day")), of changes by "
                     + (policy.isForAll
                         ? "all programs" : "keychainctl and programs that ask for it")
-                    + " change."
+                    + "."
         )
     }
 

@@ -13,14 +13,15 @@ import KeychainCrypto
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Takes over the secrets of another program.",
+        abstract: "Imports the secrets of another program.",
         discussion: """
-            It shows what it will do and asks. The whole file is checked first: one that isn't \
-            understood changes nothing. Variables become passwords of the --service, logins \
-            become passwords of their servers. The file stays as it is.
+            import shows what it will do and asks for confirmation. The whole file is checked \
+            first: one that can't be parsed changes nothing. Variables become passwords of the \
+            --service, and logins become passwords of their servers. The file stays unchanged.
 
-            pass takes the folder of a password store, whose files gpg decrypts. secret-service takes \
-            no file: it reads from the Secret Service that runs, as gnome-keyring or KeePassXC.
+            pass takes the folder of a password store, whose files gpg decrypts. secret-service \
+            takes no file: it reads from the running Secret Service, such as gnome-keyring or \
+            KeePassXC.
             """)
 
     enum Policy: String, CaseIterable, ExpressibleByArgument {
@@ -34,20 +35,22 @@ struct ImportCommand: ParsableCommand {
     var path: String?
 
     @Option(
-        help: ArgumentHelp("With env: the service that the items belong to.", valueName: "name"))
+        help: ArgumentHelp("With env: the service of the imported items.", valueName: "name"))
     var service: String?
 
-    @Option(help: ArgumentHelp("What becomes of an item with another secret.", valueName: "policy"))
+    @Option(
+        help: ArgumentHelp(
+            "What to do with an existing item that has another secret.", valueName: "policy"))
     var onConflict = Policy.fail
 
     @Option(
         help: ArgumentHelp(
-            "With gnome-keyring: reads the keyring's password from this file descriptor; one "
-                + "newline at its end is left out.",
+            "With gnome-keyring: reads the keyring's password from this file descriptor. One "
+                + "newline at its end is removed.",
             valueName: "number"))
     var passwordFd: Int32?
 
-    @Flag(help: "Shows what it would do, and does nothing.")
+    @Flag(help: "Shows what would be done, without doing it.")
     var dryRun = false
 
     @Flag(help: "Imports without asking.")
@@ -57,16 +60,17 @@ struct ImportCommand: ParsableCommand {
 
     func validate() throws {
         guard (source == .env) == (service != nil), service != "" else {
-            throw ValidationError("--service belongs to env, which needs it.")
+            throw ValidationError("--service is for env, which requires it.")
         }
         guard (source == .secretService) == (path == nil) else {
             throw ValidationError(
                 path == nil
-                    ? "\(source.rawValue) needs a file." : "secret-service takes no file.")
+                    ? "\(source.rawValue) requires a file." : "secret-service takes no file.")
         }
         guard onConflict != .newer || source.hasTimes else {
             throw ValidationError(
-                "\(source.rawValue) doesn't say when a secret was changed, so none is newer.")
+                "\(source.rawValue) doesn't record when a secret was changed, so --on-conflict "
+                    + "newer can't be used.")
         }
         guard passwordFd == nil || source == .gnomeKeyring else {
             throw ValidationError("--password-fd is for gnome-keyring.")
@@ -75,7 +79,9 @@ struct ImportCommand: ParsableCommand {
             InputOption("--passcode-fd", passcode.passcodeFd),
             InputOption("--password-fd", passwordFd),
         ])
-        guard !dryRun || !yes else { throw ValidationError("--dry-run does nothing to confirm.") }
+        guard !dryRun || !yes else {
+            throw ValidationError("--dry-run and --yes can't be combined.")
+        }
     }
 
     private enum Step: String {
@@ -127,12 +133,12 @@ struct ImportCommand: ParsableCommand {
             if let passwordFd {
                 password = try SecretInput.fromDescriptor(passwordFd, "password")
             } else if !passcode.noPrompt, let terminal = Terminal() {
-                password = terminal.askHidden("Password of the keyring: ")
+                password = terminal.askHidden("Keyring password: ")
             } else {
                 throw ControlFailure(
                     .locked,
-                    "The keyring is encrypted. Give its password with --password-fd, or run this at "
-                        + "a terminal. \(ImportSource.consequence)")
+                    "The keyring is encrypted. Provide its password with --password-fd, or run "
+                        + "this command at a terminal. \(ImportSource.consequence)")
             }
         }
         do throws(ImportProblem) {
@@ -153,8 +159,8 @@ struct ImportCommand: ParsableCommand {
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read \(place): it is no file that can be read, or has more than \(1 << 20) "
-                    + "bytes. \(ImportSource.consequence)")
+                "Can't read \(place): it is not a readable regular file, or is larger than "
+                    + "\(1 << 20) bytes. \(ImportSource.consequence)")
         }
         return Array(content)
     }
@@ -184,15 +190,15 @@ struct ImportCommand: ParsableCommand {
                 throw ControlFailure(
                     .exists,
                     "\(item.name) has another secret in the keychain, and \(printable(origin)) "
-                        + "doesn't say when it was changed. \(ImportSource.consequence)")
+                        + "doesn't record when it was changed. \(ImportSource.consequence)")
             }
             return modified > existing.modificationSeconds ? .replace : .skip
         case .fail:
             throw ControlFailure(
                 .exists,
                 "\(item.name) has another secret in the keychain. \(ImportSource.consequence) "
-                    + "--on-conflict skip\(source.hasTimes ? ", newer" : "") or replace says which "
-                    + "counts.")
+                    + "Choose one with --on-conflict skip\(source.hasTimes ? ", newer" : "") or "
+                    + "replace.")
         }
     }
 

@@ -6,8 +6,8 @@ import KeychainCore
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists items by their attributes, in the order in which they were added.",
-        discussion: "No secret is opened. Without options all items are listed.",
+        abstract: "Lists items with their attributes, in the order in which they were added.",
+        discussion: "No secret is opened. Without options, all items are listed.",
         aliases: ["ls"])
 
     @OptionGroup var selection: SelectionOptions
@@ -25,7 +25,7 @@ struct ListCommand: ParsableCommand {
         if EngineLog.tellsOfDamage {
             throw ControlFailure(
                 .damaged,
-                "Damaged items are missing from this list. `keychainctl check` names them.")
+                "Damaged items are missing from this list. `keychainctl check` lists them.")
         }
     }
 

@@ -9,13 +9,13 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Locks the keychain of the service, for every program.",
         discussion: """
-            The service forgets the keys of all items that are readable while unlocked only, and \
-            it says which items stay readable. With --all those of the after-first-unlock classes \
-            are locked too, as before the first unlock. It needs a passcode. Without a service \
-            every process has a lock of its own, and there is nothing to lock.
+            The service erases the keys of all items that are readable only while unlocked, and \
+            shows which items stay readable. With --all, the after-first-unlock classes are locked \
+            too, as before the first unlock. Locking requires that a passcode is set. Without a \
+            service, each process unlocks separately, and there is nothing to lock.
             """)
 
-    @Flag(help: "Locks what stays readable after the first unlock, too.")
+    @Flag(help: "Also locks items that are readable after the first unlock.")
     var all = false
 
     func run() throws {
@@ -30,8 +30,8 @@ struct LockCommand: ParsableCommand {
         let names = open.map(\.commandLineName).joined(separator: ", ")
         guard state == .locked else { return "Locked. Still readable: items of class \(names)." }
         return
-            "Locked. Still readable: items of class \(names). `keychainctl lock --all` locks those "
-            + "of after-first-unlock classes."
+            "Locked. Still readable: items of class \(names). `keychainctl lock --all` also locks "
+            + "those of the after-first-unlock classes."
     }
 
     private static func isReadable(_ protection: ProtectionClass, in state: LockState) -> Bool {
@@ -48,14 +48,14 @@ struct UnlockCommand: ParsableCommand {
         commandName: "unlock",
         abstract: "Unlocks the keychain of the service, for every program.",
         discussion: """
-            The passcode is asked for at the terminal, or read with --passcode-fd; in its place \
-            the recovery code or a credential is taken where that is asked for. It stays \
-            unlocked until `keychainctl lock`, or as long as the service was told to keep it.
+            The passcode is asked for at the terminal or read with --passcode-fd; a recovery code \
+            or a credential can be used instead. The keychain stays unlocked until `keychainctl \
+            lock`, or for the time that the service is configured for.
             """)
 
     @OptionGroup var way: WayInOptions
 
-    @Flag(help: "Never asks at the terminal.")
+    @Flag(help: "Never prompts at the terminal.")
     var noPrompt = false
 
     func run() throws {
@@ -72,7 +72,7 @@ struct UnlockCommand: ParsableCommand {
         guard try session.unlock() else {
             throw ControlFailure(
                 .locked,
-                "There is no terminal to ask at. Give the passcode with --passcode-fd.")
+                "There is no terminal for a prompt. Provide the passcode with --passcode-fd.")
         }
     }
 }

@@ -13,20 +13,20 @@ import KeychainCrypto
 struct OTPCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "otp",
-        abstract: "Shows one-time codes, and saves what they are made of.",
+        abstract: "Shows one-time codes, and saves their keys.",
         discussion: """
-            `keychainctl otp ITEM` shows a code, `keychainctl otp set ITEM` saves a key. An item \
-            of the name “set” or “show” is named after `show`.
+            `keychainctl otp ITEM` shows a code, `keychainctl otp set ITEM` saves a key. To show \
+            the code of an item called “set” or “show”, write its name after `show`.
             """,
         subcommands: [Show.self, Save.self], defaultSubcommand: Show.self)
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Writes the code of now, or of the next count, to standard output.",
+            abstract: "Writes the current code, or that of the next count, to standard output.",
             discussion: """
-                At a terminal it says how long the code lasts. The counter of a code that is \
-                counted (RFC 4226) is advanced before the code is shown.
+                At a terminal, it also shows how long the code is valid. For counted codes (RFC \
+                4226), the counter is incremented before the code is shown.
                 """)
 
         @OptionGroup var selection: SelectionOptions
@@ -66,32 +66,34 @@ struct OTPCommand: ParsableCommand {
             commandName: "set",
             abstract: "Saves an otpauth: URI, or a key in Base32.",
             discussion: """
-                It is read from standard input; at a terminal it is asked for, hidden, once. A \
-                key in Base32 becomes a URI, with the options below. The URI is the secret of the \
-                item, so that other programs can use it.
+                The input is read from standard input; at a terminal, it is asked for once, \
+                without echo. A key in Base32 becomes a URI, with the options below. The secret of \
+                the item is the URI, so that other programs can use it.
                 """)
 
         @OptionGroup var key: KeyOptions
 
         @Option(
-            help: ArgumentHelp("Of a key in Base32: SHA1, SHA256 or SHA512.", valueName: "name"),
+            help: ArgumentHelp("With a key in Base32: SHA1, SHA256 or SHA512.", valueName: "name"),
             completion: .list(OneTimeCode.Algorithm.allCases.map(\.rawValue)))
         var algorithm: String?
 
         @Option(
             help: ArgumentHelp(
-                "Of a key in Base32: 6, 7 or 8. Without it, 6.", valueName: "number"))
+                "With a key in Base32: the number of digits, 6 to 8. The default is 6.",
+                valueName: "number"))
         var digits: Int?
 
         @Option(
             help: ArgumentHelp(
-                "Of a key in Base32: how many seconds a code lasts. Without it, 30.",
+                "With a key in Base32: the number of seconds that a code is valid. The default is "
+                    + "30.",
                 valueName: "seconds"))
         var period: Int?
 
         @Option(
             help: ArgumentHelp(
-                "Of a key in Base32: codes are counted, from this number on.",
+                "With a key in Base32: codes are counted, starting at this number.",
                 valueName: "number"))
         var counter: UInt64?
 
@@ -100,7 +102,8 @@ struct OTPCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "When the item can be read. A new item: after-first-unlock.", valueName: "class"))
+                "When the item can be read. The default for a new item is after-first-unlock.",
+                valueName: "class"))
         var accessible: AccessibilityName?
 
         @Flag(help: "Fails if the item already exists.")
@@ -117,7 +120,7 @@ struct OTPCommand: ParsableCommand {
             }
             try saving.validate()
             guard counter == nil || period == nil else {
-                throw ValidationError("A code lasts a --period or has a --counter, not both.")
+                throw ValidationError("--period and --counter can't be combined.")
             }
             try InputOption.requireDistinct([
                 InputOption("The key", STDIN_FILENO),
@@ -146,7 +149,7 @@ struct OTPCommand: ParsableCommand {
         private func read() throws -> OneTimeSecret {
             var bytes: [UInt8]
             if Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() {
-                guard let line = terminal.askHidden("otpauth: URI, or key in Base32: ") else {
+                guard let line = terminal.askHidden("otpauth: URI or Base32 key: ") else {
                     throw ControlFailure(
                         .failure, "Nothing was entered. Nothing was changed.")
                 }
@@ -178,7 +181,8 @@ struct OTPCommand: ParsableCommand {
             }
             guard parameters.isEmpty else {
                 throw OneTimeSecret.Problem(
-                    "The options are for a key in Base32: a URI says the same itself.")
+                    "--algorithm, --digits, --period and --counter are for keys in Base32: an "
+                        + "otpauth: URI contains them itself.")
             }
             return try OneTimeSecret(text)
         }
@@ -200,7 +204,8 @@ extension KeychainSession {
             case .failure(.unusable(let problem)):
                 throw ControlFailure(
                     .failure,
-                    "The secret gives no codes. \(problem) Save one with `keychainctl otp set`.")
+                    "The secret can't generate codes. \(problem) Save one with `keychainctl otp "
+                        + "set`.")
             }
         }
         throw ControlFailure(
@@ -222,7 +227,7 @@ extension KeychainSession {
             FindItems(query, Retrieval(includesData: true)), as: caller)
         guard let item = found.first else { throw .itemNotFound }
         guard let data = item.data, let text = String(validating: data, as: UTF8.self) else {
-            return .failure(.unusable("It is no otpauth: URI."))
+            return .failure(.unusable("It is not an otpauth: URI."))
         }
         let secret: OneTimeSecret
         do {

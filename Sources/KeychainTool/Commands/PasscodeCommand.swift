@@ -15,12 +15,12 @@ struct PasscodeCommand: ParsableCommand {
         @Option(
             name: .customLong("fd"),
             help: ArgumentHelp(
-                "Reads the new passcode from this file descriptor; one newline at its end is "
-                    + "left out.",
+                "Reads the new passcode from this file descriptor. One newline at its end is "
+                    + "removed.",
                 valueName: "number"))
         var descriptor: Int32?
 
-        @Flag(help: "Takes a passcode of fewer than 12 characters and five words.")
+        @Flag(help: "Accepts a passcode with fewer than 12 characters and fewer than five words.")
         var weak = false
 
         /// - Throws: ``KeychainFailure`` if the passcode is weaker than the policy allows.
@@ -34,7 +34,9 @@ struct PasscodeCommand: ParsableCommand {
             if let descriptor { return try SecretInput.passcode(from: descriptor) }
             guard let terminal = Terminal() else {
                 throw ControlFailure(
-                    .failure, "There is no terminal to ask at. Give the new passcode with --fd.")
+                    .failure,
+                    "There is no terminal for a prompt. Provide the new passcode with "
+                        + "--fd.")
             }
             return try SecretInput.new("New passcode", at: terminal)
         }
@@ -44,7 +46,7 @@ struct PasscodeCommand: ParsableCommand {
         @Option(
             name: .customLong("passcode-fd"),
             help: ArgumentHelp(
-                "Reads the present passcode from this file descriptor.", valueName: "number"))
+                "Reads the current passcode from this file descriptor.", valueName: "number"))
         var descriptor: Int32?
 
         func read() throws -> SecretBytes {
@@ -52,10 +54,10 @@ struct PasscodeCommand: ParsableCommand {
             guard let terminal = Terminal() else {
                 throw ControlFailure(
                     .locked,
-                    "There is no terminal to ask at. Give the present passcode with "
+                    "There is no terminal for a prompt. Provide the current passcode with "
                         + "--passcode-fd.")
             }
-            guard let passcode = terminal.askHidden("Present passcode: ") else {
+            guard let passcode = terminal.askHidden("Current passcode: ") else {
                 throw ControlFailure(.locked, "No passcode was entered. Nothing was changed.")
             }
             return passcode
@@ -66,10 +68,11 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sets the first passcode.",
             discussion: """
-                From then on every process must give it before it reads items, save those of \
-                the classes always and always-this-device-only. There is no way to the items \
-                without it, but by a recovery code: `keychainctl slot add recovery-code`. It has 12 \
-                characters or five words, unless --weak is given.
+                From then on, every process must provide the passcode before it can read items, \
+                except those of the classes always and always-this-device-only. Without the \
+                passcode, only a recovery code opens the items: `keychainctl slot add \
+                recovery-code`. The passcode must have at least 12 characters or five words, \
+                unless --weak is given.
                 """)
 
         @OptionGroup var new: NewPasscodeOptions
@@ -80,7 +83,7 @@ struct PasscodeCommand: ParsableCommand {
             guard try !session.hasPasscode else {
                 throw ControlFailure(
                     .exists,
-                    "A passcode is set already. `keychainctl passcode change` replaces it.")
+                    "A passcode is already set. `keychainctl passcode change` replaces it.")
             }
             let request = SetPasscode(try new.read(), allowsWeak: new.weak)
             let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
@@ -88,14 +91,14 @@ struct PasscodeCommand: ParsableCommand {
             }
             KeychainPlace.tellOfDamagedFolders()
             guard !ended.isEmpty else { return }
-            try Output.print(RotateCommand.text("The passcode is set.", ended))
+            try Output.print(RotateCommand.text("The passcode was set.", ended))
         }
     }
 
     struct Change: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replaces the passcode. Items stay as they are.",
-            discussion: "A forgotten one is replaced with --recovery-code or --credential.")
+            abstract: "Replaces the passcode. Items are not changed.",
+            discussion: "--recovery-code or --credential replaces a forgotten passcode.")
 
         @OptionGroup var old: WayInOptions
         @OptionGroup var new: NewPasscodeOptions
@@ -121,15 +124,16 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes the passcode, and with it all items that exist only under one.",
+            abstract: "Removes the passcode, and with it all items that exist only while one is "
+                + "set.",
             discussion: """
-                Items of the class when-passcode-set-this-device-only are deleted for good; how \
-                many there are is said first.
+                Items of the class when-passcode-set-this-device-only are deleted permanently; \
+                their number is shown first.
                 """)
 
         @OptionGroup var old: OldPasscodeOptions
 
-        @Flag(help: "Confirms the loss of items without asking.")
+        @Flag(help: "Confirms the deletion of items without asking.")
         var yes = false
 
         func run() throws {
@@ -146,12 +150,12 @@ struct PasscodeCommand: ParsableCommand {
             ).count
             if count > 0, !yes {
                 try Confirmation.require(
-                    "\(counted(count, "item")) of class when-passcode-set-this-device-only will "
-                        + "be deleted for good.",
+                    "\(counted(count, "item")) of class when-passcode-set-this-device-only will be "
+                        + "deleted permanently.",
                     phrase: "remove", noPrompt: false)
             }
             let gone = try session.keychain.perform(RemovePasscode(present))
-            try Output.print("The passcode is removed. Deleted \(counted(gone, "item")).")
+            try Output.print("The passcode was removed. Deleted \(counted(gone, "item")).")
         }
     }
 

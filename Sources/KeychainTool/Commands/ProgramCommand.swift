@@ -12,31 +12,34 @@ import KeychainRuntime
 struct ProgramCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "program",
-        abstract: "Says what the user's keychain service gives to which programs.",
+        abstract: "Sets the access groups that the user's keychain service grants to programs.",
         discussion: """
-            A program that is not named has the group “default”. This keeps programs apart that mean \
-            no harm: within a user, any program can pass for another one.
+            A program without an entry has the access group “default”. This separates well-behaved \
+            programs only: any program of a user can impersonate another one.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Gives a program its access groups. Another entry for it is replaced.",
+            abstract: "Grants access groups to a program, replacing any earlier entry for it.",
             discussion: """
-                Without --group and --entitlements it is given those that stand in the file beside \
-                it, PATH.entitlements, as that file is now. Open connections of the program end, and \
-                new ones have what it is given.
+                Without --group and --entitlements, the program gets the groups in the file next \
+                to it, PATH.entitlements, as that file is now. Open connections of the program are \
+                closed, and new ones have the new groups.
                 """)
 
         @Argument(
             help: ArgumentHelp(
-                "The file of the program, or flatpak:ID or snap:NAME for one in a sandbox.",
+                "The program's file, or flatpak:ID or snap:NAME for a program in a sandbox.",
                 valueName: "path"))
         var program: String
 
         @OptionGroup var groups: GroupOptions
 
-        @Flag(help: "Means the file as it is now, by its SHA-256: an update needs a new entry.")
+        @Flag(
+            help: ArgumentHelp(
+                "Grants the groups only to the file as it is now, identified by its SHA-256. An "
+                    + "updated file needs a new entry."))
         var exact = false
 
         func run() throws {
@@ -52,7 +55,7 @@ struct ProgramCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the programs that have entries, and their access groups.")
+            abstract: "Lists the programs that have entries, with their access groups.")
 
         @Flag(help: "Writes an array of JSON objects.")
         var json = false
@@ -66,17 +69,20 @@ struct ProgramCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes the entry of a program, which has the group “default” from then on.")
+            abstract: "Removes the entry of a program, which then has the group “default”.")
 
         @Argument(
             help: ArgumentHelp(
-                "As `keychainctl program list` shows it.", valueName: "path"))
+                "The program, as shown by `keychainctl program list`.", valueName: "path"))
         var program: String
 
         func run() throws {
             // The file may no longer exist. The argument is then used as the path.
             let subject = (try? ProgramCommand.subject(program)) ?? .executable(program)
-            try RegistryEntry.remove(subject, "`keychainctl program list` shows what there is.")
+            try RegistryEntry.remove(
+                subject,
+                "`keychainctl program list` shows the existing "
+                    + "entries.")
         }
     }
 
@@ -93,15 +99,15 @@ struct ProgramCommand: ParsableCommand {
         else {
             throw ControlFailure(
                 .notFound,
-                "There is no program at \(printable(argument)). Give the path of its file.")
+                "There is no program at \(printable(argument)). Provide the path of its file.")
         }
         if let interpreter = interpreter(of: path) {
             throw ControlFailure(
                 .failure,
-                "\(printable(path)) is a script: the service sees its interpreter, "
-                    + "\(printable(interpreter)), and all its scripts are one program. Name the "
-                    + "interpreter, or give the script a socket of its own with `keychainctl service "
-                    + "socket add`.")
+                "\(printable(path)) is a script: the service sees only its interpreter, "
+                    + "\(printable(interpreter)), so all scripts of that interpreter are one "
+                    + "program to it. Name the interpreter, or create a dedicated socket for the "
+                    + "script with `keychainctl service socket add`.")
         }
         return .executable(path)
     }
@@ -122,8 +128,8 @@ struct ProgramCommand: ParsableCommand {
         else {
             throw ControlFailure(
                 .usage,
-                "There are no entitlements beside \(printable(subject.texts.text)). Say what it is "
-                    + "given with --group or --entitlements.")
+                "There is no entitlements file next to \(printable(subject.texts.text)). Use "
+                    + "--group or --entitlements to specify the groups.")
         }
         return try GroupOptions.list(at: path + ".entitlements")
     }
@@ -133,7 +139,7 @@ struct ProgramCommand: ParsableCommand {
             let digest = try? Fingerprint.sha256(ofFile: file.number)
         else {
             throw ControlFailure(
-                .failure, "\(printable(subject.texts.text)) can't be read, as --exact needs it.")
+                .failure, "\(printable(subject.texts.text)) can't be read, which --exact requires.")
         }
         return digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
@@ -145,11 +151,13 @@ struct ProgramCommand: ParsableCommand {
 struct GroupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "An access group; * is every group. It can be given several times, the preferred one "
-                + "first.", valueName: "name"))
+            "An access group; * stands for all groups. May be repeated; new items go into the "
+                + "first group.", valueName: "name"))
     var group: [String] = []
 
-    @Option(help: ArgumentHelp("A property list as Xcode writes it.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp(
+            "An entitlements file: a property list as written by Xcode.", valueName: "path"))
     var entitlements: String?
 
     mutating func validate() throws {
@@ -200,7 +208,7 @@ extension RegistryEntry {
             }
             return try Output.print(JSON.array(objects).text)
         }
-        guard !entries.isEmpty else { return try Output.print("There are none.") }
+        guard !entries.isEmpty else { return try Output.print("There are no entries.") }
         let rows = zip(entries, groups).map { entry, groups in
             [
                 printable(entry.subject.texts.text) + (entry.sha256 == nil ? "" : " (exact)"),
@@ -226,7 +234,7 @@ extension RegistryEntry {
             return try folder.entries()
         } catch {
             throw ControlFailure(
-                .failure, "The registry can't be trusted: \(printable(error.reason)).")
+                .failure, "The registry is not trustworthy: \(printable(error.reason)).")
         }
     }
 }

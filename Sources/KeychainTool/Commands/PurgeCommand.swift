@@ -7,7 +7,7 @@ import KeychainRuntime
 struct PurgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
-        abstract: "Deletes earlier versions of items for good.",
+        abstract: "Deletes earlier versions of items permanently.",
         discussion: "The items themselves are not changed.")
 
     @OptionGroup var selection: SelectionOptions
@@ -17,7 +17,7 @@ struct PurgeCommand: ParsableCommand {
             "Only this version, as shown by `keychainctl history`.", valueName: "number"))
     var version: UInt32?
 
-    @Flag(help: "Deletes the versions of all items, those that can't be read among them.")
+    @Flag(help: "Deletes the versions of all items, including those that can't be read.")
     var all = false
 
     @Flag(help: "Confirms --all without asking.")
@@ -28,7 +28,8 @@ struct PurgeCommand: ParsableCommand {
     mutating func validate() throws {
         if all {
             guard !selection.isNarrowed, selection.className == nil, version == nil else {
-                throw ValidationError("--all is about all items and all versions.")
+                throw ValidationError(
+                    "--all can't be combined with options that select items or versions.")
             }
         } else {
             try selection.requireNarrowed()
@@ -43,7 +44,7 @@ struct PurgeCommand: ParsableCommand {
         defer { session.close() }
         if all, !yes {
             try Confirmation.require(
-                "The earlier versions of all items will be deleted for good.", phrase: "purge",
+                "The earlier versions of all items will be deleted permanently.", phrase: "purge",
                 noPrompt: passcode.noPrompt)
         }
         var count = 0

@@ -10,17 +10,17 @@ import KeychainCore
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Rebuilds a damaged keychain from every item that is whole.",
+        abstract: "Rebuilds a damaged keychain from all intact items.",
         discussion: """
-            The former files are kept in a folder beside the new ones; none is deleted or \
-            written over. Items that are not whole are set aside in the new keychain, as \
-            `keychainctl doctor` lists them. Where items may be lost of which nothing is known, \
-            programs that find nothing are told of damage, until `keychainctl restore --dismiss` \
-            gives them up. Where nothing confirms that what came back is what was saved last, \
-            that is said, and the exit status is 6: a program that can write the folder may have \
-            put back earlier pages. No other program may use the keychain meanwhile. Where a \
-            passcode is set it is needed, since a locked item can't be told from a damaged one. A \
-            recovery that was interrupted is finished by the next.
+            The original files are moved to a folder next to the new ones; none is deleted or \
+            overwritten. Items that are not intact are set aside in the new keychain; `keychainctl \
+            doctor` lists them. If unknown items may be lost, programs whose searches find nothing \
+            get an error about damage, until `keychainctl restore --dismiss` accepts the loss. If \
+            nothing confirms that the recovered items are the ones saved last, the output says so, \
+            and the exit status is 6: a program that can write the folder may have put back \
+            earlier pages. No other program may use the keychain during the recovery. If a \
+            passcode is set, it is required, because without it locked items can't be told from \
+            damaged ones. The next recovery completes one that was interrupted.
             """)
 
     @Flag(help: "Writes a JSON object.")
@@ -39,12 +39,12 @@ struct RecoverCommand: ParsableCommand {
         guard report.isComplete else {
             let what =
                 report.isConfirmed
-                ? "Not every item came back."
-                : "What came back is not confirmed to be what was saved last."
+                ? "Not every item was recovered."
+                : "Nothing confirms that the recovered items are the ones saved last."
             throw ControlFailure(
                 .damaged,
-                what + " `keychainctl doctor` lists what was set aside; a backup may hold the "
-                    + "rest. The damaged files are kept.")
+                what + " `keychainctl doctor` lists the items that were set aside; a backup may "
+                    + "contain the others. The damaged files are kept.")
         }
     }
 
@@ -55,7 +55,8 @@ struct RecoverCommand: ParsableCommand {
             guard let given = try passcode.source.read() else {
                 throw ControlFailure(
                     .locked,
-                    error.reason + " Give it with --passcode-fd, or run this at a terminal.")
+                    error.reason + " Provide it with --passcode-fd, or run this command at a "
+                        + "terminal.")
             }
             return try recover(directory, with: given)
         }
@@ -69,7 +70,7 @@ struct RecoverCommand: ParsableCommand {
         return try KeychainEngine.recover(
             directory: directory, passcode: passcode, options: .ofThisMachine
         ) { count in
-            line.show("\(counted(count, "item")) so far")
+            line.show("\(counted(count, "item")) recovered")
         }
     }
 
@@ -79,7 +80,7 @@ struct RecoverCommand: ParsableCommand {
         let count = counted(report.itemCount, "item")
         var lines = [
             report.isContinued
-                ? "Finished a recovery that was interrupted: \(count)."
+                ? "Completed an interrupted recovery: \(count)."
                 : report.isVerified
                     ? "Recovered "
                         + (report.expectedCount.map {
@@ -88,17 +89,17 @@ struct RecoverCommand: ParsableCommand {
         ]
         if !report.isConfirmed {
             lines.append(
-                "Nothing confirms that they are the latest: an item may be of an earlier time, or "
-                    + "may have been deleted since.")
+                "Nothing confirms that these are the latest versions: an item may be an earlier "
+                    + "version, or may have been deleted since.")
         }
-        lines += report.damagedItems.map { "Set aside, not whole: \($0)" }
+        lines += report.damagedItems.map { "Set aside, damaged: \($0)" }
         lines += report.doubtfulItems.map {
-            "Set aside, perhaps deleted or of an earlier time: \($0)"
+            "Set aside, possibly deleted or an earlier version: \($0)"
         }
         if report.hasUnknownLoss {
-            lines.append("Items may be lost of which nothing is known.")
+            lines.append("Unknown items may be lost.")
         }
-        lines.append("The former files are in \(printable(report.damagedDirectory)).")
+        lines.append("The original files are in \(printable(report.damagedDirectory)).")
         return lines.joined(separator: "\n")
     }
 

@@ -11,23 +11,23 @@ import KeychainRuntime
 struct RenameCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",
-        abstract: "Gives an item another name.",
+        abstract: "Changes the name of an item.",
         usage: "keychainctl rename [<options>] <item> <new-name>",
         discussion: """
-            The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. Of an internet \
-            password it is SERVER/ACCOUNT. The secret is not read, and everything else of the \
-            item stays as it is.
+            The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. For an internet \
+            password it is SERVER/ACCOUNT. The secret is not read, and all other attributes stay \
+            unchanged.
             """,
         aliases: ["mv"])
 
     @OptionGroup var options: TargetOptions
 
-    @Argument(help: ArgumentHelp("The name that it gets.", valueName: "new-name"))
+    @Argument(help: ArgumentHelp("The new name.", valueName: "new-name"))
     var target: String?
 
     @Flag(
         name: [.customShort("f"), .customLong("replace")],
-        help: "Replaces the item that has the name already.")
+        help: "Replaces an item that already has the new name.")
     var replace = false
 
     @OptionGroup var passcode: PasscodeOptions
@@ -35,7 +35,7 @@ struct RenameCommand: ParsableCommand {
     @OptionGroup var application: ApplicationPasswordOptions
 
     mutating func validate() throws {
-        _ = try NewName(options.target(target, "name that it gets"))
+        _ = try NewName(options.target(target, "new name"))
         try InputOption.requireDistinct([
             InputOption("--passcode-fd", passcode.passcodeFd),
             InputOption("--application-password-fd", application.applicationPasswordFd),
@@ -43,7 +43,7 @@ struct RenameCommand: ParsableCommand {
     }
 
     func run() throws {
-        let name = try NewName(options.target(target, "name that it gets"))
+        let name = try NewName(options.target(target, "new name"))
         guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
             throw KeychainFailure.itemNotFound
         }
@@ -62,7 +62,7 @@ struct RenameCommand: ParsableCommand {
 struct LabelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "label",
-        abstract: "Gives an item another label, without reading its secret.",
+        abstract: "Changes the label of an item, without reading its secret.",
         usage: "keychainctl label [<options>] <item> <text>")
 
     @OptionGroup var options: TargetOptions

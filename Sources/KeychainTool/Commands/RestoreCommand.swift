@@ -9,33 +9,34 @@ import KeychainSQLite
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Brings back the items of a backup, an earlier version, or what was set aside.",
+        abstract: "Restores the items of a backup, an earlier version, or items that were set "
+            + "aside.",
         discussion: """
-            With --backup: reads all of the file and checks it, shows what would change, asks, and \
-            makes all changes at once or none. Of an item that is there already the later \
-            modification stays, and its reference; nothing is deleted, unless --replace is given: \
-            then every item that isn't synchronizable is deleted first.
+            With --backup: verifies the whole file, shows what would change, asks for \
+            confirmation, and makes all changes or none. If an item exists already, the later \
+            modification is kept, with the existing reference. Nothing is deleted unless --replace \
+            is given, which first deletes every item that isn't synchronizable.
 
-            With --version: makes one item again what it was; what it was until now becomes a \
-            version. A deleted item comes back. An item that was renamed gets its earlier name.
+            With --version: returns one item to an earlier version; its current state becomes a \
+            version. A deleted item is restored. A renamed item gets its earlier name.
 
-            Without both: puts items that were set aside back in their places. \
-            Only an item whose bytes are all as they were written goes back. One that was \
-            deleted or replaced, or may have been, goes back only if it is named. What can't be \
-            restored stays set aside; `keychainctl doctor` lists it. --dismiss gives it up for \
-            good, and what a recovery lost with it: what is not found then counts as not there.
+            Without both: puts back items that were set aside. An item is put back only if all its \
+            bytes are as they were written. An item that was, or may have been, deleted or \
+            replaced is put back only by its reference. Items that can't be restored stay set \
+            aside; `keychainctl doctor` lists them. --dismiss deletes them permanently, and \
+            accepts the losses of a recovery: items that are not found then count as absent.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "With --version the item, SERVICE/ACCOUNT, or its reference. Otherwise references, as "
-                + "`keychainctl doctor` shows them; without any: all that a check or a recovery "
-                + "found damaged; with --dismiss all."))
+            "With --version: the item, as SERVICE/ACCOUNT or its reference. Otherwise: references, "
+                + "as shown by `keychainctl doctor`. Without any, all items that a check or "
+                + "recovery found damaged; with --dismiss, all that were set aside."))
     var item: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "This version of the item, as `keychainctl history` shows it.", valueName: "number"))
+            "The number of the version, as shown by `keychainctl history`.", valueName: "number"))
     var version: UInt32?
 
     @Flag(help: "Deletes the items that were set aside permanently, instead of restoring them.")
@@ -43,8 +44,8 @@ struct RestoreCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "With --backup: deletes the items that are not in it, too. With --version: deletes "
-                + "another item that has the name."))
+            "With --backup: also deletes the items that are not in the backup. With --version: "
+                + "deletes another item that has the name."))
     var replace = false
 
     @Flag(help: "With --backup: shows what would change, and changes nothing.")
@@ -80,7 +81,7 @@ struct RestoreCommand: ParsableCommand {
         if opening.backup == nil {
             guard !replace, !dryRun else {
                 throw ValidationError(
-                    "--replace and --dry-run go with --backup, --replace with --version too.")
+                    "--dry-run requires --backup, and --replace requires --backup or --version.")
             }
             guard dismiss || !yes else {
                 throw ValidationError("--yes requires --dismiss or --backup.")
@@ -90,7 +91,7 @@ struct RestoreCommand: ParsableCommand {
                 throw ValidationError("--backup can't be combined with references or --dismiss.")
             }
             guard !(dryRun && yes) else {
-                throw ValidationError("With --dry-run there is nothing to confirm with --yes.")
+                throw ValidationError("--dry-run and --yes can't be combined.")
             }
         }
     }
@@ -120,7 +121,7 @@ struct RestoreCommand: ParsableCommand {
                 }
             }
             guard let name = ItemName(word) else {
-                throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+                throw ValidationError("The service is missing. Write SERVICE/ACCOUNT.")
             }
             return [name.query(in: nil)]
         }
@@ -141,7 +142,7 @@ struct RestoreCommand: ParsableCommand {
         try Output.print(
             json
                 ? JSON.object(restored.members).text
-                : "The item is again as it was in version \(version).")
+                : "The item was restored to version \(version).")
     }
 
     func run() throws {
@@ -153,7 +154,10 @@ struct RestoreCommand: ParsableCommand {
             ).run(backup)
         }
         guard let files = try FileSession(existing: passcode.source) else {
-            throw ControlFailure(.notFound, "There is no keychain yet, so nothing is set aside.")
+            throw ControlFailure(
+                .notFound,
+                "There is no keychain yet, so there is nothing to "
+                    + "restore.")
         }
         defer { files.close() }
         guard !dismiss else { return try giveUp(files.engine) }
@@ -199,7 +203,7 @@ struct RestoreCommand: ParsableCommand {
         }
         if !yes, !rows.isEmpty {
             try Confirmation.require(
-                SetAsideText.text(of: rows) + "\nThis will be given up for good.",
+                SetAsideText.text(of: rows) + "\nThis will be deleted permanently.",
                 phrase: "dismiss \(rows.count)", noPrompt: passcode.noPrompt)
         }
         // Items that were set aside after the confirmation are not affected.
@@ -209,7 +213,7 @@ struct RestoreCommand: ParsableCommand {
                 ? JSON.array(gone.map { Self.json($0.row.reference, "dismissed") }).text
                 : gone.isEmpty
                     ? "Nothing is set aside."
-                    : gone.map { "\($0.row.reference): given up" }.joined(separator: "\n"))
+                    : gone.map { "\($0.row.reference): dismissed" }.joined(separator: "\n"))
     }
 
     private static func named<Result>(
@@ -221,7 +225,8 @@ struct RestoreCommand: ParsableCommand {
             guard error.status == .itemNotFound else { throw error }
             throw ControlFailure(
                 .notFound,
-                "No item of this reference is set aside. `keychainctl doctor` lists those that are."
+                "No item with this reference is set aside. `keychainctl doctor` lists the items "
+                    + "that are."
             )
         }
     }
@@ -237,7 +242,7 @@ struct RestoreCommand: ParsableCommand {
         byNameCount == 0
             ? "There is nothing to restore."
             : "Nothing was restored. \(counted(byNameCount, "item")) that may have been deleted or "
-                + "replaced, or may be of an earlier time, would go back by reference only: "
+                + "replaced, or may be earlier versions, can be restored only by reference: "
                 + "`keychainctl doctor` lists them."
     }
 
@@ -246,10 +251,13 @@ struct RestoreCommand: ParsableCommand {
             switch restoration.outcome {
             case .restored: "restored"
             case .damaged: "too damaged to be restored"
-            case .keyTaken: "not restored: another item has its place; delete that one first"
-            case .locked: "not restored: it is locked with the passcode"
+            case .keyTaken:
+                "not restored: another item has the same primary key; delete that item "
+                    + "first"
+            case .locked: "not restored: locked with the passcode"
             case .altered:
-                "not restored: nothing vouches for why it was set aside; give its reference to restore it"
+                "not restored: its bytes, or the recorded reason why it was set aside, can't be "
+                    + "authenticated; give its reference to restore it anyway"
             }
         return "\(restoration.reference): \(outcome)"
     }

@@ -7,17 +7,19 @@ import KeychainCore
 struct RotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Makes a new device key, and every key under it anew.",
+        abstract: "Generates a new device key and replaces every key under it.",
         discussion: """
-            A copy of the keychain from before opens what was in it with the passcode of then, and \
-            nothing that comes later. Setting a passcode and sealing the device key do this by \
-            themselves. Each item is sealed anew, which takes a while and as much disk space again \
-            as the keychain; programs can read meanwhile.
+            An earlier copy of the keychain opens what was in it, with the passcode of that time, \
+            but nothing stored later. Setting a passcode and sealing the device key also do this. \
+            Each item is encrypted again, which takes a while and temporarily as much disk space \
+            again as the keychain; programs can read meanwhile.
 
-            A recovery code ends, and so does a credential that this process wasn't given: make \
-            them anew. Where a passcode is set, other programs are locked until they are given it.
+            A recovery code becomes invalid, and so does a credential that this process wasn't \
+            given: create them again. If a passcode is set, other programs are locked until they \
+            provide it.
 
-            Folders “damaged-…” of earlier recoveries stay under the earlier keys, and are named.
+            Folders “damaged-…” of earlier recoveries remain encrypted under the earlier keys; \
+            they are listed.
             """)
 
     @Flag(help: "Writes a JSON object.")
@@ -38,12 +40,17 @@ struct RotateCommand: ParsableCommand {
             return try Output.print(JSON.object([("endedSlots", .array(slots))]).text)
         }
         try Output.print(
-            Self.text("All keys are new. An earlier copy opens nothing that comes later.", ended))
+            Self.text(
+                "All keys were replaced. Earlier copies can't open anything stored from now on.",
+                ended))
     }
 
     /// The text for a completed rotation: `text`, and the slots that were removed.
     static func text(_ text: String, _ ended: [SlotSummary]) -> String {
-        ([text] + ended.map { "Slot \($0.number), \($0.kind.name), has ended. Make another one." })
+        ([text]
+            + ended.map {
+                "Slot \($0.number), \($0.kind.name), is no longer valid. Create a new one."
+            })
             .joined(separator: "\n")
     }
 

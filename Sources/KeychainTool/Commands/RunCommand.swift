@@ -16,27 +16,28 @@ import KeychainRuntime
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Starts a program with secrets in its variables, or in files in memory.",
+        abstract: "Starts a program with secrets in environment variables or in files in memory.",
         usage: """
             keychainctl run [--env <name=item>] [--file <name=item>] [--fd <number=item>] \
             [--manifest <path>] [--mask] -- <program> [<arguments>]
             """,
         discussion: """
-            An item is SERVICE/ACCOUNT, of which the last slash separates, or SERVICE alone where \
-            one item matches. %2F stands for a slash that doesn't separate.
+            An item is SERVICE/ACCOUNT, separated at the last slash, or SERVICE alone if one item \
+            matches. Write %2F for a slash that doesn't separate.
 
-            All secrets are read before the program is started; where one is missing, nothing is \
-            started. Without --mask the program takes the place of this process.
+            All secrets are read before the program is started; if one is missing, nothing is \
+            started. Without --mask, the program replaces the keychainctl process.
 
-            Variables can be read by other programs of this user and are inherited by all that \
-            the program starts. A file in memory is readable through the program alone: prefer \
-            --file where the program can take a path.
+            Environment variables can be read by other programs of this user and are inherited by \
+            all child processes. A file in memory can be read only through the program: use --file \
+            if the program accepts a path.
             """)
 
     @Option(
         name: .customLong("env"),
         help: ArgumentHelp(
-            "Sets a variable to the secret of an item. May be repeated, as the next three.",
+            "Sets a variable to the secret of an item. This option and the next three may be "
+                + "repeated.",
             valueName: "name=item"),
         transform: NamedItem.init)
     var variables: [NamedItem] = []
@@ -44,7 +45,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: .customLong("file"),
         help: ArgumentHelp(
-            "Sets a variable to the path of a file in memory with the secret.",
+            "Sets a variable to the path of a file in memory that contains the secret.",
             valueName: "name=item"),
         transform: NamedItem.init)
     var files: [NamedItem] = []
@@ -52,23 +53,23 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: .customLong("fd"),
         help: ArgumentHelp(
-            "Opens the secret on this descriptor of the program.", valueName: "number=item"),
+            "Opens the secret on this file descriptor of the program.", valueName: "number=item"),
         transform: NumberedItem.init)
     var descriptors: [NumberedItem] = []
 
     @Option(
         name: [.customLong("manifest"), .customLong("env-file")],
         help: ArgumentHelp(
-            "Reads lines NAME=VALUE, of which a VALUE keychain:ITEM is a secret and "
-                + "keychain-file:ITEM a file in memory.",
+            "Reads lines of the form NAME=VALUE. A VALUE keychain:ITEM stands for a secret, and "
+                + "keychain-file:ITEM for a file in memory with it.",
             valueName: "path"),
         completion: .file())
     var manifests: [String] = []
 
-    @Flag(help: "Puts <concealed> in place of the secrets in what the program writes.")
+    @Flag(help: "Replaces secrets in the program's output with <concealed>.")
     var mask = false
 
-    @Flag(help: "Gives the program no variable of this process.")
+    @Flag(help: "Passes none of this process's environment variables to the program.")
     var clearEnv = false
 
     @Option(
@@ -82,17 +83,17 @@ struct RunCommand: ParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The program and its arguments, after --.", valueName: "program"))
+        help: ArgumentHelp("The program and its arguments, after “--”.", valueName: "program"))
     var program: [String] = []
 
     mutating func validate() throws {
         guard !program.isEmpty else {
-            throw ValidationError("Name the program after the options and “--”.")
+            throw ValidationError("Specify the program after the options and “--”.")
         }
         guard !(variables.isEmpty && files.isEmpty && descriptors.isEmpty && manifests.isEmpty)
         else {
             throw ValidationError(
-                "Say what the program gets, with --env, --file, --fd or --manifest.")
+                "Specify at least one of --env, --file, --fd or --manifest.")
         }
         var names: Set<String> = []
         for option in variables + files where !names.insert(option.name).inserted {
@@ -105,7 +106,7 @@ struct RunCommand: ParsableCommand {
         try InputOption.requireDistinct(inputs)
         var numbers = Set(inputs.compactMap(\.descriptor))
         for option in descriptors where !numbers.insert(option.number).inserted {
-            throw ValidationError("Descriptor \(option.number) is named twice.")
+            throw ValidationError("Descriptor \(option.number) is used twice.")
         }
     }
 
@@ -190,8 +191,8 @@ struct RunCommand: ParsableCommand {
             guard bytes.count >= Concealment.shortest else {
                 throw ControlFailure(
                     .failure,
-                    "The secret has fewer than \(Concealment.shortest) bytes: --mask would find it in "
-                        + "anything."
+                    "The secret has fewer than \(Concealment.shortest) bytes: --mask would find it "
+                        + "in almost any output."
                 ).of(item)
             }
             concealed.append(bytes)
@@ -212,7 +213,8 @@ struct RunCommand: ParsableCommand {
             guard !secret.plainBytes.contains(0) else {
                 throw ControlFailure(
                     .failure,
-                    "The secret holds a NUL byte, which no variable can. Give it with --file or --fd."
+                    "The secret contains a NUL byte, which a variable can't contain. Use --file or "
+                        + "--fd."
                 ).of(item)
             }
             return secret
@@ -231,7 +233,7 @@ struct RunCommand: ParsableCommand {
             let given = MemoryFile.give(file, as: number)
         else {
             throw ControlFailure(
-                .failure, "Can't make a file in memory: \(errorText(errno))."
+                .failure, "Can't create a file in memory: \(errorText(errno))."
             ).of(item)
         }
         // With a number that this process chose, the descriptor stays open until the program
@@ -259,7 +261,7 @@ extension ControlFailure {
         guard !ProcessEnvironment.hasRightsOfOthers else {
             throw ControlFailure(
                 .denied,
-                "This program has rights that its caller doesn't have, and starts no other with "
+                "This process has rights that its caller doesn't have, and starts no program with "
                     + "them.")
         }
     }
@@ -273,9 +275,8 @@ extension ControlFailure {
         }
         self.init(
             own.status,
-            "\(printable(item.description)): No item matches. `keychainctl doctor "
-                + "\(shellQuoted(item.description))` says "
-                + "why. Nothing was started.")
+            "\(printable(item.description)): No item matches. Run `keychainctl doctor "
+                + "\(shellQuoted(item.description))` to find out why. Nothing was started.")
     }
 
     fileprivate func of(_ item: ItemName) -> ControlFailure {

@@ -8,8 +8,8 @@ import KeychainRuntime
 struct ServiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service",
-        abstract: "Starts, ends and shows the keychain service of this user.",
-        discussion: "Without a service every program opens the keychain itself.",
+        abstract: "Starts, stops and shows the keychain service of this user.",
+        discussion: "Without a service, every program opens the keychain itself.",
         subcommands: [
             Enable.self, Disable.self, Show.self, ServiceSocketCommand.self,
         ])
@@ -18,11 +18,11 @@ struct ServiceCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Starts the service, now and at each login.",
             discussion: """
-                With systemd it installs the units keychaind.service and keychaind.socket, unless \
-                they are installed, and enables the socket. Without systemd it starts keychaind in \
-                the background, and says how to start it at login. The service keeps the same \
-                keychain that programs have opened themselves; those that run keep doing so until \
-                they are started again.
+                With systemd, this installs the units keychaind.service and keychaind.socket \
+                unless they are installed already, and enables the socket. Without systemd, it \
+                starts keychaind in the background and shows how to start it at login. The service \
+                uses the same keychain that programs have opened themselves until now. Programs \
+                that are running continue to do so until they are restarted.
                 """)
 
         @OptionGroup var options: ServiceOptions
@@ -53,10 +53,10 @@ struct ServiceCommand: ParsableCommand {
 
     struct Disable: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ends the service, and starts it no more at login.",
+            abstract: "Stops the service, and no longer starts it at login.",
             discussion: """
-                Programs that are started from then on open the keychain themselves. Where it was \
-                started at login without systemd, take that line out again.
+                Programs that are started afterwards open the keychain themselves. If your login \
+                script starts the service, remove that line.
                 """)
 
         @OptionGroup var options: ServiceOptions

@@ -11,18 +11,18 @@ struct ServiceSocketCommand: ParsableCommand {
         commandName: "socket",
         abstract: "Creates sockets that grant access groups to the programs that connect to them.",
         discussion: """
-            For a container, a unit or a script: give it the socket and nothing else of the service, \
-            and set KEYCHAIN_SERVICE to its path there. A service that runs makes the socket within a \
-            few seconds; it lies in a folder that no other user can enter.
+            For a container, a unit or a script: pass it this socket and nothing else of the \
+            service, and set KEYCHAIN_SERVICE to the socket's path there. A running service \
+            creates the socket within a few seconds, in a folder that no other user can enter.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes a socket, and prints its path. One that is there gets other groups.")
+            abstract: "Creates a socket, and prints its path. An existing one gets the new groups.")
 
         @Argument(
-            help: ArgumentHelp("1 to 32 letters, digits and hyphens.", valueName: "name"))
+            help: ArgumentHelp("The name: 1 to 32 letters, digits and hyphens.", valueName: "name"))
         var name: String
 
         @OptionGroup var groups: GroupOptions
@@ -30,10 +30,11 @@ struct ServiceSocketCommand: ParsableCommand {
         mutating func validate() throws {
             guard RegistryEntry.isSocketName(name) else {
                 throw ValidationError(
-                    "The name of a socket is 1 to 32 letters, digits and hyphens.")
+                    "The name of a socket must be 1 to 32 letters, digits and hyphens.")
             }
             guard !groups.group.isEmpty || groups.entitlements != nil else {
-                throw ValidationError("Say what the socket gives with --group or --entitlements.")
+                throw ValidationError(
+                    "Use --group or --entitlements to specify the socket's groups.")
             }
         }
 
@@ -67,7 +68,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
         func run() throws {
             try RegistryEntry.remove(
-                .socket(name), "`keychainctl service socket list` shows what there is.")
+                .socket(name), "`keychainctl service socket list` shows the existing sockets.")
         }
     }
 }

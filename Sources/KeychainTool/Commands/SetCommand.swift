@@ -13,13 +13,13 @@ struct SetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Saves a secret.",
         discussion: """
-            The secret is read from standard input, byte for byte. At a terminal it is asked \
-            for, hidden, twice. An input that ends before its first byte is an error, unless \
-            --allow-empty is given.
+            The secret is read from standard input, byte for byte. At a terminal, it is asked for \
+            twice, without echo. Empty input is an error, unless --allow-empty is given.
 
-            An item that is there is changed in place: it keeps its reference, its date of \
-            creation and whatever is not named here. Without --group that is the one item in \
-            any group; a new item goes to the first group of the entitlements, or to "default".
+            An existing item is changed in place: it keeps its reference, its creation date and \
+            all attributes that are not given here. Without --group, the one matching item in any \
+            group is changed; a new item goes into the first group of the entitlements, or into \
+            "default".
             """)
 
     @OptionGroup var key: KeyOptions
@@ -27,7 +27,7 @@ struct SetCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The label, for display.", valueName: "text"))
     var label: String?
 
-    @Option(help: ArgumentHelp("A remark.", valueName: "text"))
+    @Option(help: ArgumentHelp("A comment.", valueName: "text"))
     var comment: String?
 
     @Option(help: ArgumentHelp("The kind of item, for display.", valueName: "text"))
@@ -35,17 +35,17 @@ struct SetCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the item can be read. A new item: after-first-unlock.",
+            "When the item can be read. The default for a new item is after-first-unlock.",
             valueName: "class"))
     var accessible: AccessibilityName?
 
     @Flag(help: "Fails if the item already exists.")
     var new = false
 
-    @Flag(help: "Leaves out one newline at the end of the secret.")
+    @Flag(help: "Removes one newline at the end of the secret.")
     var trimNewline = false
 
-    @Flag(help: "Saves an empty secret where the input is empty.")
+    @Flag(help: "Saves an empty secret if the input is empty.")
     var allowEmpty = false
 
     @Option(
@@ -64,8 +64,8 @@ struct SetCommand: ParsableCommand {
     mutating func validate() throws {
         guard surplus.isEmpty, key.item == nil || !key.isNamedByOptions else {
             throw ValidationError(
-                "A secret is not taken from the arguments, where others can see it. Give it on "
-                    + "standard input.")
+                "Secrets are not accepted as arguments, where others can see them. Provide the "
+                    + "secret on standard input.")
         }
         try key.requireOneName()
         guard key.namesPlace else {
@@ -114,8 +114,7 @@ struct SetCommand: ParsableCommand {
         guard allowEmpty || !bytes.isEmpty else {
             throw ControlFailure(
                 .failure,
-                "The input is empty: nothing was saved. To save an empty secret, add "
-                    + "--allow-empty.")
+                "The input is empty. Nothing was saved. Use --allow-empty to save an empty secret.")
         }
         return Data(bytes)
     }

@@ -24,7 +24,8 @@ struct SlotCommand: ParsableCommand {
                 return try Output.print(JSON.array(slots.map(SlotCommand.json)).text)
             }
             guard !slots.isEmpty else {
-                return try Output.print("There are none: the device key alone opens the keychain.")
+                return try Output.print(
+                    "There are none: the keychain opens with the device key alone.")
             }
             let rows = slots.map {
                 ["\($0.number)", $0.kind.name, $0.opens, timestamp($0.madeAt)]
@@ -41,11 +42,11 @@ struct SlotCommand: ParsableCommand {
         struct Code: ParsableCommand {
             static let configuration = CommandConfiguration(
                 commandName: "recovery-code",
-                abstract: "Makes a recovery code and prints it, this once.",
+                abstract: "Generates a recovery code and prints it once.",
                 discussion: """
-                    Twelve words, which open what a forgotten passcode or another machine would keep \
-                    shut. They take the place of an earlier code. Write them down, and keep them away \
-                    from this machine.
+                    The code is twelve words. It replaces a forgotten passcode and, on another \
+                    machine, opens the items that are bound to this one. It replaces any earlier \
+                    code. Write it down, and keep it away from this machine.
                     """)
 
             @OptionGroup var way: WayInOptions
@@ -65,17 +66,19 @@ struct SlotCommand: ParsableCommand {
         struct Credential: ParsableCommand {
             static let configuration = CommandConfiguration(
                 commandName: "credential",
-                abstract: "Lets a credential of systemd unlock the keychain, without a person.",
+                abstract: "Lets a systemd credential unlock the keychain unattended.",
                 discussion: """
-                    A service that is given the credential keychain.unlock, or the one that \
-                    KEYCHAIN_CREDENTIAL names, unlocks with it when it opens the keychain. It has 16 \
-                    random bytes at the least. Without a passcode it protects the keychain as one does.
+                    A service that gets the credential keychain.unlock, or the one that \
+                    KEYCHAIN_CREDENTIAL names, unlocks with it when it opens the keychain. The \
+                    credential must have at least 16 random bytes. If no passcode is set, it \
+                    protects the keychain like a passcode.
                     """)
 
             @Option(
                 help: ArgumentHelp(
-                    "Reads the credential from this file descriptor, byte for byte. Otherwise it is "
-                        + "the one that systemd gave this process.", valueName: "number"))
+                    "Reads the credential from this file descriptor, byte for byte. The default is "
+                        + "the credential that systemd passed to this process.", valueName: "number"
+                ))
             var fd: Int32?
 
             @OptionGroup var way: WayInOptions
@@ -103,13 +106,15 @@ struct SlotCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes a way in, by its number. The last one stays.",
+            abstract: "Removes a way in by its number. The last one can't be removed.",
             discussion: """
-                `keychainctl passcode remove` ends the protection by a passcode as a whole, and \
-                `keychainctl unbind` that by the machine.
+                `keychainctl passcode remove` removes the protection by a passcode altogether, and \
+                `keychainctl unbind` the binding to the machine.
                 """)
 
-        @Argument(help: ArgumentHelp("As `keychainctl slot list` shows it.", valueName: "number"))
+        @Argument(
+            help: ArgumentHelp(
+                "The number, as shown by `keychainctl slot list`.", valueName: "number"))
         var number: UInt32
 
         @OptionGroup var passcode: PasscodeOptions
@@ -125,7 +130,10 @@ struct SlotCommand: ParsableCommand {
 
     static func session(_ source: PasscodeSource = PasscodeSource()) throws -> KeychainSession {
         guard let session = try KeychainSession(existing: source) else {
-            throw ControlFailure(.notFound, "There is no keychain yet. The first item makes one.")
+            throw ControlFailure(
+                .notFound,
+                "There is no keychain yet. Saving the first item "
+                    + "creates it.")
         }
         return session
     }
@@ -165,12 +173,12 @@ extension SlotSummary.Kind {
 struct BindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bind",
-        abstract: "Binds the items that stay on this device to this machine.",
+        abstract: "Binds the items of this device only to this machine.",
         discussion: """
-            Items of the this-device-only classes open on this machine alone from then on: with its \
-            TPM where this program uses one, otherwise with its identity, /etc/machine-id. A new \
-            keychain is bound when it is made. After a move to another machine, or a change of the \
-            identity, --recovery-code binds it to this one.
+            Items of the this-device-only classes then open only on this machine: with its TPM if \
+            this program uses one, otherwise with its identity, /etc/machine-id. A new keychain is \
+            bound when it is created. After a move to another machine, or a change of the \
+            identity, --recovery-code binds the keychain to the current machine.
             """)
 
     @OptionGroup var way: WayInOptions
@@ -182,12 +190,12 @@ struct BindCommand: ParsableCommand {
         try session.keychain.perform(ChangeSlots(.bind, provedBy: proof))
         let status = try session.keychain.perform(ReadStatus())
         try Output.print(
-            "Bound. \(counted(Int(clamping: status.deviceItemCount), "item")) on this machine alone."
+            "Bound. \(counted(Int(clamping: status.deviceItemCount), "item")) on this machine only."
         )
         if !status.hasRecoveryCode {
             Output.report(
-                "Without a recovery code they are lost with the machine. `keychainctl slot add "
-                    + "recovery-code` makes one.")
+                "Without a recovery code, these items are lost if the machine is lost. "
+                    + "`keychainctl slot add recovery-code` generates one.")
         }
     }
 }
@@ -195,8 +203,8 @@ struct BindCommand: ParsableCommand {
 struct UnbindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unbind",
-        abstract: "Lets the items that stay on this device open with the device key alone.",
-        discussion: "A copy of the folder opens on any machine then.")
+        abstract: "Lets the items of this device only open with the device key alone.",
+        discussion: "A copy of the folder can then be opened on any machine.")
 
     @OptionGroup var way: WayInOptions
 

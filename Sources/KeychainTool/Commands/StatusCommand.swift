@@ -9,8 +9,8 @@ import KeychainTPM
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows which keychain is in use, why that one, and how it is protected.",
-        discussion: "No item is opened, no passcode is asked for, and no keychain is made.")
+        abstract: "Shows which keychain is used, why, and what protects it.",
+        discussion: "No item is opened, the user is not prompted, and no keychain is created.")
 
     @Flag(help: "Writes a JSON object.")
     var json = false
@@ -66,7 +66,7 @@ struct StatusCommand: ParsableCommand {
         switch mode {
         case .embedded:
             return [flag("exists", "exists", true, "yes")]
-                + fields(of: status, lock: "in each process of its own") + [enclave]
+                + fields(of: status, lock: "in each process separately") + [enclave]
         case .service:
             return [field("keychain", "directory", status.directory)]
                 + fields(of: status, lock: "for every program") + [enclave]
@@ -93,10 +93,11 @@ struct StatusCommand: ParsableCommand {
         let text =
             switch protection {
             case .file, .memory:
-                "in the file \(path), for this user only. It keeps copies of the database alone and "
-                    + "other users out, but no program that can read this user's files"
+                "in the file \(path), readable only by this user. This protects against other "
+                    + "users, and if only the database is copied, but not against programs that "
+                    + "can read this user's files"
             case .hardware:
-                "in the file \(path), which opens on this machine only"
+                "in the file \(path), sealed: it opens only on this machine"
             }
         return field("device key", "deviceKey", path, text)
     }
@@ -104,7 +105,8 @@ struct StatusCommand: ParsableCommand {
     private func sealed(_ protection: DeviceKeyProtection) -> ItemField {
         flag(
             "sealed", "deviceKeySealed", protection == .hardware,
-            protection == .hardware ? "yes: the keychain opens with this machine's hardware" : "no")
+            protection == .hardware
+                ? "yes: opening the keychain requires this machine's hardware" : "no")
     }
 
     private func hardware(
@@ -118,10 +120,10 @@ struct StatusCommand: ParsableCommand {
     private func entitlements(_ mode: KeychainChoice.Mode) -> [ItemField] {
         let source: (path: String?, text: String) =
             switch (mode, EmbeddedKeychain.entitlementsSource()) {
-            case (.service, _): (nil, "as the service knows this program")
+            case (.service, _): (nil, "those that the service grants to this program")
             case (.embedded, .variable(let path)):
                 (path, "\(path), by the variable \(EmbeddedKeychain.entitlementsVariable)")
-            case (.embedded, .besideExecutable(let path)): (path, "\(path), beside the executable")
+            case (.embedded, .besideExecutable(let path)): (path, "\(path), next to the executable")
             case (.embedded, .none):
                 (nil, "none, so the group is “\(EmbeddedKeychain.defaultGroup)”")
             }
@@ -148,7 +150,7 @@ struct StatusCommand: ParsableCommand {
     private func fields(of status: KeychainStatus, lock: String) -> [ItemField] {
         let passcode =
             status.hasPasscode
-            ? "set: items need it beside the device key"
+            ? "set: reading items requires it in addition to the device key"
             : "none. Until one is set, the device key opens every item"
         return [
             field("format version", "formatVersion", status.formatVersion),
@@ -156,7 +158,7 @@ struct StatusCommand: ParsableCommand {
             field(
                 "set aside", "setAside", Int(clamping: status.setAsideCount),
                 status.setAsideCount > 0
-                    ? "\(status.setAsideCount), as `keychainctl doctor` lists" : nil),
+                    ? "\(status.setAsideCount); `keychainctl doctor` lists them" : nil),
             field("size", "byteCount", status.byteCount, "\(status.byteCount) bytes"),
             field("commits", "generation", Int(clamping: status.generation)),
         ] + verification(status.verification) + [
@@ -191,17 +193,18 @@ struct StatusCommand: ParsableCommand {
                 (
                     "not-bound",
                     status.whyNotBindable.map { "not bound. \($0)" }
-                        ?? "not bound. `keychainctl bind` binds the items of this device to it"
+                        ?? "not bound. `keychainctl bind` binds the items of this device only to "
+                        + "this machine"
                 )
             case .thisMachine: ("this-machine", "bound to this one")
             case .otherMachine:
                 (
                     "other-machine",
-                    "bound to another one, or the identity of this one changed. `keychainctl bind "
-                        + "--recovery-code` binds it to this one"
+                    "bound to another machine, or the identity of this machine has changed. "
+                        + "`keychainctl bind --recovery-code` binds it to this machine"
                 )
             case .unreachable:
-                ("unreachable", "bound to one that can't be told from here")
+                ("unreachable", "bound to a machine that can't be identified from here")
             }
         return field("machine", "machine", word, text)
     }
@@ -212,11 +215,11 @@ struct StatusCommand: ParsableCommand {
         let text =
             switch (count, status.machine, status.hasRecoveryCode) {
             case (0, _, _): "0"
-            case (_, .notBound, _): "\(count), which a copy of the folder takes along all the same"
+            case (_, .notBound, _): "\(count), although a copy of the folder contains them readably"
             case (_, .thisMachine, false):
-                "\(count), lost with it: `keychainctl slot add recovery-code` makes the way to take "
-                    + "them along"
-            case (_, .thisMachine, true): "\(count), which the recovery code takes along"
+                "\(count), which would be lost: create a recovery code with `keychainctl slot add "
+                    + "recovery-code` to be able to move them"
+            case (_, .thisMachine, true): "\(count), which can be moved with the recovery code"
             default: "\(count), which can't be read here"
             }
         return field("staying behind", "deviceItems", count, text)

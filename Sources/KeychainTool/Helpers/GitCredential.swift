@@ -23,7 +23,7 @@ struct GitCredential {
     /// - Throws: ``ControlFailure`` if the input is not UTF-8.
     init(_ input: [UInt8]) throws(ControlFailure) {
         guard let text = String(validating: input, as: UTF8.self) else {
-            throw ControlFailure(.usage, "What git said is not UTF-8. Nothing was done.")
+            throw ControlFailure(.usage, "git's request is not UTF-8. Nothing was done.")
         }
         var said: [String: String] = [:]
         var capabilities: Set<String> = []

@@ -13,7 +13,7 @@ import KeychainRuntime
 struct HelperCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "helper",
-        abstract: "Answers git, Docker and others that ask for credentials.",
+        abstract: "Answers credential requests of git, Docker and other programs.",
         subcommands: [
             GitHelper.self, DockerHelper.self, KeyringHelper.self, AWSHelper.self,
             SecurityHelper.self,
@@ -49,11 +49,11 @@ struct GitHelper: ParsableCommand {
         commandName: "git",
         abstract: "Stores git's passwords, as git-credential-keychain.",
         discussion: """
-            With a link named git-credential-keychain to this program in the PATH, git uses it \
-            after: git config --global credential.helper keychain
+            If the PATH contains a link to this program named git-credential-keychain, this \
+            command makes git use it: git config --global credential.helper keychain
             """)
 
-    @Argument(help: "get, store or erase; what else git may ask is passed over.")
+    @Argument(help: "get, store or erase. Other operations are ignored.")
     var operation: String
 
     @OptionGroup var passcode: PasscodeOptions
@@ -78,8 +78,8 @@ struct DockerHelper: ParsableCommand {
         commandName: "docker",
         abstract: "Stores passwords of registries, as docker-credential-keychain.",
         discussion: """
-            With a link named docker-credential-keychain to this program in the PATH, Docker uses \
-            it after "credsStore": "keychain" in ~/.docker/config.json.
+            If the PATH contains a link to this program named docker-credential-keychain, the \
+            setting "credsStore": "keychain" in ~/.docker/config.json makes Docker use it.
             """)
 
     enum Operation: String, CaseIterable, ExpressibleByArgument {

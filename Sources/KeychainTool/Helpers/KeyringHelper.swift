@@ -17,9 +17,9 @@ struct KeyringHelper: ParsableCommand {
         commandName: "keyring",
         abstract: "Answers pip and uv, as Python's keyring does.",
         discussion: """
-            With a link named keyring to this program in the PATH, pip uses it after: \
-            pip config set global.keyring-provider subprocess, and uv after \
-            UV_KEYRING_PROVIDER=subprocess.
+            If the PATH contains a link to this program named keyring, pip uses it after `pip \
+            config set global.keyring-provider subprocess`, and uv if \
+            UV_KEYRING_PROVIDER=subprocess is set.
             """)
 
     enum Operation: String, CaseIterable, ExpressibleByArgument {
@@ -43,7 +43,7 @@ struct KeyringHelper: ParsableCommand {
     @Argument(help: "get, set or del. set reads the password from standard input.")
     var operation: Operation
 
-    @Argument(help: "What the password is for.")
+    @Argument(help: "The service that the password is for.")
     var service: String
 
     @Argument(help: "The user. Without it, get --mode creds returns any user's password.")
@@ -53,7 +53,7 @@ struct KeyringHelper: ParsableCommand {
 
     func validate() throws {
         guard username != nil || (operation == .get && mode == .creds) else {
-            throw ValidationError("\(operation.rawValue) needs a user name.")
+            throw ValidationError("\(operation.rawValue) requires a user name.")
         }
     }
 
@@ -90,7 +90,7 @@ struct KeyringHelper: ParsableCommand {
             let password = String(validating: data, as: UTF8.self)
         else {
             throw ControlFailure(
-                .failure, "The password is no text, which this protocol can't hold.")
+                .failure, "The password is not text, which this protocol requires.")
         }
         var answer = Answer(password: password)
         if mode == .creds {
@@ -140,8 +140,8 @@ struct AWSHelper: ParsableCommand {
         discussion: """
             In ~/.aws/config, below the profile: credential_process = keychainctl helper aws NAME
 
-            The item is aws/NAME, and its secret JSON with AccessKeyId, SecretAccessKey and, \
-            where there are any, SessionToken and Expiration. `keychainctl import aws` makes it.
+            The item is aws/NAME, and its secret is JSON with AccessKeyId, SecretAccessKey and, if \
+            present, SessionToken and Expiration. `keychainctl import aws` creates it.
             """)
 
     @Argument(help: ArgumentHelp("The account of the item.", valueName: "name"))
@@ -167,7 +167,7 @@ struct AWSHelper: ParsableCommand {
         else {
             throw ControlFailure(
                 .failure,
-                "The secret isn't the JSON of an access key: “Version” 1, “AccessKeyId”, "
+                "The secret is not the JSON of an access key, with “Version” 1, “AccessKeyId” and "
                     + "“SecretAccessKey”.")
         }
         try Output.print(DockerCredential.json(credentials))

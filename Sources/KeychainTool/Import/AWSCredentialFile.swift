@@ -48,7 +48,9 @@ enum AWSCredentialFile {
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !profiles.isEmpty else {
                 throw ImportProblem(
-                    line: index + 1, text: "It is neither [PROFILE] nor NAME = VALUE below one.")
+                    line: index + 1,
+                    text: "The line is neither [PROFILE] nor NAME = VALUE below a "
+                        + "profile.")
             }
             let value = String(trimmed(parts[1]))
             let last = profiles.count - 1

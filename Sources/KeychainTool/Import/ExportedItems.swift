@@ -47,7 +47,8 @@ enum ExportedItems {
             ImportProblem(line: 1, text: "Item \(number) \(text)")
         }
         guard item.accessControl?.isEmpty ?? true else {
-            throw problem("is under an access control, which `backup` keeps and this doesn't.")
+            throw problem(
+                "is under an access control, which `backup` preserves and this format doesn't.")
         }
         var keys: Attributes = [:]
         keys[.account] = item.account.map { .string($0) }
@@ -82,7 +83,7 @@ enum ExportedItems {
         result.modified = item.modified.flatMap { Timestamp.seconds($0) }
         if let name = item.accessible {
             guard let protection = ProtectionClass(commandLineName: name) else {
-                throw problem("has a protection class that isn't known.")
+                throw problem("has an unknown protection class.")
             }
             result.protection = protection
         }

@@ -131,7 +131,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated()
         where line.contains(0) || String(validating: line, as: UTF8.self) == nil {
-            throw ImportProblem(line: index + 1, text: "The line is no text in UTF-8.")
+            throw ImportProblem(line: index + 1, text: "The line is not UTF-8 text.")
         }
         let text = String(decoding: bytes, as: UTF8.self)
         switch self {
@@ -174,7 +174,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
             guard first.data == item.data else {
                 throw ImportProblem(
                     line: item.line,
-                    text: "\(item.name) has another secret in line \(first.line).")
+                    text: "\(item.name) has a different secret in line \(first.line).")
             }
         }
         return result

@@ -28,7 +28,7 @@ enum KeychainDump {
             }
             guard !entries.isEmpty else {
                 guard line.isEmpty else {
-                    throw ImportProblem(line: index + 1, text: "It is not “keychain: …”.")
+                    throw ImportProblem(line: index + 1, text: "The line is not “keychain: …”.")
                 }
                 continue
             }

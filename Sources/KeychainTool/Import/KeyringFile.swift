@@ -35,7 +35,7 @@ enum KeyringFile {
         guard isEncrypted(bytes) else { return try distinct(KeyringText.items(in: bytes)) }
         var reader = KeyringReader(Array(bytes.dropFirst(magic.count)))
         guard let version = reader.bytes(4), version == [0, 0, 0, 0] else {
-            throw ImportProblem(line: 0, text: "It is a keyring of an unknown version.")
+            throw ImportProblem(line: 0, text: "This keyring has an unknown version.")
         }
         let isWhole: Void? = reader.header()
         guard isWhole != nil, let salt = reader.salt, let networks = reader.networkFlags(),
@@ -46,7 +46,7 @@ enum KeyringFile {
                 ciphertext, password: password, salt: salt, iterations: reader.iterations)
         else {
             throw ImportProblem(
-                line: 0, text: "The password is wrong, or the file was changed.")
+                line: 0, text: "The password is wrong, or the file was altered.")
         }
         var inner = KeyringReader(Array(content))
         var items: [Item] = []
@@ -220,7 +220,7 @@ private enum KeyringText {
             }
             guard let number, let sign = line.firstIndex(of: "=") else { continue }
             guard var item = items[number] else {
-                throw ImportProblem(line: index + 1, text: "It belongs to no item.")
+                throw ImportProblem(line: index + 1, text: "The line belongs to no item.")
             }
             let value = unescaped(line[line.index(after: sign)...])
             // The name of an attribute precedes its value.

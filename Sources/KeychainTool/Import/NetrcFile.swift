@@ -43,7 +43,10 @@ enum NetrcFile {
                 case "machine", "macdef": awaiting = (word, number)
                 case "login", "password", "account":
                     guard !logins.isEmpty else {
-                        throw ImportProblem(line: number, text: "“\(word)” belongs to no machine.")
+                        throw ImportProblem(
+                            line: number,
+                            text: "There is no machine before "
+                                + "“\(word)”.")
                     }
                     awaiting = (word, number)
                 case "default":
@@ -53,13 +56,16 @@ enum NetrcFile {
                     // The word may be part of a password, so it isn't repeated.
                     throw ImportProblem(
                         line: number,
-                        text: "A word is none of machine, login, password, account and macdef.")
+                        text: "A word is not one of machine, login, password, account and macdef.")
                 }
                 if isMacro { break }
             }
         }
         if let awaiting {
-            throw ImportProblem(line: awaiting.line, text: "Nothing follows “\(awaiting.word)”.")
+            throw ImportProblem(
+                line: awaiting.line,
+                text: "The value of “\(awaiting.word)” is "
+                    + "missing.")
         }
         return logins.compactMap { login in
             login.password.map {

@@ -23,12 +23,13 @@ struct PasswordStore {
     init(_ folder: String) throws(ControlFailure) {
         guard Files.status(of: folder)?.isFolder == true else {
             throw ControlFailure(
-                .failure, "\(printable(folder)) is no folder. \(ImportSource.consequence)")
+                .failure, "\(printable(folder)) is not a folder. \(ImportSource.consequence)")
         }
         guard let gpg = ProgramStart.find("gpg", in: ProcessEnvironment.variables["PATH"]) else {
             throw ControlFailure(
                 .failure,
-                "gpg, which decrypts the files, isn't in your PATH. \(ImportSource.consequence)")
+                "gpg, which decrypts the files, was not found in the PATH. "
+                    + "\(ImportSource.consequence)")
         }
         self.folder = folder
         program = gpg
@@ -61,7 +62,7 @@ struct PasswordStore {
         if let other = visible.first(where: { $0.hasSuffix(".age") }) {
             throw ControlFailure(
                 .failure,
-                "\(printable(other)) is encrypted by age, which gopass alone decrypts. "
+                "\(printable(other)) is encrypted with age, which only gopass can decrypt. "
                     + "\(ImportSource.consequence)")
         }
         return visible.filter { $0.hasSuffix(".gpg") }.map { String($0.dropLast(4)) }.sorted()
@@ -96,7 +97,7 @@ struct PasswordStore {
         }
         guard let content else { throw failure("has more than \(Self.largest) bytes") }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
-            throw failure("holds no text in UTF-8")
+            throw failure("doesn't contain UTF-8 text")
         }
         return text
     }

@@ -34,14 +34,14 @@ enum PasswordTable {
         guard columns[.password] != nil, columns[.title] != nil || columns[.address] != nil else {
             throw ImportProblem(
                 line: 1,
-                text: "The first line names no column “password”, and “url” or “title” beside it.")
+                text: "The first line has no column “password”, or neither “url” nor “title”.")
         }
         var items: [ImportedItem] = []
         for row in rows {
             guard row.fields.count == header.count else {
                 throw ImportProblem(
                     line: row.line,
-                    text: "It has \(row.fields.count) values for \(header.count) columns.")
+                    text: "The line has \(row.fields.count) values for \(header.count) columns.")
             }
             func value(_ column: Column) -> String { columns[column].map { row.fields[$0] } ?? "" }
             let (title, user) = (value(.title), value(.user))
@@ -53,7 +53,7 @@ enum PasswordTable {
                         secret: value(.password), line: row.line)
                 else {
                     throw ImportProblem(
-                        line: row.line, text: "It has neither a title nor a web address.")
+                        line: row.line, text: "The entry has neither a title nor a web address.")
                 }
                 item.modified = modified
                 items.append(item)

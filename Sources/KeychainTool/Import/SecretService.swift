@@ -108,14 +108,14 @@ struct SecretService {
     private static func text(of failure: DBusFailure) -> String {
         switch failure {
         case .noBus:
-            "There is no user bus: DBUS_SESSION_BUS_ADDRESS names none that takes connections, and "
-                + "none is in XDG_RUNTIME_DIR."
+            "There is no user bus: DBUS_SESSION_BUS_ADDRESS names none that accepts connections, "
+                + "and there is none in XDG_RUNTIME_DIR."
         case .broken: "The Secret Service sent no valid response."
         case .answered("org.freedesktop.DBus.Error.ServiceUnknown", _):
-            "No Secret Service runs on the user's bus, and none can be started."
+            "No Secret Service is running on the user's bus, and none can be started."
         case .answered(interface + ".Error.IsLocked", let label):
-            "The collection “\(printable(label))” is locked. Unlock it in the program that keeps "
-                + "it, and run this again."
+            "The collection “\(printable(label))” is locked. Unlock it in the program that manages "
+                + "it, and run this command again."
         case .answered(let name, let text):
             "The Secret Service returned an error: \(printable(name)): \(printable(text))."
         }

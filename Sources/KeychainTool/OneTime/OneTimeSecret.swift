@@ -33,22 +33,23 @@ struct OneTimeSecret {
     init(_ uri: String) throws(Problem) {
         let prefix = "otpauth://"
         guard uri.lowercased().hasPrefix(prefix) else {
-            throw Problem("It is no otpauth: URI.")
+            throw Problem("This is not an otpauth: URI.")
         }
         // A URI with characters that should have been encoded would be ambiguous.
         guard uri.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !uri.contains("#") else {
             throw Problem(
-                "A URI has no spaces, “#” or characters beyond ASCII: write them as %20 and so on.")
+                "A URI can't contain spaces, “#” or non-ASCII characters: encode them as %20 and "
+                    + "so on.")
         }
         let parts = uri.dropFirst(prefix.count)
             .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let place = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard place.count == 2, !place[1].isEmpty, Self.decoded(place[1]) != nil else {
-            throw Problem("There is no label after the type: write otpauth://totp/LABEL?….")
+            throw Problem("The label after the type is missing: write otpauth://totp/LABEL?….")
         }
         let given = try Self.parameters(parts.count == 2 ? parts[1] : "")
         guard let key = given["secret"].flatMap(Base32.decode) else {
-            throw Problem("The parameter secret is missing, or no Base32.")
+            throw Problem("The parameter secret is missing or not valid Base32.")
         }
         self.key = key
         guard
@@ -57,17 +58,20 @@ struct OneTimeSecret {
         else { throw Problem("The parameter algorithm must be SHA1, SHA256 or SHA512.") }
         self.algorithm = algorithm
         guard let digits = Self.number(given["digits"] ?? "6"), (6...8).contains(digits) else {
-            throw Problem("The parameter digits is not 6, 7 or 8.")
+            throw Problem("The parameter digits must be 6, 7 or 8.")
         }
         self.digits = Int(digits)
         switch place[0].lowercased() {
         case "totp":
             guard let period = Self.number(given["period"] ?? "30"), (1...86_400).contains(period)
-            else { throw Problem("The parameter period is no number of seconds from 1 to 86400.") }
+            else {
+                throw Problem(
+                    "The parameter period must be a number of seconds from 1 to 86400.")
+            }
             kind = .time(period: period)
         case "hotp":
             guard let counter = given["counter"].flatMap(Self.number), counter < UInt64.max else {
-                throw Problem("The parameter counter is missing, or no number.")
+                throw Problem("The parameter counter is missing or not a valid number.")
             }
             kind = .counter(counter)
         default:
@@ -88,7 +92,7 @@ struct OneTimeSecret {
     ) throws(Problem) {
         let plain = text.filter { !" -\t".contains($0) }
         guard let key = Base32.decode(plain) else {
-            throw Problem("It is neither an otpauth: URI nor a key in Base32.")
+            throw Problem("This is neither an otpauth: URI nor a key in Base32.")
         }
         let isCounted = parameters.contains { $0.name == "counter" }
         let all = [("secret", Base32.encode(key))] + parameters.map { ($0.name, $0.value) }
@@ -128,7 +132,9 @@ struct OneTimeSecret {
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2, let value = decoded(pair[1]) else {
-                throw Problem("A parameter is not NAME=VALUE, with %XX for other characters.")
+                throw Problem(
+                    "A parameter doesn't have the form NAME=VALUE, with other characters encoded "
+                        + "as %XX.")
             }
             guard result.updateValue(value, forKey: String(pair[0])) == nil else {
                 throw Problem("A parameter occurs twice.")

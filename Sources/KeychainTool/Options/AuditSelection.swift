@@ -9,8 +9,8 @@ import KeychainCrypto
 struct AuditSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Records from this moment on: 2026-05-01, 2026-05-01T12:00:00Z, or 30s, 15m, 8h or 7d "
-                + "ago.", valueName: "moment"))
+            "Only records from this time on: 2026-05-01, 2026-05-01T12:00:00Z, or an age such as "
+                + "30s, 15m, 8h or 7d.", valueName: "moment"))
     var since: MomentArgument?
 
     @Option(help: ArgumentHelp("Only records before this time.", valueName: "moment"))
@@ -19,15 +19,15 @@ struct AuditSelection: ParsableArguments {
     @Option(help: ArgumentHelp("Only records of this operation, such as find.", valueName: "name"))
     var operation: String?
 
-    @Option(help: ArgumentHelp("Records of this program.", valueName: "path"))
+    @Option(help: ArgumentHelp("Only records of this program.", valueName: "path"))
     var identity: String?
 
-    @Option(help: ArgumentHelp("Records of this user.", valueName: "uid"))
+    @Option(help: ArgumentHelp("Only records of this user.", valueName: "uid"))
     var user: UInt32?
 
     @Option(
         help: ArgumentHelp(
-            "Records about the item with this persistent reference, which `info` shows.",
+            "Only records about the item with this persistent reference, which `info` shows.",
             valueName: "hex"))
     var reference: ReferenceArgument?
 
@@ -35,7 +35,9 @@ struct AuditSelection: ParsableArguments {
     var last: Int?
 
     mutating func validate() throws {
-        guard last ?? 1 > 0 else { throw ValidationError("--last takes a number from 1 on.") }
+        guard last ?? 1 > 0 else {
+            throw ValidationError("The value of --last must be at least 1.")
+        }
     }
 
     var isEmpty: Bool {

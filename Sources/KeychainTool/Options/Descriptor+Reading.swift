@@ -38,15 +38,16 @@ extension Descriptor {
             else {
                 throw ControlFailure(
                     .failure,
-                    "Can't read descriptor \(descriptor): \(errorText(errno)). Name one that is open "
-                        + "for reading.")
+                    "Can't read descriptor \(descriptor): \(errorText(errno)). Use a descriptor "
+                        + "that is open for reading.")
             }
             if part.isEmpty { return bytes }
             guard bytes.count + part.count <= limit else {
                 throw ControlFailure(
                     .failure,
-                    "The input is larger than \(limit) bytes, the most that an item holds. Nothing was "
-                        + "saved. Keep it in a file, under a key that the keychain holds.")
+                    "The input is larger than \(limit) bytes, the maximum size of an item. Nothing "
+                        + "was saved. Encrypt it to a file, and save the file's key in the "
+                        + "keychain.")
             }
             bytes += part
         }

@@ -27,10 +27,10 @@ struct InputOption {
                 else { continue }
                 throw ValidationError(
                     first == second
-                        ? "\(other.name) and \(option.name) read the same descriptor, \(first). Give "
-                            + "each one of its own."
-                        : "\(other.name) and \(option.name) read the same pipe, by the descriptors "
-                            + "\(first) and \(second). Give each one of its own.")
+                        ? "\(other.name) and \(option.name) read the same descriptor, \(first). "
+                            + "Use a separate one for each."
+                        : "\(other.name) and \(option.name) read the same pipe, through the "
+                            + "descriptors \(first) and \(second). Use a separate one for each.")
             }
         }
     }

@@ -8,13 +8,13 @@ struct KeyOptions: ParsableArguments {
     /// may be a secret.
     @Argument(
         help: ArgumentHelp(
-            "A generic password, SERVICE/ACCOUNT or SERVICE, in place of these options. The last "
-                + "slash separates; %2F stands for one that doesn't."))
+            "The generic password, as SERVICE/ACCOUNT or SERVICE, instead of the options below. "
+                + "The last slash separates; write %2F for a slash that doesn't."))
     var item: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Of a generic password: the service it is for.", valueName: "name"))
+        help: ArgumentHelp("Generic passwords: the service.", valueName: "name"))
     var service: String?
 
     @Option(
@@ -22,30 +22,31 @@ struct KeyOptions: ParsableArguments {
         help: ArgumentHelp("The account.", valueName: "name"))
     var account: String?
 
-    @Option(help: ArgumentHelp("Of an internet password: the server's name.", valueName: "host"))
+    @Option(help: ArgumentHelp("Internet passwords: the server's host name.", valueName: "host"))
     var server: String?
 
     @Option(
         name: .customLong("protocol"),
         help: ArgumentHelp(
-            "Of an internet password: https, imaps, ssh, …, or Apple's four characters.",
+            "Internet passwords: https, imaps, ssh, …, or Apple's four-character code.",
             valueName: "name"),
         completion: .list(NetworkNames.protocols.map(\.name)))
     var networkProtocol: String?
 
-    @Option(help: ArgumentHelp("Of an internet password: the server's port.", valueName: "number"))
+    @Option(help: ArgumentHelp("Internet passwords: the server's port.", valueName: "number"))
     var port: UInt16?
 
     @Option(
-        help: ArgumentHelp("Of an internet password: the path on the server.", valueName: "path"))
+        help: ArgumentHelp("Internet passwords: the path on the server.", valueName: "path"))
     var path: String?
 
-    @Option(help: ArgumentHelp("Of an internet password: the realm.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Internet passwords: the security domain (realm).", valueName: "name"))
     var securityDomain: String?
 
     @Option(
         help: ArgumentHelp(
-            "Of an internet password: http-basic, html-form, …, or Apple's four characters.",
+            "Internet passwords: http-basic, html-form, …, or Apple's four-character code.",
             valueName: "name"),
         completion: .list(NetworkNames.authenticationTypes.map(\.name)))
     var authenticationType: String?
@@ -55,14 +56,14 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Items marked for synchronization only, or those that are not.")
+        help: "Only items marked for synchronization, or only the others.")
     var synchronizable: Bool?
 
     mutating func validate() throws {
         if service != nil, !internetAttributes.isEmpty {
             throw ValidationError(
-                "--service is for generic passwords; --server, --protocol, --port, --path, "
-                    + "--security-domain and --authentication-type are for internet passwords.")
+                "--service applies to generic passwords; --server, --protocol, --port, --path, "
+                    + "--security-domain and --authentication-type apply to internet passwords.")
         }
     }
 
@@ -80,7 +81,7 @@ struct KeyOptions: ParsableArguments {
                 "Name the item by SERVICE/ACCOUNT or by options, not by both.")
         }
         guard item == nil || name != nil else {
-            throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+            throw ValidationError("The service is missing. Write SERVICE/ACCOUNT.")
         }
     }
 

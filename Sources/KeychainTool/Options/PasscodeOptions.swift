@@ -8,12 +8,12 @@ import KeychainCore
 struct PasscodeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Reads the passcode from this file descriptor if something is locked; one newline "
-                + "at its end is left out.",
+            "Reads the passcode from this file descriptor if something is locked. One newline at "
+                + "its end is removed.",
             valueName: "number"))
     var passcodeFd: Int32?
 
-    @Flag(help: "Never asks at the terminal.")
+    @Flag(help: "Never prompts at the terminal.")
     var noPrompt = false
 
     var source: PasscodeSource {
@@ -25,8 +25,8 @@ struct PasscodeOptions: ParsableArguments {
 struct ApplicationPasswordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Reads the application password from this file descriptor if the item asks for one; "
-                + "one newline at its end is left out.",
+            "Reads the application password from this file descriptor if the item requires one. "
+                + "One newline at its end is removed.",
             valueName: "number"))
     var applicationPasswordFd: Int32?
 
@@ -85,8 +85,8 @@ enum SecretInput {
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)). Name one "
-                    + "that is open for reading.")
+                "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)). Use a "
+                    + "descriptor that is open for reading.")
         }
         return bytes
     }
@@ -97,12 +97,12 @@ enum SecretInput {
     {
         for _ in 0..<3 {
             guard let first = terminal.askHidden("\(what): "),
-                let second = terminal.askHidden("\(what), again: ")
+                let second = terminal.askHidden("\(what) again: ")
             else { throw ControlFailure(.failure, "Nothing was entered. Nothing was changed.") }
             if first.isEqual(to: second) { return first }
             terminal.show("The two are not the same. Once more.\n")
         }
         throw ControlFailure(
-            .failure, "The two were not the same three times. Nothing was changed.")
+            .failure, "The entries didn't match three times. Nothing was changed.")
     }
 }

@@ -11,17 +11,18 @@ struct SelectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The protection class, as `keychainctl list` shows it.", valueName: "class"))
+            "The protection class, as shown by `keychainctl list`.", valueName: "class"))
     var accessible: AccessibilityName?
 
     @Option(
         name: .customLong("class"),
-        help: ArgumentHelp("Items of one class only.", valueName: "class"))
+        help: ArgumentHelp("Only items of this class.", valueName: "class"))
     var className: ClassName?
 
     @Option(
         help: ArgumentHelp(
-            "The one item with this persistent reference, 32 digits, as `keychainctl info` shows it.",
+            "The item with this persistent reference, 32 hexadecimal digits, as shown by "
+                + "`keychainctl info`.",
             valueName: "hex"))
     var reference: ReferenceArgument?
 
@@ -29,11 +30,11 @@ struct SelectionOptions: ParsableArguments {
         try key.requireOneName()
         if let className, let implied = key.itemClass, implied != className.itemClass {
             throw ValidationError(
-                "--class \(className.rawValue) contradicts the other options, which are for "
+                "--class \(className.rawValue) conflicts with the other options, which apply to "
                     + "\(ClassName(implied).rawValue) passwords.")
         }
         if let className, !Self.holds(attributes, className.itemClass) {
-            throw ValidationError("--account is for passwords.")
+            throw ValidationError("--account applies only to passwords.")
         }
     }
 

@@ -12,7 +12,8 @@ struct TargetOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The one item with this persistent reference, 32 digits, as `keychainctl info` shows it.",
+            "The item with this persistent reference, 32 hexadecimal digits, as shown by "
+                + "`keychainctl info`.",
             valueName: "hex"))
     var reference: ReferenceArgument?
 
@@ -27,10 +28,10 @@ struct TargetOptions: ParsableArguments {
             throw ValidationError("Name the item by SERVICE/ACCOUNT or by options, not by both.")
         }
         guard isNamedByOptions || key.item.map({ ItemName($0) != nil }) ?? true else {
-            throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+            throw ValidationError("The service is missing. Write SERVICE/ACCOUNT.")
         }
         guard key.item != nil, let target = isNamedByOptions ? key.item : word else {
-            throw ValidationError("Name the item, and after it the \(name).")
+            throw ValidationError("Name the item, followed by the \(name).")
         }
         return target
     }
@@ -60,7 +61,7 @@ struct NewName {
     /// - Throws: `ValidationError` if the word contains no service.
     init(_ word: String) throws {
         guard let name = ItemName(word) else {
-            throw ValidationError("The new name has no service. Write SERVICE/ACCOUNT.")
+            throw ValidationError("The service of the new name is missing. Write SERVICE/ACCOUNT.")
         }
         self.name = name
     }
@@ -73,8 +74,8 @@ struct NewName {
         guard itemClass == .genericPassword || itemClass == .internetPassword else {
             throw ControlFailure(
                 .failure,
-                "A \(ClassName(itemClass).noun) has no name of this kind. `keychainctl label` sets what "
-                    + "people read.")
+                "A \(ClassName(itemClass).noun) can't be renamed or copied. `keychainctl label` "
+                    + "sets its display name.")
         }
         var attributes: Attributes = [itemClass.firstKey: .string(name.service)]
         attributes[itemClass.secondKey] = name.account.map { .string($0) }
@@ -85,7 +86,7 @@ struct NewName {
 extension ControlFailure {
     /// An item with the target's name already exists.
     static let occupied = ControlFailure(
-        .exists, "An item has that name already. With --replace it is replaced.")
+        .exists, "An item with that name already exists. --replace replaces it.")
 }
 
 extension KeychainSession {

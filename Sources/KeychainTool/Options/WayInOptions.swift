@@ -9,10 +9,10 @@ struct WayInOptions: ParsableArguments {
     @Option(
         name: .customLong("passcode-fd"),
         help: ArgumentHelp(
-            "Reads the present passcode from this file descriptor.", valueName: "number"))
+            "Reads the current passcode from this file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
-    @Flag(help: "Takes the recovery code in place of the passcode.")
+    @Flag(help: "Uses the recovery code instead of the passcode.")
     var recoveryCode = false
 
     @Option(
@@ -20,7 +20,7 @@ struct WayInOptions: ParsableArguments {
             "Reads the recovery code from this file descriptor.", valueName: "number"))
     var recoveryCodeFd: Int32?
 
-    @Flag(help: "Takes the credential that systemd gave this process in place of the passcode.")
+    @Flag(help: "Uses the credential that systemd passed to this process instead of the passcode.")
     var credential = false
 
     /// Whether the way in is not the passcode.
@@ -30,7 +30,8 @@ struct WayInOptions: ParsableArguments {
         let count = [descriptor != nil, recoveryCode || recoveryCodeFd != nil, credential]
             .count { $0 }
         guard count <= 1 else {
-            throw ValidationError("Give the passcode, the recovery code or the credential.")
+            throw ValidationError(
+                "Provide only one of the passcode, the recovery code and the credential.")
         }
     }
 
@@ -42,7 +43,7 @@ struct WayInOptions: ParsableArguments {
         }
         if credential { return .credential(try Self.givenCredential(nil)) }
         guard hasPasscode || descriptor != nil else { return nil }
-        return .passcode(try Self.typed("Present passcode", from: descriptor))
+        return .passcode(try Self.typed("Current passcode", from: descriptor))
     }
 
     private static func typed(_ what: String, from descriptor: Int32?) throws -> SecretBytes {
@@ -51,8 +52,8 @@ struct WayInOptions: ParsableArguments {
         guard let terminal = Terminal() else {
             throw ControlFailure(
                 .locked,
-                "There is no terminal to ask at. Give the \(name) through a file descriptor: see "
-                    + "--help.")
+                "There is no terminal for a prompt. Provide the \(name) through a file descriptor: "
+                    + "see --help.")
         }
         guard let entered = terminal.askHidden("\(what): ") else {
             throw ControlFailure(.locked, "Nothing was entered. Nothing was changed.")
@@ -67,8 +68,8 @@ struct WayInOptions: ParsableArguments {
         guard let credential = ServiceCredential.read(name) else {
             throw ControlFailure(
                 .failure,
-                "systemd gave this process no such credential. `LoadCredentialEncrypted=` of its "
-                    + "unit does.")
+                "systemd passed no such credential to this process. Set `LoadCredentialEncrypted=` "
+                    + "in its unit.")
         }
         return credential
     }

@@ -7,7 +7,7 @@ enum AuditText {
     // MARK: Records
 
     static func table(_ records: [AuditRecord]) -> String {
-        guard !records.isEmpty else { return "No record." }
+        guard !records.isEmpty else { return "There are no records." }
         let rows = records.map { record in
             [
                 "\(record.number)", moment(of: record), "\(record.user)", "\(record.process)",
@@ -53,16 +53,16 @@ enum AuditText {
         var lines = found.findings.map { describe($0).text }
         if found.unfinishedByteCount > 0 {
             lines.append(
-                "A record of \(found.unfinishedByteCount) bytes was never finished: the service was "
-                    + "ended while it wrote. The next start removes it.")
+                "The last record, of \(found.unfinishedByteCount) bytes, is incomplete: the "
+                    + "service was terminated while writing it. The next start removes it.")
         }
         if found.first > 1 {
             lines.append("Records before \(found.first) were removed together with their files.")
         }
         lines.append(
             found.findings.isEmpty
-                ? "\(counted(found.validCount, "record")), all as they were written."
-                : "\(counted(found.validCount, "record")) as they were written.")
+                ? "\(counted(found.validCount, "record")) verified, all unaltered."
+                : "\(counted(found.validCount, "record")) verified as unaltered.")
         if let witness = found.witness { lines.append("For --expect: \(witness.description)") }
         return lines.joined(separator: "\n")
     }

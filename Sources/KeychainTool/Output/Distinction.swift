@@ -10,7 +10,7 @@ extension ControlFailure {
     static func ambiguous(_ items: [ItemSnapshot]) -> ControlFailure {
         let options = items.map(\.distinctions)
         var lines = [
-            "\(items.count) items match. Add what tells the one you mean from the others:"
+            "\(items.count) items match. Add the options that select one of them:"
         ]
         for (index, own) in options.enumerated().prefix(shownCount) {
             var shown = own.filter { option in !options.allSatisfy { $0.contains(option) } }

@@ -18,7 +18,7 @@ enum Output {
         guard Descriptor.write(bytes, to: STDOUT_FILENO) else {
             throw ControlFailure(
                 .failure,
-                "Can't write the result: \(errorText(errno)). Send it to a place that takes it.")
+                "Can't write the result: \(errorText(errno)). Redirect it elsewhere.")
         }
     }
 

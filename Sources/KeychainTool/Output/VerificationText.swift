@@ -11,16 +11,16 @@ enum VerificationText {
             case .verified: "yes, at \(moment)"
             case .verifiedHere:
                 "yes, at \(moment), by this process only: there is no XDG_RUNTIME_DIR"
-            case .running: "not yet: a verification is under way"
+            case .running: "not yet: verification is in progress"
             case .never:
-                "no, not since the machine started, or since a process left its log behind. "
-                    + "`keychainctl check` verifies it, with the passcode where one is set"
+                "no, not since the machine booted, or since a process left its log behind. "
+                    + "`keychainctl check` verifies it; if a passcode is set, it is required"
             case .changed:
                 "no: its files have changed in an unknown way since it was verified at \(moment). "
-                    + "`keychainctl check` verifies it again, with the passcode where one is set"
+                    + "`keychainctl check` verifies it again; if a passcode is set, it is required"
             case .failed:
-                "no: \(state.problem ?? "it is damaged"). `keychainctl recover` rebuilds it from every "
-                    + "item that is whole"
+                "no: \(state.problem ?? "it is damaged"). `keychainctl recover` rebuilds it from "
+                    + "all intact items"
             }
         return printable(text)
     }

@@ -86,12 +86,12 @@ extension ControlFailure {
     static func start(_ code: Int32) -> ControlFailure {
         switch code {
         case ENOENT:
-            ControlFailure(.noProgram, "The program isn't there. Nothing was started.")
+            ControlFailure(.noProgram, "The program was not found. Nothing was started.")
         case E2BIG:
             ControlFailure(
                 .notExecutable,
-                "The arguments and variables are too large for a program. Give a large secret with "
-                    + "--file. Nothing was started.")
+                "The arguments and environment variables are too large for a program. Pass a large "
+                    + "secret with --file. Nothing was started.")
         default:
             ControlFailure(
                 .notExecutable,

@@ -45,12 +45,12 @@ struct RunManifest {
         for (index, bytes) in all.enumerated() {
             let number = index + 1
             guard !bytes.contains(0), let line = String(validating: bytes, as: UTF8.self) else {
-                throw failure(number, "The line is no text in UTF-8.")
+                throw failure(number, "The line is not UTF-8 text.")
             }
             do throws(Problem) {
                 guard let (name, value) = try Self.variable(of: line) else { continue }
                 if let earlier = lines.updateValue(number, forKey: name) {
-                    throw Problem("\(name) is set in line \(earlier) already.")
+                    throw Problem("\(name) is already set in line \(earlier).")
                 }
                 variables.append((name, value))
             } catch {
@@ -74,7 +74,7 @@ struct RunManifest {
         let word = rest.prefix { !isBlank($0) }
         if word == "export" { rest = trimmed(rest.dropFirst(word.count)) }
         guard let equals = rest.firstIndex(of: "=") else {
-            throw Problem("There is no “=”. Write NAME=VALUE.")
+            throw Problem("The “=” is missing. Write NAME=VALUE.")
         }
         let name = trimmed(rest[..<equals])
         guard NamedItem.isVariable(name) else {
@@ -90,7 +90,7 @@ struct RunManifest {
             guard text.hasPrefix(prefix) else { return nil }
             let name = String(text.dropFirst(prefix.count))
             guard !name.hasPrefix("//"), let item = ItemName(name) else {
-                throw Problem("No service is named. Write \(prefix)SERVICE/ACCOUNT.")
+                throw Problem("The service is missing. Write \(prefix)SERVICE/ACCOUNT.")
             }
             return item
         }
@@ -111,7 +111,7 @@ struct RunManifest {
             if character == quote {
                 let after = trimmed(rest)
                 guard after.isEmpty || after.hasPrefix("#") else {
-                    throw Problem("Something follows the closing quote.")
+                    throw Problem("There is text after the closing quote.")
                 }
                 return value
             }
@@ -121,7 +121,7 @@ struct RunManifest {
             }
             value.append(try escaped(rest.popFirst()))
         }
-        throw Problem("The closing quote is missing. A value ends in its line.")
+        throw Problem("The closing quote is missing. A value can't continue on the next line.")
     }
 
     private static func escaped(_ character: Character?) throws(Problem) -> Character {
@@ -132,8 +132,8 @@ struct RunManifest {
         case "\"", "\\", "$": character ?? "\\"
         default:
             throw Problem(
-                "In double quotes a backslash stands before n, r, t, \", \\ or $ only. Use single "
-                    + "quotes to take it as it is.")
+                "In double quotes, a backslash must be followed by n, r, t, \", \\ or $. Use "
+                    + "single quotes for a literal backslash.")
         }
     }
 

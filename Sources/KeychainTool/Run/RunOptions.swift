@@ -35,7 +35,7 @@ struct NamedItem: Hashable {
             throw ValidationError(Self.complaint(about: parts[0]))
         }
         guard let item = ItemName(String(parts[1])) else {
-            throw ValidationError("No service is named. Write NAME=SERVICE/ACCOUNT.")
+            throw ValidationError("The service is missing. Write NAME=SERVICE/ACCOUNT.")
         }
         name = String(parts[0])
         self.item = item
@@ -54,8 +54,8 @@ struct NamedItem: Hashable {
     }
 
     static func complaint(about name: Substring) -> String {
-        "“\(printable(String(name)))” is no name of a variable. It has letters, digits, _, . and -, "
-            + "and begins with a letter or _."
+        "“\(printable(String(name)))” is not a valid variable name. A name consists of letters, "
+            + "digits, _, . and -, and begins with a letter or _."
     }
 }
 
@@ -73,7 +73,7 @@ struct NumberedItem: Hashable {
             throw ValidationError("Write NUMBER=SERVICE/ACCOUNT.")
         }
         guard number != STDOUT_FILENO, number != STDERR_FILENO else {
-            throw ValidationError("A program writes to descriptors 1 and 2. Name another one.")
+            throw ValidationError("A program writes to descriptors 1 and 2. Use another number.")
         }
         self.number = number
         self.item = item

@@ -24,14 +24,14 @@ struct UserPlaces {
         case .foreign(let folder):
             throw ControlFailure(
                 .failure,
-                "\(folder) isn't a folder of this user's alone. Set XDG_RUNTIME_DIR to one that "
-                    + "is, of mode 0700.")
+                "The folder \(folder) must belong to this user and be accessible to no other. Set "
+                    + "XDG_RUNTIME_DIR to such a folder, with mode 0700.")
         case .none:
             throw ControlFailure(
                 .failure,
-                "There is no folder for sockets: the login manager makes /run/user/\(geteuid()), "
-                    + "and here it didn't. Make one of mode 0700 that is empty after each start, "
-                    + "and set XDG_RUNTIME_DIR to it for every program.")
+                "There is no folder for sockets: the login manager should have created "
+                    + "/run/user/\(geteuid()), but didn't. Create a folder with mode 0700 that "
+                    + "is emptied at each boot, and set XDG_RUNTIME_DIR to it for every program.")
         }
         guard let home = ProcessEnvironment.home(environment) else {
             throw ControlFailure(
@@ -104,7 +104,9 @@ struct UserService {
         }
         guard answers, !hasEnded || isRunning else {
             throw ControlFailure(
-                .failure, "keychaind was started and doesn't answer. Its log says why: \(log).")
+                .failure,
+                "keychaind was started but doesn't answer. See its log for the reason: "
+                    + "\(log).")
         }
         return child.process
     }
@@ -117,8 +119,8 @@ struct UserService {
         guard peer.uid == geteuid(), executable.split(separator: "/").last == "keychaind" else {
             throw ControlFailure(
                 .failure,
-                "Process \(peer.pid) listens at \(socket) and isn't a keychaind of this user. "
-                    + "Nothing was ended.")
+                "Process \(peer.pid) listens at \(socket), but is not a keychaind of this user. "
+                    + "Nothing was terminated.")
         }
         // The service closes its socket before it has answered the requests that it already
         // received.
@@ -208,8 +210,8 @@ struct UserService {
         guard child?.exitStatus() == 0 else {
             throw ControlFailure(
                 .failure,
-                "`systemctl --user \(arguments.joined(separator: " "))` failed. Where this user "
-                    + "has no session, `loginctl enable-linger` starts their systemd; without "
+                "`systemctl --user \(arguments.joined(separator: " "))` failed. If this user has "
+                    + "no session, `loginctl enable-linger` starts the user's systemd; without "
                     + "systemd, use --manager none.")
         }
     }

@@ -36,8 +36,8 @@ struct ConfigurationFile {
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read \(printable(path)): it is no file of text that can be read, or has more "
-                    + "than \(Self.longest) bytes. Nothing was changed.")
+                "Can't read \(printable(path)): it is not a readable text file, or has more than "
+                    + "\(Self.longest) bytes. Nothing was changed.")
         }
         self.place = place
         content = text
@@ -107,7 +107,7 @@ struct ConfigurationFile {
         let code = errno
         return ControlFailure(
             code == EACCES || code == EPERM ? .denied : .failure,
-            "Can't write \(printable(path)): \(errorText(code)). It is as it was.")
+            "Can't write \(printable(path)): \(errorText(code)). It was not changed.")
     }
 }
 

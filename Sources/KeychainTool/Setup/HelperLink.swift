@@ -47,8 +47,8 @@ struct HelperLink {
             guard !leadsHere(place) else { return nil }
             throw ControlFailure(
                 .exists,
-                "\(printable(place)) is there and is another program. Nothing was changed. Move it "
-                    + "away, or call keychainctl by another link of that name.")
+                "\(printable(place)) exists and is another program. Nothing was changed. Move it "
+                    + "away, or create another link to keychainctl with that name.")
         }
         let target = target
         return SetupStep(shown: "\(printable(place)):\n  + link to \(printable(target))") {

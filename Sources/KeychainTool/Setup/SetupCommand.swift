@@ -9,11 +9,11 @@ import KeychainCrypto
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Has git, Docker, pip or AWS's tools use the keychain, or takes that back.",
+        abstract: "Configures git, Docker, pip or AWS's tools to use the keychain, or undoes that.",
         discussion: """
-            It shows which lines of which files it changes, and asks. Everything else in them \
-            stays. Where the helper's name isn't in the PATH it makes a link in ~/.local/bin. \
-            With --undo the same lines and the link go again.
+            setup shows the lines that it will change in each file, and asks for confirmation. \
+            Everything else in the files is preserved. If the helper's name isn't in the PATH, \
+            setup creates a link in ~/.local/bin. --undo removes the same lines and the link.
             """)
 
     enum Program: String, CaseIterable, ExpressibleByArgument {
@@ -23,16 +23,16 @@ struct SetupCommand: ParsableCommand {
     @Argument(help: "The program to configure.")
     var program: Program
 
-    @Argument(help: "With aws: the profile, and the account of the item.")
+    @Argument(help: "With aws: the profile, which is also the account of the item.")
     var name: String?
 
     @Flag(help: "Undoes what this command sets up.")
     var undo = false
 
-    @Flag(help: "Replaces a setting that names something else. --undo doesn't bring it back.")
+    @Flag(help: "Replaces a different setting. --undo doesn't restore it.")
     var replace = false
 
-    @Flag(help: "Shows what it would do, and does nothing.")
+    @Flag(help: "Shows what would be done, without doing it.")
     var dryRun = false
 
     @Flag(help: "Changes the files without asking.")
@@ -40,7 +40,7 @@ struct SetupCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard (program == .aws) == (name != nil) else {
-            throw ValidationError("A profile belongs to aws, which needs one.")
+            throw ValidationError("A profile is for aws, which requires one.")
         }
         // The name becomes part of a command line and of a section heading.
         if let name {
@@ -51,11 +51,17 @@ struct SetupCommand: ParsableCommand {
             }
             guard isPlain, !name.isEmpty, !name.hasPrefix("-") else {
                 throw ValidationError(
-                    "The name of a profile has letters, digits and . _ - + @ alone.")
+                    "The name of a profile may contain only letters, digits and . _ - + @, and "
+                        + "can't begin with -.")
             }
         }
-        guard !dryRun || !yes else { throw ValidationError("--dry-run does nothing to confirm.") }
-        guard !undo || !replace else { throw ValidationError("--undo replaces nothing.") }
+        guard !dryRun || !yes else {
+            throw ValidationError("--dry-run and --yes can't be combined.")
+        }
+        guard !undo || !replace else {
+            throw ValidationError(
+                "--undo and --replace can't be combined.")
+        }
     }
 
     func run() throws {
@@ -68,14 +74,14 @@ struct SetupCommand: ParsableCommand {
         }
         let notes = plan.notes.map { "Note: \($0)\n" }.joined()
         guard !plan.steps.isEmpty else {
-            let answer = undo ? "Nothing to take back.\n" : "Already set up.\n"
+            let answer = undo ? "Nothing to undo.\n" : "Already set up.\n"
             return try Output.print(answer + notes)
         }
         let shown = plan.steps.map { $0.shown + "\n" }.joined()
         if dryRun { return try Output.print(shown + notes) }
         if !yes {
             try Confirmation.require(
-                shown + notes + "This will be changed.", phrase: "yes", noPrompt: false)
+                shown + notes + "The changes above will be made.", phrase: "yes", noPrompt: false)
         }
         for step in plan.steps { try step.carryOut() }
         try Output.print(shown + notes)

@@ -58,8 +58,8 @@ struct SetupPlan {
         let others = helpers.filter { $0 != GitConfiguration.helper && !$0.isEmpty }
         if !undoes, !others.isEmpty {
             notes.append(
-                "git gives each password to \(others.joined(separator: ", ")) as well. "
-                    + "`git config --global --edit` takes that away.")
+                "git also gives each password to \(others.joined(separator: ", ")). Use `git "
+                    + "config --global --edit` to remove it.")
         }
         try planLink("git-credential-keychain")
     }
@@ -78,8 +78,8 @@ struct SetupPlan {
         if let step { steps.append(step) }
         if !undoes {
             notes.append(
-                "What Docker has stored before stays where it is: `keychainctl import docker` takes "
-                    + "it over from the file.")
+                "Passwords that Docker stored earlier stay where they are: `keychainctl import "
+                    + "docker` imports those in its file.")
         }
         try planLink("docker-credential-keychain")
     }
@@ -92,7 +92,8 @@ struct SetupPlan {
             ConfigurationFile(path, isPrivate: false), ("keyring-provider", "subprocess"),
             in: "global")
         if !undoes {
-            notes.append("uv does the same with UV_KEYRING_PROVIDER=subprocess in its environment.")
+            notes.append(
+                "uv does the same if UV_KEYRING_PROVIDER=subprocess is set in its environment.")
         }
         try planLink("keyring")
     }
@@ -117,8 +118,8 @@ struct SetupPlan {
             text.value(of: "aws_access_key_id", in: name) != nil
         {
             notes.append(
-                "\(printable(keys)) has keys of [\(name)], which count before this. "
-                    + "`keychainctl import aws` takes them over; remove them there.")
+                "\(printable(keys)) has keys for [\(name)], which take precedence. `keychainctl "
+                    + "import aws` imports them; then remove them there.")
         }
     }
 
@@ -148,12 +149,13 @@ struct SetupPlan {
             case .notUnderstood(let line):
                 throw ControlFailure(
                     .failure,
-                    "\(printable(file.path)):\(line): This isn't understood. Nothing was changed.")
+                    "\(printable(file.path)):\(line): This line can't be parsed. Nothing was "
+                        + "changed.")
             case .otherValue(let value, let line):
                 throw ControlFailure(
                     .exists,
-                    "\(printable(file.path)):\(line): “\(escapedForLine(value))” is set already. "
-                        + "Nothing was changed. With --replace it is replaced.")
+                    "\(printable(file.path)):\(line): “\(escapedForLine(value))” is already set. "
+                        + "Nothing was changed. --replace replaces it.")
             }
         }
         guard let change else { return nil }
@@ -185,8 +187,8 @@ struct GitConfiguration {
         guard let program = ProgramStart.find("git", in: path) else {
             throw ControlFailure(
                 .failure,
-                "git isn't in your PATH. Nothing was changed. Where it is, this does the same: "
-                    + "git config --global --add credential.helper \(Self.helper)")
+                "git was not found in the PATH. Nothing was changed. The following command does "
+                    + "the same: git config --global --add credential.helper \(Self.helper)")
         }
         self.program = program
     }
@@ -212,7 +214,7 @@ struct GitConfiguration {
     }
 
     private static let failed = ControlFailure(
-        .failure, "git can't read or write its configuration. It is as it was.")
+        .failure, "git can't read or write its configuration, which was not changed.")
 
     /// Runs `git config --global`. Errors of git go to standard error.
     private func run(

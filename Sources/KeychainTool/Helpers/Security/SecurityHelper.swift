@@ -14,11 +14,12 @@ import KeychainCrypto
 struct SecurityHelper: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "security",
-        abstract: "Answers scripts written for macOS: the password verbs of security.",
+        abstract: "Answers scripts written for macOS: the password commands of security.",
         discussion: """
-            With a link named security to this program in the PATH, scripts find it. The verbs are \
-            \(SecurityVerb.allCases.map(\.rawValue).joined(separator: ", ")), and `security help \
-            VERB` has their options. `security -i` reads commands from standard input.
+            If the PATH contains a link to this program named security, scripts can use it. The \
+            commands are \(SecurityVerb.allCases.map(\.rawValue).joined(separator: ", ")); \
+            `security help COMMAND` lists their options. `security -i` reads commands from \
+            standard input.
             """)
 
     @Argument(parsing: .captureForPassthrough, help: "The command and its options, as on macOS.")
@@ -123,7 +124,7 @@ private struct SecurityProgram {
             Output.complain("security: " + failure.message)
             return 1
         default:
-            Output.complain("security: The command was not carried out.")
+            Output.complain("security: The command failed.")
             return 1
         }
     }
@@ -143,10 +144,9 @@ private struct SecurityProgram {
     }
 
     private static let usage =
-        "Usage: security [-h] [-i] [-q] [-v] [command] [opt ...]\n"
-        + "    -i    reads commands from standard input\n"
-        + "    -q    doesn't say which of these failed\n"
-        + "security commands are:\n"
+        "Usage: security [-h] [-i] [-q] [-v] [command] [opt ...]\n    -i    reads commands from "
+        + "standard input\n    -q    doesn't report which commands failed\nsecurity commands "
+        + "are:\n"
         + SecurityVerb.allCases.map { "    \($0.rawValue)" }.joined(separator: "\n")
 
     // MARK: The password
@@ -160,11 +160,13 @@ private struct SecurityProgram {
             guard !isInteractive else {
                 throw SecurityComplaint(
                     status: SecurityComplaint.wrongUsage,
-                    message: "Commands come from standard input: -w needs its value there.")
+                    message: "Commands are read from standard input: here, -w requires a value.")
             }
             guard let line = try input.next() else {
                 throw SecurityComplaint(
-                    status: 1, message: "Standard input has no password. Nothing was changed.")
+                    status: 1,
+                    message: "There is no password on standard input. Nothing was "
+                        + "changed.")
             }
             // Don't accept only the first line of a secret with several lines.
             while let again = try input.next() {

@@ -115,14 +115,14 @@ enum SecurityVerb: String, CaseIterable {
         ]
         if adds {
             lines += [
-                "    -w  last: asks for the password, or reads it from standard input",
-                "    -U  changes the item that is there",
-                "    -A, -T  no meaning here",
+                "    -w  as the last word: asks for the password, or reads it from standard input",
+                "    -U  updates an existing item",
+                "    -A, -T  ignored",
             ]
         } else if finds {
             lines += [
                 "    -g  shows the password as well, on standard error",
-                "    -w  shows the password alone",
+                "    -w  shows only the password",
             ]
         }
         return lines.joined(separator: "\n")
@@ -207,7 +207,7 @@ struct SecurityRequest {
         case .code(let name): attributes[name] = .number(Int64(try Self.code(value)))
         case .port:
             guard let port = Int64(value), (0...65535).contains(port) else {
-                throw Self.misuse(verb, "a port is a number up to 65535")
+                throw Self.misuse(verb, "the port must be a number up to 65535")
             }
             // Port 0 matches any port.
             attributes[.port] = port == 0 ? nil : .number(port)
@@ -216,16 +216,17 @@ struct SecurityRequest {
             guard mayHoldSecret else {
                 throw SecurityComplaint(
                     status: SecurityComplaint.wrongUsage,
-                    message: "A secret is not taken from the arguments, where others can see it. "
-                        + "Give -w as the last word: the password is asked for, or read from "
-                        + "standard input. `security -i` reads whole commands from there.")
+                    message: "Secrets are not accepted as arguments, where others can see them. "
+                        + "Use -w as the last word to be asked for the password, or to read it "
+                        + "from standard input. `security -i` reads whole commands from standard "
+                        + "input.")
             }
             guard case .hexadecimalSecret = meaning else {
                 secret = .given(Data(value.utf8))
                 return
             }
             guard let bytes = Self.bytes(hexadecimal: value) else {
-                throw Self.misuse(verb, "-X takes pairs of hexadecimal digits")
+                throw Self.misuse(verb, "-X requires pairs of hexadecimal digits")
             }
             secret = .given(bytes)
         case .update: updates = true

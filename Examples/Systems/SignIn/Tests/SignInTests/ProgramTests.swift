@@ -162,7 +162,7 @@ import Testing
         }
         #expect(
             try home.run("echo 1234 | keychainctl passcode remove --passcode-fd 0 --yes")
-                == "The passcode is removed. Deleted 0 items.\n")
+                == "The passcode was removed. Deleted 0 items.\n")
         #expect(try home.run("sign-in status") == alice)
     }
 
