@@ -1,4 +1,5 @@
-// Keychain: names a set of items by service or server, access group and protection class.
+// Keychain: identifies a set of items by database, service or server, access group and
+// synchronizability, and gives the accessibility of new values.
 
 import KeychainCore
 
@@ -30,7 +31,7 @@ public struct Keychain: Sendable {
     /// (`kSecAttrService`). For internet passwords, the server's host.
     public let service: String
 
-    /// The server whose internet passwords the items are, or `nil` if the items belong to a
+    /// The server, if the items are its internet passwords, or `nil` if the items belong to a
     /// service.
     public let server: Server?
 
@@ -42,7 +43,8 @@ public struct Keychain: Sendable {
     /// than one of them.
     public let accessGroup: String?
 
-    /// When items can be read, unless their key specifies its own accessibility.
+    /// When items that are saved through this value can be read, unless their key specifies its
+    /// own accessibility.
     public let accessibility: Accessibility
 
     /// Whether the items are synchronizable (`kSecAttrSynchronizable`).
@@ -62,8 +64,8 @@ public struct Keychain: Sendable {
     ///   - service: The service that the items belong to, by convention a reverse-domain name.
     ///   - accessGroup: The access group of the items. For the meaning of `nil`, see
     ///     ``accessGroup``.
-    ///   - accessibility: When items can be read. If `nil`, after the first unlock, and on this
-    ///     device only unless the items are synchronizable.
+    ///   - accessibility: When saved items can be read. `nil` means after the first unlock and,
+    ///     unless the items are synchronizable, on this device only.
     ///   - isSynchronizable: Whether the items are synchronizable. Synchronizable items can't be
     ///     restricted to this device: saving one with a "this device only" accessibility fails with
     ///     ``KeychainError/Code/param``.
@@ -86,8 +88,8 @@ public struct Keychain: Sendable {
     ///   - server: The server that the items belong to.
     ///   - accessGroup: The access group of the items. For the meaning of `nil`, see
     ///     ``accessGroup``.
-    ///   - accessibility: When items can be read. If `nil`, after the first unlock, and on this
-    ///     device only unless the items are synchronizable.
+    ///   - accessibility: When saved items can be read. `nil` means after the first unlock and,
+    ///     unless the items are synchronizable, on this device only.
     ///   - isSynchronizable: Whether the items are synchronizable, with the same restriction as for
     ///     the items of a service.
     ///   - database: The database that holds the items.

@@ -1,5 +1,5 @@
-// SecTask: the entitlements of this program, from its entitlements file, and declarations for code
-// signatures.
+// SecTask: the entitlements of this program, from its entitlements file or the keychain service,
+// and declarations for code signatures.
 //   (1) Programs have no code signatures here, so no signature is ever reported as valid.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -51,8 +51,8 @@ public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
 ///   - task: The process.
 ///   - entitlement: The key in the property list, such as `keychain-access-groups`.
 ///   - error: Receives an error with ``errSecMissingEntitlement`` if the property list can't be
-///     read, or with ``errSecNotAvailable`` if the keychain service didn't answer; the caller owns
-///     it. Otherwise it is unchanged.
+///     read, or with ``errSecNotAvailable`` if the keychain service didn't answer. The caller owns
+///     the error. On success, the pointer's target is unchanged.
 /// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded.
 ///   `nil` if the property list doesn't contain the key, if there is no property list, or after an
 ///   error.
@@ -116,7 +116,7 @@ public struct SecCSFlags: OptionSet, Sendable {
     }
 }
 
-/// Returns the type identifier of running programs with a code signature, which no object has.
+/// Returns the type identifier of ``SecCode``. No object has this type.
 public func SecCodeGetTypeID() -> CFTypeID { CoreFoundationType.code.rawValue }
 
 /// Not implemented: checks the code signature of a running program.

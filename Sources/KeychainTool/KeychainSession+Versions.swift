@@ -25,7 +25,7 @@ extension KeychainSession {
 
     /// Returns the one version that a selection and a number match.
     ///
-    /// - Throws: ``ControlFailure`` if no version matches, or versions of several items do.
+    /// - Throws: ``ControlFailure`` if no version matches, or if versions of several items match.
     func version(_ queries: [ItemQuery], number: UInt32) throws -> ItemVersion {
         let found = try versions(queries, number: number)
         guard let version = found.first else { throw ControlFailure.noVersion }
@@ -50,7 +50,8 @@ extension KeychainSession {
         }
     }
 
-    /// Restores an item to an earlier version.
+    /// Restores an item to an earlier version. If `replacing` is set, another item that now has the
+    /// name is deleted and becomes a version itself.
     func restore(
         _ queries: [ItemQuery], version number: UInt32, replacing: Bool
     ) throws -> ItemSnapshot {
@@ -65,7 +66,8 @@ extension KeychainSession {
 }
 
 extension ItemVersion {
-    /// A query that matches only versions of this version's item under this version's name.
+    /// A query for the versions of the same item that have the same primary key as this version.
+    /// The item may have had other primary keys at other times.
     fileprivate func query(_ authorization: Authorization) -> ItemQuery {
         var key: Attributes = [:]
         for name in item.itemClass.primaryKey {

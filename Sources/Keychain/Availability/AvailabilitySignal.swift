@@ -1,7 +1,8 @@
-// AvailabilitySignal: notifies the waiting tasks of this process that a keychain was unlocked.
-//   (1) A task that subscribed before a signal receives it, so no signal is lost between a probe
-//       and a wait.
-//   (2) A signal means "probe again", not "available": it may be for another database.
+// AvailabilitySignal: wakes the tasks that wait for a database to become available, when this
+// process has unlocked a database or removed its passcode.
+//   (1) A signal is kept for the tasks that have subscribed. A task that subscribes, checks whether
+//       its database is available, and then waits therefore misses no signal.
+//   (2) A signal means "check again", not "available": it may be for another database.
 
 import Synchronization
 
@@ -15,8 +16,8 @@ final class AvailabilitySignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns a stream that yields an element after a signal. It ends with the task that iterates
-    /// it.
+    /// Returns a stream that yields an element after a signal; several signals may yield only one.
+    /// The stream ends with the task that iterates it.
     func subscribe() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))

@@ -17,12 +17,12 @@
 /// before the program continues, use `try await $token.save(_:)`, which throws errors. The
 /// projected value is the ``ObservableSecret``.
 ///
-/// `nil` does not prove that there is no secret: it may not have been read yet, or the item may be
-/// locked. Use `$token.state` to distinguish these cases, and `await $token.ready()` to wait for
-/// the first read.
+/// `nil` does not prove that there is no secret: the secret may not have been read yet, or its item
+/// may be locked. Use `$token.state` to distinguish these cases, and `await $token.ready()` to wait
+/// for the first read.
 ///
 /// Changes are observable. In a class with `@Observable`, mark the property `@ObservationIgnored`,
-/// because it is already observable itself.
+/// because the property reports its changes itself.
 @MainActor @propertyWrapper
 public struct KeychainStored<Value: Sendable> {
     /// The secret with its state and error, and the methods that save and delete it.
@@ -37,7 +37,8 @@ public struct KeychainStored<Value: Sendable> {
         projectedValue = ObservableSecret(key, in: keychain)
     }
 
-    /// The value, or `nil` if there is none or it is not known now.
+    /// The value, or `nil` if there is none, if it has not been read yet, or if it can't be read
+    /// now.
     public var wrappedValue: Value? {
         get { projectedValue.value }
         nonmutating set { projectedValue.assign(newValue) }

@@ -1,9 +1,10 @@
-// SharedObservation: the state that all wrappers of one item in this process share.
-//   (1) There is one instance per item. It exists as long as a wrapper, an iteration of its
-//       follower, or a write in progress needs it.
-//   (2) It shows the last write that was requested and has not failed or, if there is none, the
-//       last state that was read. Writes are carried out one at a time, in the order of the
-//       requests.
+// SharedObservation: the state that all `ObservableSecret` objects of one item share in this
+// process.
+//   (1) There is one instance per item. It exists as long as such an object, a pass of the loop
+//       that follows changes, or a pending write needs it.
+//   (2) While writes are pending, it shows the state that the newest of them will produce.
+//       Otherwise it shows the state as of the last successful write or read. Writes are carried
+//       out one at a time, in the order of the requests.
 //   (3) The result of a read that began before the last write ended is discarded, because it may be
 //       outdated.
 //   (4) The keychain is read and written on the keychain's own threads, never on the main thread.
@@ -21,10 +22,10 @@ final class SharedObservation {
     /// Whether a write is waiting or in progress.
     private(set) var isSaving = false
 
-    /// Values that wrappers derived from the state. They are cleared when the state changes, so
-    /// that no value outlives it.
+    /// Caches of values that `ObservableSecret` objects derived from the state. They are cleared
+    /// when the state changes, so that no value outlives the state that it was derived from.
     @ObservationIgnored private var memories: [WeakMemory] = []
-    /// The state of the keychain as of the last write or read.
+    /// The state of the item as of the last successful write or read.
     @ObservationIgnored private var stored: KeychainState<Data>?
     @ObservationIgnored private var writes: [Write] = []
     @ObservationIgnored private var endedWriteCount = 0
@@ -141,25 +142,26 @@ final class SharedObservation {
 
     // MARK: Writing
 
-    /// Writes in the background.
+    /// Requests a write and returns without waiting for it.
     func assign(_ contents: ItemChanges?, _ access: ItemAccess) {
-        // The first write may be in progress. A later one that no task waits for is replaced.
+        // The first write may be in progress, so it stays. If there are others and no task waits
+        // for the last one, the new write replaces it.
         if writes.count > 1, let last = writes.last, last.continuation == nil {
             writes.removeLast()
         }
         enqueue(Write(access: access, contents: contents, continuation: nil))
     }
 
-    /// Writes, and waits until the write has ended.
+    /// Requests a write and waits until it has ended.
     ///
-    /// - Returns: For a deletion, `true` if the item existed.
+    /// - Returns: For a deletion, whether the item existed; otherwise `true`.
     func write(_ contents: ItemChanges?, _ access: ItemAccess) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             enqueue(Write(access: access, contents: contents, continuation: continuation))
         }
     }
 
-    /// Reports a value that could not be encoded as a failed write.
+    /// Reports the error of a value that could not be encoded, as if a write had failed.
     func refuse(_ error: KeychainError) {
         writeError = error
     }
@@ -170,7 +172,7 @@ final class SharedObservation {
         guard !isSaving else { return }
         isSaving = true
         // The task holds a strong reference to `self`, so that an assigned value is written even if
-        // all wrappers are gone.
+        // all `ObservableSecret` objects are gone.
         Task {
             while let write = writes.first {
                 let result = await Self.perform(write.access, write.contents)
@@ -216,7 +218,7 @@ final class SharedObservation {
     }
 }
 
-/// A task that is canceled when the last reference to this object is gone.
+/// Holds a task, and cancels it when the last reference to this object is gone.
 private final class Following: Sendable {
     private let task: Task<Void, Never>
 

@@ -18,16 +18,17 @@ extension KeychainError {
 
         /// Stored bytes are missing or differ from what was written. The user has to investigate.
         public static let damage = Cause(rawValue: "damage")
-        /// The program or its user lacks permission: files belong to another user or are accessible
-        /// to other users, or an entitlement is missing. The user has to correct this.
+        /// Permissions are wrong: the keychain's files belong to another user or are accessible to
+        /// other users, or the program lacks an entitlement. The user has to correct this.
         public static let permission = Cause(rawValue: "permission")
         /// Another process is using the keychain. A retry can succeed.
         public static let contention = Cause(rawValue: "contention")
         /// The keychain service did not respond, or the connection to it broke. The change may or
         /// may not have been made: check before you retry.
         public static let interruption = Cause(rawValue: "interruption")
-        /// The item is restricted to its device, and this is another machine. The user has to use
-        /// the original machine or the recovery code.
+        /// The item can be read only on the machine that the keychain is bound to. This is another
+        /// machine, or its identity has changed. The user has to use the original machine or the
+        /// recovery code.
         public static let otherMachine = Cause(rawValue: "otherMachine")
         /// No cause beyond the meaning of the code.
         public static let other = Cause(rawValue: "other")
@@ -45,7 +46,7 @@ extension KeychainError {
         }
     }
 
-    /// The cause of the failure, if one code has several causes.
+    /// The cause of the failure, which distinguishes failures that have the same code.
     ///
     /// Apple's functions return only a status. On Apple platforms, the cause therefore follows from
     /// the code, and is ``Cause/other`` for most codes.

@@ -1,6 +1,7 @@
 // Keychain.Migration: types that describe a migration: the values to move, the rule for conflicts,
 // and the outcome.
-//   (1) None of these types contains a value. Apart from the names in it, a report can be logged.
+//   (1) None of these types contains a value. A report contains only the names of values, their
+//       outcomes and errors, so it can be logged wherever the names may be.
 
 import Foundation
 
@@ -32,10 +33,11 @@ extension Keychain {
 
             /// The value was saved in the destination, read back, and removed from the source.
             public static let migrated = Outcome(rawValue: "migrated")
-            /// The item was changed in place, because only its accessibility, label or access
-            /// control differed.
+            /// The item already belonged to the destination, and only its accessibility, label or
+            /// access control differed from those specified. It was changed in place.
             public static let changedInPlace = Outcome(rawValue: "changed in place")
-            /// The destination already had the value. It was removed from the source.
+            /// The destination already had the value. The source's value was removed, unless source
+            /// and destination are the same item.
             public static let alreadyThere = Outcome(rawValue: "already there")
             /// The source has no value.
             public static let nothingToMigrate = Outcome(rawValue: "nothing to migrate")
@@ -46,9 +48,10 @@ extension Keychain {
             public static let destinationKept = Outcome(rawValue: "destination kept")
             /// The destination had a different value, which was replaced by the source's.
             public static let destinationReplaced = Outcome(rawValue: "destination replaced")
-            /// The destination has the value, but it could not be removed from the source. Either
-            /// the source's file can't be written, or the value is a registered default or comes
-            /// from a domain that this program can't change.
+            /// The value could not be removed from the source. The destination has the value or,
+            /// with ``ConflictRule/keepDestination``, has kept a different one. Either the file of
+            /// the defaults can't be written, or the value is a registered default or comes from a
+            /// domain that this program can't change.
             public static let sourceRemains = Outcome(rawValue: "source remains")
             /// The migration failed. The source still has the value. ``Record/error`` contains the
             /// reason.
@@ -65,7 +68,7 @@ extension Keychain {
 
         /// The outcome for one value, and where it was moved from and to.
         public struct Record: Sendable {
-            /// The key in the defaults or the account in the source.
+            /// The key in the defaults, or the account in the source keychain.
             public let source: String
             /// The account in the destination.
             public let account: String
@@ -157,7 +160,7 @@ extension Keychain {
     }
 }
 
-/// The destination of a value, and the comparison of its stored forms.
+/// How a value is stored in the destination, and how two stored forms of it are compared.
 struct StoredForm: Sendable {
     let account: String
     var label: String?

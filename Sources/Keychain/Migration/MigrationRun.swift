@@ -2,7 +2,7 @@
 //   (1) Copy, read back, compare, remove: the source's value is removed only after the destination
 //       has returned the same value.
 //   (2) After each step, the source or the destination durably contains the value. A migration that
-//       stops there can be started again and completes the remaining steps.
+//       stops after any step can be started again, and then completes the remaining steps.
 //   (3) The destination's value is replaced only if the caller permits it, and only if it is still
 //       the version that was compared.
 
@@ -62,7 +62,7 @@ struct MigrationRun {
             let copied = try copy(data)
             guard copied.isComplete else { return copied }
             try hook(.copied)
-            // Another thread or process has changed or deleted the copy in the meantime: start
+            // If another thread or process has deleted or changed the copy in the meantime, start
             // again.
             guard let stored = try access.load() else { continue }
             guard copied == .destinationKept || form.isSame(stored, data) else { continue }
@@ -78,17 +78,19 @@ struct MigrationRun {
         throw access.unsettled
     }
 
-    /// Copies the value to the destination, or returns the outcome if it already exists or may not
-    /// be replaced.
+    /// Copies the value to the destination, unless the destination already has it or has another
+    /// value that may not be replaced.
+    ///
+    /// - Returns: The outcome of the migration if all further steps succeed.
     private func copy(_ data: Data) throws(KeychainError) -> Keychain.Migration.Outcome {
         let contents = try access.contents(form, data, in: destination)
         for _ in 0..<ItemAccess.attemptLimit {
             if try access.add(contents) { return .migrated }
-            // The item was deleted in the meantime, so the addition can succeed now.
+            // If the item was deleted in the meantime, an addition can succeed now.
             guard let present = try access.find(includesData: true) else { continue }
             if form.isSame(present.secret, data) {
-                // The remaining copy must have the access control that the key or the source
-                // specifies.
+                // The source's copy will be removed. The destination's must therefore have the
+                // access control that the key or the source specifies.
                 guard let wanted = form.accessControl, wanted.constraints != present.constraints
                 else { return .alreadyThere }
                 if try access.change(present, contents) { return .alreadyThere }

@@ -1,4 +1,4 @@
-// BlockingPool: the thread pool on which the asynchronous forms do their blocking work.
+// BlockingPool: the thread pool on which the `async` forms of operations do their blocking work.
 //   (1) At most `width` operations run at the same time. The others wait in FIFO order.
 //   (2) An operation whose task was canceled before it started never starts.
 //   (3) No thread of Swift's cooperative pool blocks on an operation.
@@ -6,7 +6,7 @@
 import Dispatch
 import Synchronization
 
-/// Runs blocking work off the caller's executor.
+/// Runs blocking work on its own threads instead of the caller's executor.
 final class BlockingPool: Sendable {
     /// The pool that all keychains share. A greater width would not make an embedded database
     /// faster, because its writers take turns.
@@ -88,7 +88,8 @@ final class BlockingPool: Sendable {
     }
 }
 
-/// The state of one operation: waiting, and then either started or canceled.
+/// The state of one operation: new, then waiting, and then started. It can be canceled until it
+/// starts.
 private final class Ticket<Value: Sendable>: Sendable {
     private enum Phase {
         case new

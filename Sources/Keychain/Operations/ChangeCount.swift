@@ -1,8 +1,9 @@
-// ChangeCount: counts the changes that this process makes, so that cached keychain state is never
-// older than the process's own changes.
-//   (1) The count increases after a change has succeeded or failed, and before its call returns.
-//   (2) State that was read after taking the count is outdated if the count has changed since. The
-//       count does not cover changes by other processes.
+// ChangeCount: counts the changes of passwords that this process makes through `Keychain`, so that
+// a cached value is never older than those changes.
+//   (1) The count increases after a change has succeeded or failed, and before the method that made
+//       the change returns.
+//   (2) To cache a value, take the count first and then read the value. If the count has increased
+//       since, the value may be outdated. Changes by other processes are not counted.
 
 import Synchronization
 

@@ -1,8 +1,9 @@
 // Keychain+Exchange: atomic changes that depend on the current value.
 //   (1) A change specifies the modification date of the value it is based on. Every change
 //       increases the date, so a change based on an outdated value matches nothing.
-//   (2) An attempt that matches nothing is repeated from the start, which happens only after a
-//       change by another thread or process. Of all concurrent attempts, one succeeds.
+//   (2) An attempt that matches nothing is repeated from the start, because another thread or
+//       process must have changed the item. If the item has not changed, `StallGuard` ends the
+//       loop. Of concurrent attempts that are based on one value, one succeeds.
 
 import KeychainCore
 
@@ -15,12 +16,13 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// No change by another thread or process is lost or interleaved. If the value changes in the
-    /// meantime, the closure runs again with the new value. It can therefore run **more than
-    /// once**, and only the result of its last run counts. Keep side effects out of it.
+    /// No change by another thread or process is lost or interleaved. If the value changes while
+    /// the closure runs, the closure runs again with the new value. It can therefore run **more
+    /// than once**, and only the result of its last run counts. Keep side effects out of it.
     ///
-    /// If the value has the same bytes afterwards, nothing is written. If this method throws, the
-    /// keychain is unchanged, except possibly after an ``KeychainError/Cause/interruption``.
+    /// If the new value has the same bytes as the old one, nothing is written. If this method
+    /// throws, the keychain is unchanged, except possibly after an
+    /// ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - key: The key of the value.
@@ -30,9 +32,9 @@ extension Keychain {
     /// - Throws: ``KeychainError`` as for `load(_:)` and `save(_:for:)`, or the error that the
     ///   closure throws.
     ///
-    /// The corresponding calls are `SecItemCopyMatching`, followed by `SecItemUpdate` or
-    /// `SecItemDelete` with the `kSecAttrModificationDate` that was found in the query, or by
-    /// `SecItemAdd`.
+    /// The corresponding calls are `SecItemCopyMatching`, followed by `SecItemAdd` if no item was
+    /// found; otherwise by `SecItemUpdate` or `SecItemDelete`, whose query contains the
+    /// `kSecAttrModificationDate` of the item that was found.
     @discardableResult
     public func update<Value: Sendable, Result>(
         _ key: KeychainKey<Value>, _ body: (inout Value?) throws -> Result
@@ -40,8 +42,8 @@ extension Keychain {
         try exchange(key) { value in Swift.Result { try body(&value) } }.get()
     }
 
-    /// Changes a value based on its current value. If `body` returns a failure, the loop ends and
-    /// nothing is written.
+    /// Changes a value based on its current value. If `body` returns a failure, nothing is written
+    /// and the failure is returned.
     private func exchange<Value: Sendable, Result, Failure: Error>(
         _ key: KeychainKey<Value>, _ body: (inout Value?) -> Swift.Result<Result, Failure>
     ) throws(KeychainError) -> Swift.Result<Result, Failure> {

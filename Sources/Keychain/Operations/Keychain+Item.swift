@@ -27,7 +27,7 @@ extension Keychain {
         /// such as ``AccessControl/biometryCurrentSet`` and those that this API can't create.
         public let accessControl: AccessControl?
 
-        /// Whether ``accessControl`` describes the item; `false` if the access control can't be
+        /// Whether ``accessControl`` is the access control of the item; `false` if that can't be
         /// identified.
         let accessControlIsKnown: Bool
 

@@ -1,5 +1,5 @@
-// AuditFolder: the files of an audit: the records, the anchor, and the verification key until it is
-// removed.
+// AuditFolder: the folder with the files of audits. They contain the records, the anchor, and the
+// verification key until it is removed.
 
 import FoundationEssentials
 import Glibc
@@ -13,7 +13,8 @@ package struct AuditFolder: Hashable, Sendable {
 
     package var anchorPath: String { path + "/anchor" }
 
-    /// The path of the file with an audit's verification key, 16 bytes.
+    /// The path of the file with an audit's verification key. `chain` is the identifier of the
+    /// audit.
     package func keyPath(_ chain: Bytes16) -> String {
         "\(path)/\(Hexadecimal.text(chain.bytes)).key"
     }
@@ -23,6 +24,7 @@ package struct AuditFolder: Hashable, Sendable {
     /// A file with a header line followed by consecutive records.
     package struct File: Hashable, Sendable {
         package let path: String
+        /// The identifier of the audit.
         package let chain: Bytes16
         /// The number of the file's first record.
         package let first: UInt64
@@ -36,7 +38,7 @@ package struct AuditFolder: Hashable, Sendable {
             first: first)
     }
 
-    /// The existing files of all audits, in order.
+    /// The existing files of records of all audits, ordered by audit and first record.
     package func files() throws(KeychainFailure) -> [File] {
         let names: [String]
         do {
@@ -55,7 +57,8 @@ package struct AuditFolder: Hashable, Sendable {
         }
     }
 
-    /// The header line of a file, including its end.
+    /// The header line of a file, including the line feed. `head` is the hash over all records
+    /// before the file.
     package static func header(of file: File, after head: AuditHead) -> [UInt8] {
         Array(
             """
@@ -72,7 +75,7 @@ package struct AuditFolder: Hashable, Sendable {
         package let rest: ArraySlice<UInt8>
     }
 
-    /// Reads the lines from `offset` on.
+    /// Reads the lines from the byte at `offset` to the end of the file.
     package static func lines(
         of descriptor: OwnedDescriptor, from offset: Int64 = 0
     ) throws(KeychainFailure) -> Lines {
@@ -91,11 +94,11 @@ package struct AuditFolder: Hashable, Sendable {
             rest: content[(end + 1)...])
     }
 
-    /// A limit that no file written by a service reaches.
+    /// The maximum number of bytes to read, which no file written by a service reaches.
     private static let contentByteLimit: Int64 = 1 << 30
 
-    /// Decodes the head in a file's header, which stands for all earlier records. Returns `nil` if
-    /// the line is not the header of this file.
+    /// Decodes the hash in a file's header, which is over all records before the file. Returns
+    /// `nil` if the line is not the header of this file.
     package static func head(in header: ArraySlice<UInt8>, of file: File) -> AuditHead? {
         let fields = String(decoding: header, as: UTF8.self).split(separator: " ")
         guard let head = fields.last.flatMap({ Hexadecimal.bytes($0) }).map(AuditHead.init),
@@ -120,7 +123,7 @@ package struct AuditFolder: Hashable, Sendable {
         return RecoveryCode(bytes: bytes)
     }
 
-    /// Overwrites the file with the verification key and removes it.
+    /// Overwrites the file that contains the verification key with zeros, and then removes it.
     package func eraseVerificationKey(of chain: Bytes16) throws(KeychainFailure) {
         let path = keyPath(chain)
         guard let descriptor = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -131,7 +134,7 @@ package struct AuditFolder: Hashable, Sendable {
         synchronize()
     }
 
-    /// Makes changes of file names in the folder durable.
+    /// Makes the creation, renaming and removal of files in the folder durable.
     package func synchronize() {
         if let folder = Files.open(path, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
     }

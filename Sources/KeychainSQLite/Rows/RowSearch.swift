@@ -3,17 +3,19 @@
 package import KeychainCrypto
 package import KeychainCore
 
-/// The part of a query that is decided by labels.
+/// A query as labels to search for, together with the attributes that labels can't decide.
 package struct RowSearch: Hashable, Sendable {
     package var reference: ItemReference?
-    /// One label for each tier and space (synchronizable or not); empty to match any value.
+    /// The labels of the first key attribute's value: one for each tier that is searched and each
+    /// kind of item (synchronizable or local). Empty to match any value.
     package var first: [Label] = []
     package var second: [Label] = []
     package var groups: [Label] = []
-    /// For each further attribute, or for all parts of a server together, the labels of the value.
+    /// The labels of further values, one array for each attribute or for all parts of a server
+    /// together.
     package var terms: [[Label]] = []
-    /// Whether the first key attribute identifies nearly one item, as the application label of a
-    /// key does, and a service, server or issuer doesn't.
+    /// Whether hardly any two items have the same first key attribute. This is so for keys, whose
+    /// first key attribute is the application label, but not for a service, server or issuer.
     private var isFirstTelling = false
     /// Whether items with the same two key attributes can differ in other attributes of the primary
     /// key.
@@ -22,7 +24,8 @@ package struct RowSearch: Hashable, Sendable {
     /// Attributes that labels can't decide. They are compared after the metadata are opened.
     package var residual: Attributes = [:]
 
-    /// `indexes` are those of the tiers that are searched, at least one.
+    /// Creates the search for a query. `indexes` are the blind indexes of the tiers to search, of
+    /// which there must be at least one.
     package init(_ query: ItemQuery, visibleTo caller: AccessGroups, indexes: [BlindIndex]) {
         reference = query.reference
         residual = query.attributes
@@ -53,8 +56,8 @@ package struct RowSearch: Hashable, Sendable {
         }
         for attribute in residual.isEmpty ? [] : query.itemClass.searchTerms {
             let isEmpty = residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
-            // The empty value of a key attribute equals an absent one. An absent one may have no
-            // entry in the index, so it has to be compared in the metadata.
+            // A query for the empty value of a key attribute also matches items without the
+            // attribute. They may have no entry in the index, so the metadata has to be compared.
             if isEmpty, query.itemClass.otherKeys.contains(attribute) { continue }
             let found = labels(attribute)
             if !found.isEmpty { terms.append(found) }
@@ -73,20 +76,20 @@ package struct RowSearch: Hashable, Sendable {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
-    /// Whether the search contains labels that belong only to items of one class with the query's
-    /// flags.
+    /// Whether the search contains labels of the first or second key attribute. They belong only to
+    /// items of the query's class that are synchronizable and tombstones as the query demands.
     package var namesItem: Bool { !first.isEmpty || !second.isEmpty }
 
-    /// Whether the search contains any label. One without labels selects all rows.
+    /// Whether the search contains a reference or any label. Otherwise it selects all rows.
     var namesLabels: Bool {
         reference != nil
             || ![first, second, groups].allSatisfy(\.isEmpty) || !terms.isEmpty
     }
 
-    /// Whether a row has the labels that were searched for.
+    /// Whether a row has the reference and the labels that were searched for.
     ///
-    /// The row's own labels are authenticated with its metadata; those of the indexes are not. This
-    /// detects a row that a manipulated index returned in place of another.
+    /// The row's own labels are authenticated with its metadata; those of the indexes are not. The
+    /// comparison therefore detects a row that a manipulated index returned in place of another.
     package func includes(_ row: SealedRow) -> Bool {
         func holds(_ wanted: [Label], _ label: Label) -> Bool {
             wanted.isEmpty || wanted.contains(label)
@@ -98,13 +101,14 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
-    /// The passes that return a search's rows, in order. The second pass returns the row of the
-    /// first again.
+    /// The passes in which to run the search, in order. A second pass also returns the row that the
+    /// first has returned.
     package func passes(limit: Int?) -> [SearchStatement.Pass] {
         limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
-    /// Whether an index returns several rows, in an order other than that of addition.
+    /// Whether the driver's index can return several rows in an order other than that in which they
+    /// were added.
     private var mayGiveSeveral: Bool {
         switch driver {
         case .reference, .term, .other: false
@@ -116,8 +120,9 @@ package struct RowSearch: Hashable, Sendable {
         }
     }
 
-    /// The SQL text and the arguments of a statement. The rows come in the order in which they were
-    /// added if `isOrdered` or if the limit is above one. They do, too, where that is faster.
+    /// The SQL text and the arguments of a statement. The rows are in the order in which they were
+    /// added if `isOrdered` is set or the limit is above one. Without a limit, rows that an index
+    /// would return in another order are sorted as well, because reading them is then faster.
     package func statement(
         includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
         _ pass: SearchStatement.Pass = .all

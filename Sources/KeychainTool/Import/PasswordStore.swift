@@ -1,10 +1,11 @@
 // PasswordStore: imports a folder of `pass` or `gopass`: one file per secret, encrypted by gpg.
-//   (1) gpg decrypts the files and prompts for what it needs. Its output is read through a pipe
-//       into memory and written nowhere else.
-//   (2) SERVICE/ACCOUNT is the file's path: the file's name is the account, and its folder the
-//       service. A file at the top level has no account: its name is the service.
-//   (3) Nothing is left out: the first line is the secret, a line `otpauth://…` is a key for
-//       one-time codes, and the other lines become a separate item, `SERVICE (notes)`.
+//   (1) gpg decrypts the files and asks the user for a passphrase if it needs one. Its output is
+//       read through a pipe into memory and written nowhere else.
+//   (2) A file's path has the form SERVICE/ACCOUNT: the file's name is the account, and its folder
+//       is the service. A file at the top level has no account: its name is the service.
+//   (3) Every line of a file is imported. A valid URI `otpauth://…` is a key for one-time codes and
+//       becomes an item `SERVICE (TOTP)`. The first line, if it is no such key, is the secret. The
+//       other lines become one item, `SERVICE (notes)`, unless they contain only white space.
 //   (4) If a file can't be decrypted, the import fails before anything is written.
 
 import FoundationEssentials
@@ -52,7 +53,8 @@ struct PasswordStore {
         }
     }
 
-    /// The paths of the files, relative to the folder and without `.gpg`.
+    /// The paths of the encrypted files, relative to the folder and without the suffix `.gpg`.
+    /// Files and folders whose names begin with a period are skipped.
     private func names() throws(ControlFailure) -> [String] {
         guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder) else {
             throw ControlFailure(

@@ -1,4 +1,5 @@
-// Base32: the encoding of RFC 4648, section 6, tolerant of how users type it.
+// Base32: the encoding of RFC 4648, section 6. Encoding adds no padding. Decoding accepts small
+// letters and needs no padding, because users type Base32 in this way.
 
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
@@ -25,7 +26,8 @@ enum Base32 {
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var characters = Array(text.utf8)
         while characters.last == UInt8(ascii: "=") { characters.removeLast() }
-        // With 1, 3 or 6 characters in the last group, the encoding would end within a byte.
+        // A group has 8 characters. If the last group has 1, 3 or 6, the text is incomplete: no
+        // number of bytes is encoded in this way.
         guard !characters.isEmpty, ![1, 3, 6].contains(characters.count % 8) else { return nil }
         var bytes: [UInt8] = []
         var bits = 0

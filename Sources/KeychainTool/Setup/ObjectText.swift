@@ -1,7 +1,8 @@
-// ObjectText: adds, changes or removes one member in the text of a JSON object: Docker's
+// ObjectText: adds, changes or removes one member in the text of a JSON object, which is Docker's
 // config.json.
-//   (1) Every other byte is preserved, including numbers, order and indentation.
-//   (2) Text that a parser doesn't accept as an object is rejected, and so is an object with a
+//   (1) The rest of the text is preserved byte for byte, including the spelling of numbers, the
+//       order of members and the indentation.
+//   (2) Text that `JSONDecoder` doesn't accept as an object is rejected, and so is an object with a
 //       repeated member.
 
 import FoundationEssentials
@@ -9,8 +10,9 @@ import FoundationEssentials
 struct ObjectText {
     private struct Member {
         let name: String
-        /// The range from the name to the end of the value, and below that of the value only.
+        /// The range from the beginning of the name to the end of the value.
         let range: Range<Int>
+        /// The range of the value alone.
         let value: Range<Int>
     }
 
@@ -73,7 +75,7 @@ struct ObjectText {
     // MARK: Changes
 
     /// The change that sets a member, or `nil` if it has this value already. Name and value must
-    /// not need escapes.
+    /// not need escapes. If the member has another value, it is changed only if `replacing` is set.
     func setting(
         _ name: String, to value: String, replacing: Bool
     ) throws(TextProblem) -> TextChange? {
@@ -98,7 +100,8 @@ struct ObjectText {
         return change(end..<end, to: ",\(space)\(text)", [TextChange.added(number, text)])
     }
 
-    /// The change that removes a member if it has this value, or `nil` if there is no such member.
+    /// The change that removes a member, or `nil` if there is no such member or it has another
+    /// value.
     func removing(_ name: String, _ value: String) -> TextChange? {
         guard let index = members.firstIndex(where: { $0.name == name }),
             Self.string(bytes[members[index].value]) == value
