@@ -17,20 +17,22 @@ extension Keychain {
     /// ```
     ///
     /// - The first element contains the existing items and no changes.
-    /// - After a change, an element with the new items and their differences from the previous
-    ///   element follows. Changes that occur faster than the elements are consumed are coalesced:
+    /// - After a change, the next element contains all items and their differences from the
+    ///   previous element. Changes that occur faster than the elements are consumed are coalesced:
     ///   an item that was added and deleted in between is not reported. The final state is always
     ///   reported. A slow consumer never blocks a writer, and uses memory for one list only.
     /// - Saving a value that equals the existing one counts as an update.
     /// - While the items can't be listed, because one of them is locked or the keychain is damaged,
-    ///   one element reports each distinct reason. Once they can be listed again, an element
-    ///   follows with all changes made in the meantime, even if there are none.
+    ///   one element reports the reason, and another one follows whenever the reason changes. Once
+    ///   the items can be listed again, an element follows with the changes made in the meantime,
+    ///   even if there were none.
     /// - The sequence ends only when its task is canceled.
     ///
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
     /// change notifications. There, the sequence reports the changes that this process makes with
-    /// this package; a lock, or a change by another process, is noticed together with the next of
-    /// these. On all platforms, items that can't be listed are tried again every two seconds.
+    /// this package; a lock, or a change by another process, is noticed only at the next change
+    /// that this process makes. On all platforms, a listing that failed is tried again every two
+    /// seconds.
     ///
     /// Each change of the database, including changes by other programs, causes a listing of this
     /// keychain's items. Each iteration is independent, and nothing is opened or read before it
@@ -57,7 +59,7 @@ extension Keychain {
             Iterator(keychain: keychain)
         }
 
-        /// An iterator that follows the items for as long as it exists.
+        /// An iterator. It follows the items until it is released or its task is canceled.
         public struct Iterator: AsyncIteratorProtocol {
             private let follower: ChangeFollower
             private var reader: ContentsReader
@@ -67,7 +69,7 @@ extension Keychain {
                 reader = ContentsReader(keychain: keychain)
             }
 
-            /// Waits for the next items and changes.
+            /// Waits for the next element.
             ///
             /// - Returns: The items and changes, or `nil` if the task was canceled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Contents? {
@@ -79,7 +81,7 @@ extension Keychain {
                 return nil
             }
 
-            /// Waits for the next items and changes.
+            /// Waits for the next element.
             ///
             /// - Returns: The items and changes, or `nil` if the task was canceled.
             public mutating func next() async -> Contents? {
@@ -102,7 +104,7 @@ extension Keychain {
     }
 }
 
-/// Lists the items repeatedly and returns the differences.
+/// Lists the items repeatedly, and compares each list with the one before.
 struct ContentsReader: Sendable {
     let keychain: Keychain
     /// The items by reference, or `nil` before the first successful listing.
@@ -127,7 +129,7 @@ struct ContentsReader: Sendable {
     }
 
     private func list(_ follower: ChangeFollower) throws(KeychainFailure) -> [Keychain.Item] {
-        // Subscribe first, so that a change during the listing raises the flag again.
+        // Subscribe first, so that a change during the listing is followed by another listing.
         try follower.subscribe()
         return try keychain.list()
     }

@@ -23,19 +23,22 @@ extension Keychain {
     /// - Saving a value that equals the existing one counts as a change.
     /// - The user is never asked for authentication. An item with an ``AccessControl`` that
     ///   requires it is therefore unavailable.
-    /// - While the item can't be read, because it is locked or damaged or its bytes are not a value
-    ///   of this type, one element reports each distinct reason. Once it can be read again, its
-    ///   state follows, even if it is the same as before.
+    /// - While the item can't be read, because it is locked or damaged, one element reports the
+    ///   reason, and another one follows whenever the reason changes. Once the item can be read
+    ///   again, its state follows, even if it is the same as before.
+    /// - If the bytes of the item are not a value of this type, the element that reports the change
+    ///   contains the error.
     /// - The sequence ends only when its task is canceled.
     ///
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
     /// change notifications. There, the sequence reports the changes that this process makes with
-    /// this package; a lock, or a change by another process, is noticed together with the next of
-    /// these. On all platforms, an item that can't be read is tried again every two seconds.
+    /// this package; a lock, or a change by another process, is noticed only at the next change
+    /// that this process makes. On all platforms, reading a locked or damaged item is tried again
+    /// every two seconds.
     ///
     /// The secret is read only when its item has changed, not when other items change. Each
     /// iteration is independent, and nothing is opened or read before it begins. All work is done
-    /// on the keychain's own threads.
+    /// on threads of this package.
     ///
     /// - Parameter key: The key of the secret.
     /// - Returns: A sequence that can be iterated any number of times.
@@ -60,7 +63,7 @@ extension Keychain {
             Iterator(keychain: keychain, key: key)
         }
 
-        /// An iterator that follows the secret for as long as it exists.
+        /// An iterator. It follows the secret until it is released or its task is canceled.
         public struct Iterator: AsyncIteratorProtocol {
             private let access: ItemAccess
             private let key: KeychainKey<Value>
@@ -116,7 +119,8 @@ extension Keychain {
 }
 
 extension KeychainState<Data> {
-    /// The state with its bytes decoded to a value of the key's type.
+    /// The state with its bytes decoded to a value of the key's type, or unavailable if they can't
+    /// be decoded.
     func decoded<Result>(
         _ key: KeychainKey<Result>, _ access: ItemAccess
     ) -> KeychainState<Result> {

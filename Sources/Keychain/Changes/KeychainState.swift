@@ -19,17 +19,18 @@ public enum KeychainState<Value: Sendable>: Sendable {
     /// There is no value.
     case absent
 
-    /// It is not known whether there is a value; the error contains the reason. Code
-    /// ``KeychainError/Code/interactionNotAllowed`` means that the item exists but is locked.
+    /// The keychain can't return the value; the error contains the reason. Code
+    /// ``KeychainError/Code/interactionNotAllowed`` means that the item exists but is locked or
+    /// requires authentication.
     case unavailable(KeychainError)
 
-    /// The value, or `nil` if there is none or it is not known.
+    /// The value, or `nil` if it is absent or unavailable.
     public var value: Value? {
         if case .value(let value) = self { return value }
         return nil
     }
 
-    /// The reason that the value is not known, or `nil` if it is known.
+    /// The reason that the value is unavailable, or `nil` if the state is known.
     public var error: KeychainError? {
         if case .unavailable(let error) = self { return error }
         return nil
@@ -53,7 +54,8 @@ extension KeychainState: CustomStringConvertible, CustomReflectable {
 }
 
 extension KeychainState {
-    /// Whether two states are the same. Errors are compared by their codes.
+    /// Whether two states are the same. Values are compared with the closure, errors by their
+    /// codes.
     func isSame(_ other: Self, _ isSame: (Value, Value) -> Bool) -> Bool {
         switch (self, other) {
         case (.value(let one), .value(let other)): isSame(one, other)

@@ -33,29 +33,29 @@ extension KeychainDatabase {
     /// that has the database open ends. That process is the current one or the keychain service.
     ///
     /// - Parameter passcode: The passcode, which is encoded as UTF-8.
-    /// - Throws: The errors of `unlock(passcode:)` for bytes.
+    /// - Throws: The errors of the form that takes bytes.
     public func unlock(passcode: String) throws(KeychainError) {
         try unlock(passcode: passcode.utf8)
     }
 
-    /// Locks the database: erases the keys of all items that can be read only while it is unlocked
-    /// from the memory of the process that has the database open. That process is the current one
-    /// or the keychain service.
+    /// Locks the database: the process that has it open, which is the current one or the keychain
+    /// service, erases from its memory the keys of all items that can be read only while the
+    /// database is unlocked.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set,
-    ///   because the database could not be unlocked again.
+    ///   because the database could then not be unlocked again.
     public func lock() throws(KeychainError) {
         try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }
 
     /// Sets a passcode on a database that has none. The database stays unlocked.
     ///
-    /// From then on, a process that opens the database needs the passcode to read the items. A
-    /// forgotten passcode can be recovered only with a recovery code.
+    /// From then on, a process that opens the database needs the passcode to read the items. If the
+    /// passcode is forgotten, only a recovery code or a credential opens them.
     ///
     /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
-    /// gives access to the items in it, but to nothing that is written later. Other processes that
-    /// have the database open are locked. An existing recovery code becomes invalid.
+    /// gives access to the items in it, but to nothing that is written later. For other processes
+    /// that have it open, the database is locked. An existing recovery code becomes invalid.
     ///
     /// - Parameters:
     ///   - passcode: The passcode, of at least 12 characters or five words.
@@ -75,7 +75,8 @@ extension KeychainDatabase {
     ///
     /// - Parameters:
     ///   - passcode: The passcode, which is encoded as UTF-8.
-    ///   - allowsWeak: Pass `true` to accept a passcode of fewer than 12 characters and five words.
+    ///   - allowsWeak: Pass `true` to accept a passcode with fewer than 12 characters and fewer
+    ///     than five words.
     /// - Throws: The errors of the form that takes bytes.
     public func setPasscode(
         _ passcode: String, allowsWeak: Bool = false
@@ -107,7 +108,8 @@ extension KeychainDatabase {
     /// - Parameters:
     ///   - old: The current passcode, which is encoded as UTF-8.
     ///   - new: The new passcode, which is encoded as UTF-8.
-    ///   - allowsWeak: Pass `true` to accept a passcode of fewer than 12 characters and five words.
+    ///   - allowsWeak: Pass `true` to accept a passcode with fewer than 12 characters and fewer
+    ///     than five words.
     /// - Throws: The errors of the form that takes bytes.
     public func changePasscode(
         from old: String, to new: String, allowsWeak: Bool = false
@@ -150,7 +152,8 @@ extension KeychainDatabase {
     /// Unlocks the database, without blocking the caller.
     ///
     /// - Parameter passcode: The bytes of the passcode.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func unlock(passcode: some Collection<UInt8> & Sendable) async throws {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
@@ -158,14 +161,16 @@ extension KeychainDatabase {
     /// Unlocks the database, without blocking the caller.
     ///
     /// - Parameter passcode: The passcode, which is encoded as UTF-8.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func unlock(passcode: String) async throws {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
 
     /// Locks the database, without blocking the caller.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func lock() async throws {
         try await BlockingPool.shared.run { try lock() }
     }

@@ -1,4 +1,4 @@
-// KeychainDatabase+LockProbe: determines whether items of an accessibility are locked, where the
+// KeychainDatabase+LockProbe: determines whether the items with an accessibility are locked, if the
 // database can report it.
 
 #if canImport(Darwin)
@@ -14,10 +14,11 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// Whether items of an accessibility are locked, or `false` if the database can't report it.
+    /// Whether the items with an accessibility are locked, or `false` if the database can't report
+    /// it.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
-        // Without administration, as on Apple platforms, a lock is reported only for an item that
-        // exists.
+        // A database without administration can't report its status. It reports a lock only when an
+        // item that exists is read, as on Apple platforms.
         guard administration != nil else { return false }
         let status: KeychainStatus
         do {

@@ -1,10 +1,12 @@
-// KeychainError+Causes: creates a KeychainError from a failure of the keychain or of a conversion.
+// KeychainError+Causes: creates a KeychainError from a failure of the keychain, or from an error in
+// encoding or decoding a value.
 
 import Foundation
 package import KeychainCore
 
 extension KeychainError {
-    /// Creates the error for a failure that the keychain reported. Any status becomes the code.
+    /// Creates the error for a failure that the keychain reported. Its status becomes the code,
+    /// even if `Code` declares no such code.
     package init(
         _ failure: KeychainFailure, _ operation: Operation, _ service: String? = nil,
         _ account: String? = nil
@@ -12,17 +14,18 @@ extension KeychainError {
         self.init(
             Code(rawValue: failure.status.rawValue), operation: operation, service: service,
             account: account)
-        // Apple's functions return no reason.
+        // The reason is empty if Apple's functions failed, because they return only a status.
         detail = failure.reason.isEmpty ? nil : failure.reason
         reportedCause = Cause(failure.cause)
     }
 
-    /// The error for an error that a key's `encode` closure threw.
+    /// Returns the KeychainError to throw after a key's `encode` closure threw `cause`.
     static func encoding(_ cause: any Error, _ access: ItemAccess) -> KeychainError {
         conversion(cause, .encodingFailed, access)
     }
 
-    /// The error for an error that a key's `decode` closure threw for stored bytes.
+    /// Returns the KeychainError to throw after a key's `decode` closure threw `cause` for the
+    /// stored bytes `data`.
     static func decoding(
         _ cause: any Error, _ data: Data, _ access: ItemAccess
     ) -> KeychainError {
@@ -31,6 +34,7 @@ extension KeychainError {
         return error
     }
 
+    /// If `cause` is a KeychainError, it keeps its code.
     private static func conversion(
         _ cause: any Error, _ code: Code, _ access: ItemAccess
     ) -> KeychainError {
@@ -45,7 +49,8 @@ extension KeychainError {
 
     /// Removes values from the errors of Swift's coders. These errors quote their input: a number
     /// out of range, the text of an unknown case, the keys of a dictionary, or the whole value.
-    /// Only their case and type are kept. Errors of other code stay unchanged.
+    /// Only the case, and the type or key that the decoder expected, are kept. Errors of other
+    /// types are returned unchanged.
     private static func withoutValues(_ error: any Error) -> any Error {
         let text = "The details could hold a secret and are left out."
         switch error {

@@ -1,7 +1,7 @@
 // KeychainError: the error of an operation that failed.
 //   (1) No description, dump or reflection of an error contains a stored value, an account, a
-//       service or the text of an underlying error. These are available only in the properties for
-//       them.
+//       service or the text of an underlying error. They are available only as `storedData`,
+//       `account`, `service` and `underlyingError`.
 //   (2) The `code` of an error that the keychain reported is its `OSStatus`, unchanged.
 
 public import Foundation
@@ -54,7 +54,8 @@ public struct KeychainError: Error, Sendable {
     /// stays in the keychain, unchanged.
     public var storedData: Data?
 
-    /// The reason in one sentence, without names or values, if more is known than the code says.
+    /// The reason, without names or values, if more is known than the code says. If it has several
+    /// sentences, they include the remedy.
     var detail: String?
 
     /// The cause that the keychain reported, or `nil` if it reported only the code.
@@ -84,7 +85,7 @@ public struct KeychainError: Error, Sendable {
 }
 
 extension KeychainError {
-    /// The operation that an error occurred in.
+    /// The operation that failed.
     ///
     /// Only the operations declared here exist. This type is a structure rather than an enumeration
     /// so that a later version can add operations without breaking `switch` statements.
@@ -112,7 +113,7 @@ extension KeychainError {
         public static let migrate = Operation(rawValue: "migrate")
         /// Signing with a Secure Enclave key.
         public static let sign = Operation(rawValue: "sign")
-        /// Key agreement with a Secure Enclave key.
+        /// Computing a shared secret with a Secure Enclave key.
         public static let agree = Operation(rawValue: "agree")
 
         /// The raw value.

@@ -7,7 +7,8 @@ extension DeviceIdentity {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func identifier() async throws -> String {
         if let known = memory.identifier { return known }
         return try await BlockingPool.shared.run { try identifier() }
@@ -16,7 +17,8 @@ extension DeviceIdentity {
     /// Returns the identifier as a `UUID`, creating and saving one if none exists, without blocking
     /// the caller.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func identifier(as type: UUID.Type) async throws -> UUID {
         try Self.uuid(try await identifier())
     }
@@ -47,24 +49,29 @@ extension DeviceIdentity {
     /// Permanently deletes the identifier, without blocking the caller.
     ///
     /// - Returns: `true` if an identifier existed.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func reset() async throws -> Bool {
         try await BlockingPool.shared.run { try reset() }
     }
 
-    /// Makes an existing identifier that of this installation, without blocking the caller.
+    /// Stores an identifier from elsewhere as that of this installation, without blocking the
+    /// caller.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func `import`(
         _ identifier: String, replacing isReplacing: Bool = false
     ) async throws {
         try await BlockingPool.shared.run { try `import`(identifier, replacing: isReplacing) }
     }
 
-    /// Makes an existing identifier that of this installation, without blocking the caller.
+    /// Stores an identifier from elsewhere as that of this installation, without blocking the
+    /// caller.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func `import`(_ identifier: UUID, replacing isReplacing: Bool = false) async throws {
         try await `import`(identifier.uuidString, replacing: isReplacing)
     }

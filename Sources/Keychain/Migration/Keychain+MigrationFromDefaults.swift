@@ -37,7 +37,7 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // Only a hook throws other errors.
+                    // Only a hook throws other errors, and this one throws none.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)
@@ -57,7 +57,7 @@ extension Keychain {
     ///     ``KeychainError/Code/param``.
     ///   - rule: What to do if the keychain already contains a different value.
     /// - Returns: The outcome for each entry, in the order of the entries.
-    /// - Throws: `CancellationError` if nothing was done.
+    /// - Throws: `CancellationError` if the task was canceled before the migration began.
     public func migrate(
         _ entries: [Migration.Entry], fromDefaultsOf suiteName: String?,
         onConflict rule: Migration.ConflictRule = .report
@@ -135,7 +135,8 @@ private struct DefaultsSource: MigrationSource {
         do {
             return try entry.bytes(object)
         } catch {
-            // Report this as stored bytes that can't be decoded. They stay in the defaults.
+            // Report this like stored bytes that can't be decoded, but without the bytes. The
+            // object stays in the defaults.
             var failure = KeychainError.decoding(error, Data(), access)
             failure.storedData = nil
             throw failure

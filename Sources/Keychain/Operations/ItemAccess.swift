@@ -99,8 +99,8 @@ struct ItemAccess: Sendable {
             no: .itemNotFound)
     }
 
-    /// Adds the item or, if one exists, changes it in place. Only the item in the access group that
-    /// the addition would go to is changed.
+    /// Adds the item or, if it exists in the access group that it would be added to, changes it in
+    /// place. Items in other access groups are not changed.
     func put(_ contents: ItemChanges) throws(KeychainError) {
         defer { ChangeCount.note() }
         let request = PutItem(
@@ -135,7 +135,7 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// A new item with these contents, in the default group unless the query specifies a group.
+    /// A new item with these contents, in the default group unless `item` specifies a group.
     private func newItem(_ contents: ItemChanges) -> NewItem {
         NewItem(
             itemClass: item.itemClass,
@@ -148,12 +148,13 @@ struct ItemAccess: Sendable {
 
     // MARK: Versions
 
-    /// Replaces the version of the item that was found with new contents.
+    /// Gives the item new contents if it is still in the version that was found. If the secret
+    /// stays the same, nothing is changed and the version is not checked.
     ///
     /// - Parameters:
     ///   - present: The item as found, or `nil` if there was none.
     ///   - contents: The new contents, or `nil` to delete the item.
-    /// - Returns: `true` if the version that was found was still the current one.
+    /// - Returns: `false` if the version that was found is not the current one any more.
     /// - Throws: The error of the keychain.
     func replace(
         _ present: ItemSnapshot?, _ contents: ItemChanges?
@@ -168,9 +169,10 @@ struct ItemAccess: Sendable {
         }
     }
 
-    /// Changes the version of the item that was found, even if its secret stays the same.
+    /// Changes the item if it is still in the version that was found, even if its secret stays the
+    /// same.
     ///
-    /// - Returns: `true` if the version that was found was still the current one.
+    /// - Returns: `false` if the version that was found is not the current one any more.
     func change(
         _ present: ItemSnapshot, _ contents: ItemChanges
     ) throws(KeychainError) -> Bool {
@@ -195,8 +197,8 @@ struct ItemAccess: Sendable {
         _ value: Value, _ key: KeychainKey<Value>, in keychain: Keychain
     ) throws(KeychainError) -> ItemChanges {
         let accessibility = key.accessibility ?? keychain.accessibility
-        // Apple documents that the two are incompatible, but its implementation does not always
-        // reject them.
+        // Apple documents that a synchronizable item can't have an accessibility for this device
+        // only, but its implementation does not always reject the combination.
         if keychain.isSynchronizable && accessibility.isThisDeviceOnly {
             throw failed(.param("A synchronizable item can't be kept to this device."))
         }
@@ -217,11 +219,11 @@ struct ItemAccess: Sendable {
 
     // MARK: Errors
 
-    /// The maximum number of attempts at an addition or change that concurrent changes keep
-    /// undoing.
+    /// The maximum number of attempts at an operation that fails because of concurrent changes.
     static var attemptLimit: Int { 100 }
 
-    /// The error when additions fail because the item exists and changes fail because it does not.
+    /// The error after the last attempt: additions failed because the item existed, and changes
+    /// because it didn't.
     var unsettled: KeychainError {
         failed(KeychainFailure(.duplicateItem, "The item can be neither added nor changed."))
     }

@@ -1,5 +1,5 @@
-// SecureEnclaveKey+Async: the asynchronous forms, because both the hardware and the user's response
-// can take time.
+// SecureEnclaveKey+Async: the asynchronous forms of the operations on Secure Enclave keys. They
+// exist because the hardware is slow and the user may have to be asked.
 
 public import Crypto
 public import Foundation
@@ -16,7 +16,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func createSecureEnclaveKey(
         _ name: String, accessibility: Accessibility? = nil, accessControl: AccessControl? = nil
@@ -40,7 +41,8 @@ extension Keychain {
     /// succeeds.
     ///
     /// - Returns: `true` if the key existed.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func deleteSecureEnclaveKey(_ name: String) async throws -> Bool {
         try await BlockingPool.shared.run { try deleteSecureEnclaveKey(name) }

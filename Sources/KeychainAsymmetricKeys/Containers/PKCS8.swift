@@ -138,7 +138,7 @@ package struct EncryptedPrivateKey {
         self.ciphertext = ciphertext
     }
 
-    /// Whether ``open(password:within:)`` supports the encryption scheme.
+    /// Whether ``open(password:within:)`` supports the encryption scheme and its parameters.
     package var isSupported: Bool { PBES2(algorithm: algorithm) != nil }
 
     /// Decrypts the key.
@@ -146,10 +146,10 @@ package struct EncryptedPrivateKey {
     /// - Parameters:
     ///   - password: The bytes of the password. A text password is encoded in UTF-8.
     ///   - budget: The budget from which the work is deducted.
-    /// - Returns: PrivateKeyInfo (PKCS #8), DER.
+    /// - Returns: The DER encoding of the PrivateKeyInfo (PKCS #8).
     /// - Throws: `unsupportedFormat` if the scheme isn't supported or the work exceeds the budget;
-    ///   `authFailed` if the plaintext is not a private key, because the password is wrong or the
-    ///   bytes are damaged.
+    ///   `authFailed` if decryption doesn't yield a private key, because the password is wrong or
+    ///   the bytes are damaged.
     package func open(
         password: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
@@ -173,9 +173,9 @@ package struct EncryptedPrivateKey {
     /// Encrypts a private key with new random parameters.
     ///
     /// - Parameters:
-    ///   - privateKeyInfo: PrivateKeyInfo (PKCS #8), DER.
+    ///   - privateKeyInfo: The DER encoding of the PrivateKeyInfo (PKCS #8).
     ///   - password: The bytes of the password.
-    /// - Returns: EncryptedPrivateKeyInfo, DER.
+    /// - Returns: The EncryptedPrivateKeyInfo, to be encoded as DER.
     /// - Throws: `internalError` if the crypto library fails.
     package static func seal(
         _ privateKeyInfo: [UInt8], password: [UInt8]

@@ -9,7 +9,7 @@ struct Deadline: Sendable {
         instant = SuspendingClock().now + limit
     }
 
-    /// The remaining time in milliseconds, rounded up, or 0.
+    /// The remaining time in milliseconds, rounded up; 0 if the deadline has passed.
     var remainingMilliseconds: Int32 {
         let remaining = SuspendingClock().now.duration(to: instant)
         guard remaining > .zero else { return 0 }

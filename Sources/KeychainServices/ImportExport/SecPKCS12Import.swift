@@ -29,8 +29,9 @@ internal import KeychainCore
 ///     `kSecImportItemKeyID`, the SHA-1 of the public key; and `kSecImportItemLabel`, the friendly
 ///     name in the container or the summary of the certificate. Certificates that are in no chain
 ///     are in one additional dictionary, which contains only `kSecImportItemCertChain`. A private
-///     key without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. The
-///     array is empty if there is none of these. Unchanged after a failure.
+///     key without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. If the
+///     container has nothing to return, the array is empty. After a failure, the pointer's target
+///     is unchanged.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecAuthFailed`: the passphrase is wrong, or the container is damaged. The two can't be
 ///     distinguished;
@@ -64,7 +65,9 @@ public func SecPKCS12Import(
         unsafe items.pointee = results as NSArray
         return errSecSuccess
     } catch {
-        // macOS's keychains and `SecItemImport` report a wrong passphrase with this status.
+        // Like Apple's function on iOS, this one reports a wrong passphrase with
+        // `errSecAuthFailed`. `errSecPkcs12VerifyFailure` is the status of macOS's keychains and of
+        // `SecItemImport`.
         return error.status == .pkcs12VerifyFailure ? errSecAuthFailed : error.status.rawValue
     }
 }
@@ -102,7 +105,7 @@ private struct PKCS12Options {
         }
     }
 
-    /// The entries that apply to the added items.
+    /// The entries of the dictionary that apply to the added items.
     var attributes: [String: Any] {
         let own = [
             kSecImportExportPassphrase, kSecImportExportKeychain, kSecImportExportAccess,
@@ -133,8 +136,8 @@ extension PKCS12Items.Entry {
 }
 
 extension PKCS12Items {
-    /// Adds the identities and certificates to the keychain in one transaction. Either all that are
-    /// missing are added, or none.
+    /// Adds those keys and certificates that the keychain doesn't contain yet, in one transaction:
+    /// either all of them are added, or none.
     fileprivate func add(with attributes: [String: Any]) throws(KeychainFailure) {
         var requests: [RequestDictionary] = []
         for entry in identities {

@@ -1,32 +1,34 @@
 // Ledger: one machine's knowledge of all logs: the current version of each item, and the entries
 // that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
-//   (1) The current version of an item is the greatest one among all entries that count, and those
-//       that this machine still has to append. So the state is a function of the logs, independent
-//       of the order in which they are read.
+//   (1) The current version of an item is the greatest among the versions in all entries that count
+//       and those that this machine has yet to append. So the state is a function of the logs,
+//       independent of the order in which they are read.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired.
-//   (3) The rules use no cryptography, files or clock. `ModelTests` searches all sequences of six
-//       events of three machines.
+//   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of six
+//       events on three machines.
 
 package import KeychainCore
 
 package struct Ledger: Hashable, Sendable {
-    /// An entry of a log, as far as the rules need it.
+    /// The parts of a log's entry that the rules need.
     package struct Entry: Hashable, Sendable {
         package var writer: MachineID
         package var index: UInt64
-        /// How much of the membership log the writer knew.
+        /// The index of the last entry of the membership log that the writer knew.
         package var known: UInt64
         /// The index of the first entry of the log that is still needed.
         package var first: UInt64
-        /// How far the writer has read other logs, where that changed.
+        /// How far the writer has read other logs, where that changed since its entry before.
         package var acknowledged: LogIndexes
-        /// Whether, with this entry, the log has no version that the writer knows a later one of, and
-        /// all that the writer has to append.
+        /// Whether the log is clean with this entry: it contains no version that the writer knows
+        /// to be superseded, and the writer has nothing left to append.
         package var isClean: Bool
         package var versions: [Bytes16: VersionStamp]
-        /// Whether it has to be acknowledged: it has versions, some of which may not be known here.
+        /// Whether this machine has to acknowledge the entry, because it contains versions, which
+        /// may be missing from `versions` as they couldn't be opened yet, or grants to this
+        /// machine.
         package var isOfInterest: Bool
 
         package init(
@@ -45,45 +47,50 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// The version of an item that counts.
+    /// What the logs contain of an item: its current version and earlier ones.
     package struct Held: Hashable, Sendable {
+        /// The stamp of the current version.
         package fileprivate(set) var stamp: VersionStamp
-        /// The last entry of each log that has it.
+        /// For each log that contains the current version, the last entry that does.
         package fileprivate(set) var places: LogIndexes = [:]
-        /// Earlier versions, in logs whose writers had no later one yet.
+        /// Earlier versions, each with the logs whose writers had not appended a later one yet.
         package fileprivate(set) var earlier: [VersionStamp: LogIndexes] = [:]
-        /// Whether this machine has yet to append it.
+        /// Whether this machine has yet to append the current version.
         package fileprivate(set) var isPending = false
     }
 
     /// What happens to an item that no log contains any more.
     package enum Outcome: Hashable, Sendable {
         case deleted(Bytes16)
-        /// An earlier version is current again, as the deletion that superseded it was dropped.
+        /// An earlier version is current again, because the deletion that superseded it was
+        /// dropped.
         case replaced(Bytes16, VersionStamp)
     }
 
+    /// What this machine waits for before it decides on an item that no log contains any more.
     private struct Doubt: Hashable, Sendable {
-        /// The machine whose log had the item last. nil: it was retired.
+        /// The machine whose log was the last to contain the item. nil: that log was retired.
         let writer: MachineID?
-        /// How far that machine had read the logs.
+        /// How far this machine must have read the logs: as far as `writer` had or, if its log was
+        /// retired, as far as the logs went that had taken over its versions.
         let needed: LogIndexes
     }
 
     struct Log: Hashable, Sendable {
         var head: UInt64 = 0
         var first: UInt64 = 1
-        /// How much of the membership log the writer knew, from an index on.
+        /// How much of the membership log the writer knew, from which entry of its own log on.
         var knowledge: [Step] = []
         var acknowledged: LogIndexes = [:]
-        /// How far the writer had read other logs, and the membership log, when its own was clean.
+        /// How far the writer had read other logs, and the membership log, at its last clean entry.
         var settled: LogIndexes = [:]
         var settledKnown: UInt64 = 0
-        /// Items by the entries that have their versions.
+        /// By the index of each entry, the items whose versions it contains.
         var items: [UInt64: Set<Bytes16>] = [:]
-        /// The last entry of interest. What comes behind it needs no acknowledgement.
+        /// The index of the last entry that has to be acknowledged.
         var lastOfInterest: UInt64 = 0
 
+        /// From the entry at `index` on, the writer knew the membership log as far as `known`.
         struct Step: Hashable, Sendable {
             let index: UInt64
             let known: UInt64
@@ -103,10 +110,11 @@ package struct Ledger: Hashable, Sendable {
     /// Items that no log contains any more. Either they were deleted, or an entry that was not read
     /// yet contains a newer version.
     private var doubts: [Bytes16: Doubt] = [:]
-    /// Items whose current version was in an entry that became void, and its writer, which is expected
-    /// to append the version again.
+    /// Items whose current version was in an entry that became void, each with the entry's writer,
+    /// which is expected to append the version again.
     private var awaited: [Bytes16: MachineID] = [:]
-    /// The last of this machine's entries with an older version of an item.
+    /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
+    /// version, or the same one that a later entry repeats.
     private var outdated: [Bytes16: UInt64] = [:]
 
     package init(me: MachineID, roster: Roster) {
@@ -116,7 +124,7 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Changes on this machine
 
-    /// A version that was written on this machine. It is later than the one before it.
+    /// Records a version that was written on this machine. It is later than the current one.
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
         replace(name, stamp)
         items[name]?.isPending = true
@@ -125,14 +133,15 @@ package struct Ledger: Hashable, Sendable {
     // MARK: Reading
 
     /// Takes the next entry of a log.
-    /// - Returns: Items whose versions in the entry count now.
+    /// - Returns: The items whose current version changed to the one in the entry.
     package mutating func take(_ entry: Entry) -> [Bytes16] {
         note(entry)
         return take(entry.versions, of: entry.writer, at: entry.index)
     }
 
-    /// Takes versions of an entry that was taken without them, as they couldn't be opened then.
-    /// - Returns: Items whose versions count now.
+    /// Takes versions of an entry that was taken without them, because they had not been opened
+    /// yet.
+    /// - Returns: The items whose current version changed to the one in the entry.
     package mutating func take(
         _ versions: [Bytes16: VersionStamp], of writer: MachineID, at index: UInt64
     ) -> [Bytes16] {
@@ -213,13 +222,14 @@ package struct Ledger: Hashable, Sendable {
             }
         }
         for (name, writer) in awaited where writer == me || !isPresent(writer) {
-            // No other machine will append it.
+            // No other machine is expected to append the version again.
             awaited[name] = nil
             items[name]?.isPending = true
         }
     }
 
-    /// Decides on items that no log contains any more, where the logs have been read far enough.
+    /// Decides on the items that no log contains any more and for which the logs have been read far
+    /// enough.
     package mutating func settle() -> [Outcome] {
         var outcomes: [Outcome] = []
         for (name, doubt) in doubts.sorted(by: { $0.key < $1.key }) where isSettled(doubt) {
@@ -239,7 +249,9 @@ package struct Ledger: Hashable, Sendable {
     }
 
     private func isSettled(_ doubt: Doubt) -> Bool {
-        // A newer version may be in an entry that is void, and then its reader appends it again.
+        // The machine may have dropped the item for a newer version in an entry that became void.
+        // It has appended no clean entry since the last change that closed logs, and may append
+        // that version again.
         if let writer = doubt.writer, writer != me, isPresent(writer),
             logs[writer]?.settledKnown ?? 0 < roster.lastClosing
         {
@@ -248,6 +260,7 @@ package struct Ledger: Hashable, Sendable {
         return doubt.needed.allSatisfy { $0.key == me || logs[$0.key]?.head ?? 0 >= $0.value }
     }
 
+    /// Whether a machine is a member, and has appended an entry since it was last suspended.
     package func isPresent(_ machine: MachineID) -> Bool {
         roster.isPresent(
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
@@ -255,7 +268,7 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Appending
 
-    /// What the next entry of this machine's log holds.
+    /// The contents of the next entry of this machine's log.
     package struct Plan: Hashable, Sendable {
         package var index: UInt64
         package var first: UInt64
@@ -264,10 +277,12 @@ package struct Ledger: Hashable, Sendable {
         package var versions: [Bytes16: VersionStamp]
     }
 
+    /// Plans the next entry of this machine's log.
+    ///
     /// - Parameters:
     ///   - compacts: Whether to append again what is still needed of this machine's older entries,
     ///     so that those can be deleted.
-    ///   - limit: How many versions the entry has at most.
+    ///   - limit: The maximum number of versions in the entry.
     /// - Returns: nil: there is nothing to append.
     package func plan(compacts: Bool, limit: Int = .max) -> Plan? {
         let log = logs[me] ?? Log()
@@ -289,7 +304,9 @@ package struct Ledger: Hashable, Sendable {
         let isClean =
             (Array(outdated.values) + again).allSatisfy { $0 < first }
             && items.allSatisfy { !$0.value.isPending || names.contains($0.key) }
-        // Each machine says when it has dealt with what is void now, or that it is back.
+        // After a change that closed logs, every machine appends an entry. A clean one says that
+        // the machine has dealt with the entries that became void; any says that it is present
+        // again.
         let known = isClean ? log.settledKnown : log.known
         var isAcknowledging = known < roster.lastClosing
         for (other, theirs) in logs where other != me {
@@ -303,7 +320,7 @@ package struct Ledger: Hashable, Sendable {
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
     }
 
-    /// An entry without versions.
+    /// The plan of an entry without versions.
     package var emptyPlan: Plan {
         let log = logs[me] ?? Log()
         return Plan(
@@ -317,13 +334,14 @@ package struct Ledger: Hashable, Sendable {
         logs[reader]?.acknowledged[writer] ?? 0
     }
 
-    /// The planned entry is in the log. `known` is how much of the membership log it knew.
+    /// Records that the planned entry is in the log. `known` is the index of the last entry of the
+    /// membership log that this machine knew when it appended the entry.
     package mutating func append(_ plan: Plan, knowing known: UInt64) {
         for (name, stamp) in plan.versions {
             if let before = place(of: name, in: me) { outdated[name] = before }
             remove(name, from: me)
             if let held = items[name], held.stamp != stamp {
-                // A later one came while the entry was on its way.
+                // A later version was written or read while the entry was being appended.
                 items[name]?.earlier[stamp, default: [:]][me] = plan.index
                 outdated[name] = plan.index
             } else {
@@ -352,7 +370,7 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// Whether a deletion need not stay in this machine's log.
+    /// Whether an item is a deletion that no longer has to stay in this machine's log.
     private func isDone(_ name: Bytes16) -> Bool {
         guard let held = items[name], held.stamp.isDeletion, !held.isPending,
             let place = held.places[me], outdated[name] == nil
@@ -366,8 +384,9 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Retiring
 
-    /// Marks the versions for appending that only the log of an absent machine contains.
-    /// - Returns: true when there are none left, so that the log can be retired.
+    /// Marks for appending the current versions that only the log of an absent machine contains.
+    /// - Returns: true if no item of that log has a version left to append, so that the log can be
+    ///   retired.
     package mutating func adopt(_ machine: MachineID) -> Bool {
         var isDone = true
         for names in (logs[machine]?.items ?? [:]).values {
@@ -382,7 +401,8 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Places
 
-    /// Makes a version the one that counts.
+    /// Makes a version the current one. The one before it, if a log contains it, becomes an earlier
+    /// one.
     private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
         var held = Held(stamp: stamp)
         if let before = items[name] {
@@ -405,6 +425,7 @@ package struct Ledger: Hashable, Sendable {
         return nil
     }
 
+    /// Forgets that a log contains a version of the item.
     private mutating func remove(_ name: Bytes16, from writer: MachineID) {
         guard let index = place(of: name, in: writer) else { return }
         logs[writer]?.items[index]?.remove(name)
@@ -416,6 +437,7 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
+    /// Notes a doubt about an item if no log contains its current version any more.
     private mutating func doubt(
         _ name: Bytes16, _ writer: MachineID?, until needed: LogIndexes
     ) {

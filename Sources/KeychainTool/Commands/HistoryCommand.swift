@@ -1,4 +1,5 @@
-// HistoryCommand: lists the earlier versions of items, and sets how many are kept and for how long.
+// HistoryCommand: lists the earlier versions of items, and sets how many are kept, for how long,
+// and of which programs' changes.
 
 import ArgumentParser
 import KeychainCore

@@ -1,10 +1,11 @@
 // KeyringFile: parses a keyring of gnome-keyring, `~/.local/share/keyrings/*.keyring`. Its two
 // formats are described in gnome-keyring's docs/file-format.txt.
 //   (1) A keyring with a password is encrypted; one without is a text file.
-//   (2) A network password is imported as an internet password, and any other item as a generic
-//       password. Its service is the attribute `service` or else the item's name, since a program's
-//       items often have the same other attributes.
-//   (3) Sizes and counts are checked against the available bytes before they are used.
+//   (2) A network password with a server is imported as an internet password, and any other item as
+//       a generic password. The service of a generic password is the item's attribute `service` or,
+//       without one, the item's name. The name is used because the other attributes of a program's
+//       items are often all the same.
+//   (3) Reading ends at the first size or count that exceeds the available bytes.
 
 import FoundationEssentials
 import KeychainCore
@@ -25,10 +26,10 @@ enum KeyringFile {
 
     static func isEncrypted(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-    /// Returns all items of a keyring. `password` is required if it is encrypted.
+    /// Returns all items of a keyring. `password` is required if the keyring is encrypted.
     ///
-    /// - Throws: ``ImportProblem``, with line 0 if the file has an unknown format or the password
-    ///   is wrong.
+    /// - Throws: ``ImportProblem``, with line 0 if the file as a whole can't be read: it has an
+    ///   unknown format or is truncated, or the password is wrong.
     static func items(
         in bytes: [UInt8], password: SecretBytes?
     ) throws(ImportProblem) -> [ImportedItem] {
@@ -62,7 +63,8 @@ enum KeyringFile {
 
     // MARK: Conversion
 
-    /// Converts the items, and appends a number to the names of further items with the same name.
+    /// Converts the items. If several have the same primary key, a number is appended to the
+    /// service or server of all but the first.
     static func distinct(_ items: [Item]) -> [ImportedItem] {
         var names: Set<[String]> = []
         return items.map { item in
@@ -138,7 +140,8 @@ private struct KeyringReader {
         text().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads the name, the times, the flags and the parameters of the key derivation.
+    /// Reads the header: the name, the times, the flags, and the parameters of the key derivation.
+    /// Only these parameters, `salt` and `iterations`, are kept.
     mutating func header() -> Void? {
         guard text() != nil, reader.bytes(16 + 8) != nil, let iterations = number(),
             let salt = reader.bytes(8), reader.bytes(16) != nil
@@ -148,7 +151,7 @@ private struct KeyringReader {
         return ()
     }
 
-    /// For each item, whether its type is that of a network password.
+    /// Reads the unencrypted list of items. Returns, for each, whether it is a network password.
     mutating func networkFlags() -> [Bool]? {
         guard let count = number() else { return nil }
         var flags: [Bool] = []
@@ -161,7 +164,7 @@ private struct KeyringReader {
         return flags
     }
 
-    /// Reads attributes, which are texts or numbers, by name.
+    /// Reads attributes and returns their values by name. Numbers are returned as text.
     private mutating func attributes() -> [String: String]? {
         guard let count = number() else { return nil }
         var attributes: [String: String] = [:]
@@ -223,7 +226,8 @@ private enum KeyringText {
                 throw ImportProblem(line: index + 1, text: "The line belongs to no item.")
             }
             let value = unescaped(line[line.index(after: sign)...])
-            // The name of an attribute precedes its value.
+            // The name of an attribute precedes its value. Once the name was read, `attribute` is
+            // an equals sign followed by it.
             switch (attribute, line[..<sign]) {
             case ("", "display-name"): item.name = value
             case ("", "secret"): item.secret = Data(value.utf8)
@@ -244,7 +248,7 @@ private enum KeyringText {
         return items.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Replaces the escapes of GLib's key files.
+    /// Replaces the escape sequences of GLib's key files.
     private static func unescaped(_ text: Substring) -> String {
         var result = ""
         var isEscaped = false

@@ -1,4 +1,5 @@
-// Terminal+Questions: prompts without echo, which Control-C interrupts as it does any tool.
+// Terminal+Questions: asks for a line without echo. Control-C ends the process during the
+// question, as at any other time.
 
 import Glibc
 import KeychainCrypto
@@ -7,7 +8,7 @@ import KeychainCore
 extension Terminal {
     /// Reads a line without echo. Returns `nil` if the user ends the input.
     ///
-    /// Backspace and Control-U edit the line. Control-C interrupts the process as usual.
+    /// Backspace and Control-U edit the line. Control-C ends the process as usual.
     func askHidden(_ prompt: String) -> SecretBytes? {
         ProcessProtection.beginHoldingSecrets()
         switch readHiddenLine(prompt) {

@@ -23,7 +23,7 @@ struct WayInOptions: ParsableArguments {
     @Flag(help: "Uses the credential that systemd passed to this process instead of the passcode.")
     var credential = false
 
-    /// Whether the way in is not the passcode.
+    /// Whether the way in is a recovery code or a credential rather than the passcode.
     var isOther: Bool { recoveryCode || recoveryCodeFd != nil || credential }
 
     mutating func validate() throws {
@@ -35,6 +35,8 @@ struct WayInOptions: ParsableArguments {
         }
     }
 
+    /// Reads the way in that the options select, which is the passcode by default.
+    ///
     /// - Returns: `nil` if no option was given and no passcode is set.
     func read(hasPasscode: Bool) throws -> WayIn? {
         if recoveryCode || recoveryCodeFd != nil {
@@ -61,8 +63,8 @@ struct WayInOptions: ParsableArguments {
         return entered
     }
 
-    /// The credential with a name. With `nil`, the name comes from the environment variable or is
-    /// the default.
+    /// Reads the credential with a name. `nil` stands for the name in `ServiceCredential.variable`
+    /// or, if that is not set, `ServiceCredential.standardName`.
     static func givenCredential(_ name: String?) throws -> SecretBytes {
         ProcessProtection.beginHoldingSecrets()
         guard let credential = ServiceCredential.read(name) else {

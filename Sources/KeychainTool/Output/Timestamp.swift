@@ -55,7 +55,9 @@ enum Timestamp {
         return seconds(digits: text.filter(\.isNumber)[...])
     }
 
-    /// Parses a time in the form `20260501123456`.
+    /// Parses a UTC time in the form `20260501123456`.
+    ///
+    /// - Returns: Seconds since 2001-01-01 00:00:00 UTC, or `nil` for any other text.
     static func seconds(digits: Substring) -> Double? {
         guard digits.utf8.count == 14, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -67,13 +69,13 @@ enum Timestamp {
         let (hour, minute, second) = (part(8, 2), part(10, 2), part(12, 2))
         guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
         else { return nil }
-        // Days before the month, in a year that begins in March, so that a leap day is the last
-        // day.
+        // The number of the day, counted in years that begin in March, so that a leap day is the
+        // last day of its year.
         let (shifted, place) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         let days =
             365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * place + 2) / 5
             + day
-        // The number of days before 2001-01-01, counted in the same way.
+        // The number of 2001-01-01, counted in the same way.
         let epoch = 730_792
         return Double(days - epoch) * 86_400 + Double(hour * 3600 + minute * 60 + second)
     }
