@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// SwiftPM looks an alias up by the package's identity. For a package by URL that is the last
-/// part of the URL, "swift-keychain"; for one by path it is the name of the folder, and a clone
-/// can have any.
+/// The identity of the package, by which SwiftPM looks up module aliases. For a package with a URL,
+/// it is the last component of the URL, "swift-keychain". For a package with a path, it is the name
+/// of the folder, which can be any name in a clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-/// On Linux `import Security`, `import LocalAuthentication` and `import CryptoKit` mean these
-/// modules. On Apple platforms the system's own are meant and this package isn't linked.
+/// On Linux, `import Security`, `import LocalAuthentication` and `import CryptoKit` import these
+/// modules. On Apple platforms, they import the system's modules, and this package isn't linked.
 let aliases = ["KeychainServices": "Security", "KeychainAuthentication": "LocalAuthentication"]
 let security: Target.Dependency = .product(
     name: "KeychainServices", package: swiftKeychain, moduleAliases: aliases,
@@ -23,7 +23,7 @@ let cryptoKit: Target.Dependency = .product(
     moduleAliases: ["KeychainCryptoKit": "CryptoKit"],
     condition: .when(platforms: [.linux]))
 
-/// A keychain in memory for the tests, which names the same modules by the same aliases.
+/// A keychain in memory for the tests. It uses the same modules, so it needs the same aliases.
 let testing: Target.Dependency = .product(
     name: "KeychainTesting", package: swiftKeychain, moduleAliases: aliases,
     condition: .when(platforms: [.linux]))
@@ -34,7 +34,8 @@ let modules = [security, localAuthentication, cryptoKit]
 let package = Package(
     name: "GenericKeys",
     platforms: [.macOS(.v15)],
-    // No trait is needed here. These are those of the systems, so that one build serves both.
+    // This package needs no traits. They are those of the other examples, so that all share one
+    // build.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .target(name: "KeyStores", dependencies: modules, swiftSettings: settings),

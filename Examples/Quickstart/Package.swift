@@ -5,7 +5,7 @@ let package = Package(
     name: "Quickstart",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // With the traits that `dev` builds the package with, so that one build serves both.
+        // These are the traits that `dev` builds the package with, so that both share one build.
         .package(
             name: "swift-keychain", path: "../..",
             traits: ["OlderPKCS12", "TPM", "Synchronization"])

@@ -1,4 +1,4 @@
-// GenericPasswords: the other keys, stored as passwords; and one of them under an access control.
+// GenericPasswords: keys stored as generic passwords, one of them with an access control.
 
 import CryptoKit
 import Foundation
@@ -46,7 +46,7 @@ import Security
         "a deleted key is gone", try store.read(SymmetricKey.self, account: "symmetric") == nil)
 }
 
-/// A kind of key that no stored one is of.
+/// A key type that no stored key can be read as.
 private struct NineBytes: GenericPasswordConvertible {
     let rawRepresentation: Data
 
@@ -90,7 +90,7 @@ private func accessControl(_ flags: SecAccessControlCreateFlags) throws -> SecAc
     return accessControl
 }
 
-/// A context that asks no questions.
+/// A context that never asks the user.
 private func context(password: String? = nil) -> LAContext {
     let context = LAContext()
     context.interactionNotAllowed = true

@@ -1,4 +1,4 @@
-// SecKeys: keys on NIST's curves, stored as keys.
+// SecKeys: keys on NIST curves, stored as items of class key.
 
 import CryptoKit
 import Foundation
@@ -50,7 +50,7 @@ import Security
     try store.delete(Key.self, label: label)
 }
 
-/// One stored key, used by Security on one side and by CryptoKit on the other.
+/// Uses a stored key with Security and the same key with CryptoKit.
 @MainActor private func usedBySecurity(
     _ session: Session, _ store: SecKeyStore, _ key: P256.Signing.PrivateKey
 ) throws {

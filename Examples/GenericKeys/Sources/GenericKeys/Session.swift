@@ -1,4 +1,4 @@
-// Session: prints what the program does, and counts what isn't as expected.
+// Session: prints the checks of the program, and counts those that fail.
 
 import Foundation
 

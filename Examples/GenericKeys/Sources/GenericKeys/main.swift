@@ -1,5 +1,5 @@
-// GenericKeys: stores CryptoKit's keys in both ways and shows that they come back, and ends with 1
-// if one doesn't. It asks the user for nothing.
+// GenericKeys: stores CryptoKit's keys in both ways and checks that they are read back. It exits
+// with status 1 if a check fails. It never asks the user.
 
 import CryptoKit
 import Foundation
@@ -11,7 +11,7 @@ let service = "org.example.generic-keys"
 let label = "org.example.generic-keys.key"
 let session = Session()
 
-/// The status that a piece of code fails with: success where it doesn't fail, nil for other errors.
+/// The status that a closure fails with: success if it doesn't throw, `nil` for other errors.
 func status(of body: () throws -> Void) -> OSStatus? {
     do {
         try body()

@@ -1,15 +1,15 @@
-// GenericPasswordConvertible: the keys of CryptoKit that Security has no type for. The keychain
-// keeps their bytes as it keeps a password.
+// GenericPasswordConvertible: CryptoKit's keys that Security has no type for. The keychain stores
+// their bytes like a password.
 
 import CryptoKit
 import Foundation
 
-/// A key that can become bytes and come back.
+/// A key that can be converted to bytes and back.
 public protocol GenericPasswordConvertible: Sendable {
-    /// The key of the bytes; CryptoKit's error where they are none.
+    /// Creates a key from its bytes, or throws CryptoKit's error if they are not a key.
     init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws
 
-    /// The bytes.
+    /// The bytes of the key.
     var rawRepresentation: Data { get }
 }
 
@@ -17,12 +17,12 @@ extension Curve25519.Signing.PrivateKey: GenericPasswordConvertible {}
 extension Curve25519.KeyAgreement.PrivateKey: GenericPasswordConvertible {}
 
 extension SymmetricKey: GenericPasswordConvertible {
-    /// The key of the bytes. Any number but zero is one.
+    /// Creates a key from its bytes. Any number of bytes except zero is a key.
     public init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws {
         self.init(data: rawRepresentation)
         guard bitCount > 0 else { throw CryptoKitError.incorrectKeySize }
     }
 
-    /// The bytes.
+    /// The bytes of the key.
     public var rawRepresentation: Data { withUnsafeBytes { Data($0) } }
 }

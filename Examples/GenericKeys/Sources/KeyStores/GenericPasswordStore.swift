@@ -1,18 +1,19 @@
-// GenericPasswordStore: CryptoKit's keys as generic passwords.
-//   (1) An item is found by service and account.
-//   (2) The owner may have to be present, or a password be shown, for a key to be read: the access
+// GenericPasswordStore: stores CryptoKit's keys as generic passwords.
+//   (1) An item is found by its service and account.
+//   (2) An access control can require the user's presence or a password before a key is read. A
+//       context provides the authentication.
 //       control says so, and a context answers for it.
 
 import Foundation
 import LocalAuthentication
 import Security
 
-/// Stores keys of any kind, each under an account.
+/// Stores keys of any type, each under an account.
 public struct GenericPasswordStore: Sendable {
     /// The service of all items.
     public let service: String
 
-    /// A store of the keys of one service.
+    /// Creates a store for the keys of one service.
     public init(service: String) {
         self.service = service
     }
@@ -21,11 +22,13 @@ public struct GenericPasswordStore: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - account: What to find it by.
-    ///   - accessControl: What it takes to read it; nil: an unlocked device.
-    ///   - context: Answers what the access control asks for; nil: the person is asked.
-    /// - Throws: `SecurityError`, with `errSecDuplicateItem` where the account has a key; that key
-    ///   stays.
+    ///   - account: The account by which the key is found.
+    ///   - accessControl: The conditions for reading the key, or `nil` to require only an unlocked
+    ///     device.
+    ///   - context: The context for the authentication that the access control requires. If `nil`,
+    ///     the user is asked.
+    /// - Throws: `SecurityError`, with `errSecDuplicateItem` if the account already has a key. That
+    ///   key is kept.
     public func store<Key: GenericPasswordConvertible>(
         _ key: Key, account: String, accessControl: SecAccessControl? = nil,
         context: LAContext? = nil
@@ -40,9 +43,9 @@ public struct GenericPasswordStore: Sendable {
         try SecurityError.check(SecItemAdd(item as CFDictionary, nil))
     }
 
-    /// The key of an account; nil where there is none.
+    /// Returns the key of an account, or `nil` if there is none.
     ///
-    /// - Throws: `SecurityError`, or CryptoKit's error where the bytes are no such key.
+    /// - Throws: `SecurityError`, or CryptoKit's error if the bytes are not a key of this type.
     public func read<Key: GenericPasswordConvertible>(
         _ type: Key.Type = Key.self, account: String, context: LAContext? = nil
     ) throws -> Key? {
@@ -56,7 +59,7 @@ public struct GenericPasswordStore: Sendable {
         return try Key(rawRepresentation: bytes)
     }
 
-    /// Whether an account has a key. The user is not asked for anything.
+    /// Checks whether an account has a key, without asking the user.
     ///
     /// - Throws: `SecurityError`.
     public func contains(account: String) throws -> Bool {
@@ -69,7 +72,7 @@ public struct GenericPasswordStore: Sendable {
         return true
     }
 
-    /// Deletes the key of an account. That there is none is success.
+    /// Deletes the key of an account. Deleting a key that does not exist succeeds.
     ///
     /// - Throws: `SecurityError`.
     public func delete(account: String) throws {

@@ -1,18 +1,19 @@
-// SecKeyConvertible: the keys of CryptoKit that Security has a type for, those on NIST's curves.
+// SecKeyConvertible: CryptoKit's keys that Security has a type for, which are those on NIST curves.
 
 import CryptoKit
 import Foundation
 
-/// A private key that can become a `SecKey` and come back: both know the ANSI X9.63 form, which is
-/// 04, the two coordinates of the public key and the private number.
+/// A private key that can be converted to a `SecKey` and back. Both types support the ANSI X9.63
+/// representation: 04, the two coordinates of the public key, and the private scalar.
 public protocol SecKeyConvertible: Sendable {
     /// The size of the curve in bits.
     static var keySizeInBits: Int { get }
 
-    /// The key of a form; CryptoKit's error where the bytes are no key on the curve.
+    /// Creates a key from its representation, or throws CryptoKit's error if the bytes are not a
+    /// key on the curve.
     init<Bytes: ContiguousBytes>(x963Representation: Bytes) throws
 
-    /// The form.
+    /// The ANSI X9.63 representation of the key.
     var x963Representation: Data { get }
 }
 

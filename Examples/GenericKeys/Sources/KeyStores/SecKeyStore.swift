@@ -1,20 +1,21 @@
-// SecKeyStore: CryptoKit's keys as items of the keychain's own class for keys.
-//   (1) An item is found by its label and size. The label takes the place of the hash of the public
-//       key that `kSecAttrApplicationLabel` is otherwise: a program knows it before it has the key.
-//   (2) Whatever Security does with a key, sign with it for example, it can do with these.
+// SecKeyStore: stores CryptoKit's keys as items of class key.
+//   (1) An item is found by its label and size. The label is stored as `kSecAttrApplicationLabel`,
+//       in place of the usual hash of the public key, because a program knows it before it has the
+//       key.
+//   (2) Security can use these keys for all its operations, such as signing.
 
 import Foundation
 import Security
 
-/// Stores keys on NIST's curves, each under a label.
+/// Stores keys on NIST curves, each under a label.
 public struct SecKeyStore: Sendable {
-    /// A store. All stores of a program see the same keys.
+    /// Creates a store. All stores of a program share the same keys.
     public init() {}
 
     /// Stores a key.
     ///
-    /// - Throws: `SecurityError`, with `errSecDuplicateItem` where the label has a key of this size;
-    ///   that key stays.
+    /// - Throws: `SecurityError`, with `errSecDuplicateItem` if the label already has a key of this
+    ///   size. That key is kept.
     public func store<Key: SecKeyConvertible>(_ key: Key, label: String) throws {
         let attributes: [String: Any] = [
             kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
@@ -37,9 +38,9 @@ public struct SecKeyStore: Sendable {
         try SecurityError.check(SecItemAdd(item as CFDictionary, nil))
     }
 
-    /// The key of a label; nil where there is none of this size.
+    /// Returns the key with a label, or `nil` if there is none of this size.
     ///
-    /// - Throws: `SecurityError`, or CryptoKit's error where the item is no such key.
+    /// - Throws: `SecurityError`, or CryptoKit's error if the item is not a key of this type.
     public func read<Key: SecKeyConvertible>(_ type: Key.Type = Key.self, label: String) throws
         -> Key?
     {
@@ -51,8 +52,8 @@ public struct SecKeyStore: Sendable {
         return try Key(x963Representation: form)
     }
 
-    /// The key of a label as Security has it, to use without CryptoKit; nil where there is none of
-    /// this size.
+    /// Returns the key with a label as a `SecKey`, for use without CryptoKit, or `nil` if there is
+    /// none of this size.
     ///
     /// - Throws: `SecurityError`.
     public func reference<Key: SecKeyConvertible>(to type: Key.Type, label: String) throws
@@ -67,12 +68,12 @@ public struct SecKeyStore: Sendable {
         guard let result, CFGetTypeID(result) == SecKeyGetTypeID() else {
             throw SecurityError(errSecInternalComponent)
         }
-        // Only a forced cast leads to a type of Core Foundation; the line above makes it safe.
+        // A Core Foundation type requires a forced cast. The guard above makes it safe.
         // swift-format-ignore: NeverForceUnwrap
         return (result as! SecKey)
     }
 
-    /// Deletes the key of a label. That there is none is success.
+    /// Deletes the key with a label. Deleting a key that does not exist succeeds.
     ///
     /// - Throws: `SecurityError`.
     public func delete<Key: SecKeyConvertible>(_ type: Key.Type, label: String) throws {

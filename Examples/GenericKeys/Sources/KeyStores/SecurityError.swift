@@ -1,23 +1,23 @@
-// SecurityError: why a call to Security failed.
+// SecurityError: the error of a failed call to Security.
 
 import Foundation
 import Security
 
-/// A call to Security failed. The status is the code to catch by.
+/// The error of a failed call to Security. Its status identifies the failure.
 public struct SecurityError: LocalizedError, Equatable {
-    /// What the call returned.
+    /// The status that the call returned.
     public let status: OSStatus
-    /// What the call said, or the system's text for the status.
+    /// The description that the call returned, or the system's text for the status.
     public let errorDescription: String?
 
-    /// The error of a status.
+    /// Creates the error for a status.
     public init(_ status: OSStatus) {
         self.status = status
         errorDescription =
             SecCopyErrorMessageString(status, nil) as String? ?? "OSStatus \(status)"
     }
 
-    /// The error that a call gave by its last argument.
+    /// Creates the error that a call returned through its last argument.
     public init(_ error: CFError?) {
         if let error {
             self.init(
@@ -33,7 +33,7 @@ public struct SecurityError: LocalizedError, Equatable {
         self.errorDescription = errorDescription
     }
 
-    /// Throws the error of any status but success.
+    /// Throws an error for every status except success.
     public static func check(_ status: OSStatus) throws {
         guard status == errSecSuccess else { throw SecurityError(status) }
     }

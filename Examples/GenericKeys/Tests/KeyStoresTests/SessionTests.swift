@@ -1,4 +1,4 @@
-// SessionTests: the program prints what its README shows.
+// SessionTests: verifies that the program prints the session in its README.
 
 import Foundation
 import Testing
@@ -27,7 +27,7 @@ import Testing
         process.executableURL = Self.programs.appending(path: "GenericKeys")
         process.environment = [
             "HOME": folder.path, "KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_TPM": "none",
-            // What the program covers is not what the tests cover.
+            // Keep the program's coverage profile out of the tests' profile.
             "LLVM_PROFILE_FILE": folder.appending(path: "profile").path,
         ]
         let output = Pipe()

@@ -1,4 +1,4 @@
-// StoreTests: both stores over a keychain in memory, which can be locked and made to fail.
+// StoreTests: tests both stores with a keychain in memory, which can be locked and made to fail.
 
 import CryptoKit
 import Foundation

@@ -1,4 +1,4 @@
-// Secrets: what the server keeps in the keychain, and nothing else knows where that is.
+// Secrets: the server's secrets. No other file knows where they are stored.
 
 public import Keychain
 
@@ -6,17 +6,17 @@ public import Keychain
 public struct Secrets: Sendable {
     private let keychain: Keychain
 
-    /// - Parameter keychain: Where they are. Tests give one in memory.
+    /// - Parameter keychain: The keychain that contains the secrets. Tests pass one in memory.
     public init(_ keychain: Keychain = Keychain(service: "shop")) {
         self.keychain = keychain
     }
 
     /// The password of the database.
     ///
-    /// It is asked for with each connection, and not kept: a load takes microseconds, and a password
-    /// that was replaced counts from the next connection on.
+    /// It is loaded for each connection and not cached. A load takes microseconds, and a replaced
+    /// password takes effect with the next connection.
     ///
-    /// - Throws: ``MissingSecret`` where there is none, `KeychainError` where it can't be read.
+    /// - Throws: ``MissingSecret`` if there is no password, `KeychainError` if it can't be read.
     public func databasePassword() async throws -> String {
         guard let password = try await keychain.load(.databasePassword) else {
             throw MissingSecret(account: KeychainKey.databasePassword.account)
@@ -26,18 +26,19 @@ public struct Secrets: Sendable {
 }
 
 extension KeychainKey where Value == String {
-    /// A server has no screen that is locked: it reads the password at any time after its start.
+    /// A server has no lock screen, so it must be able to read the password at any time after the
+    /// first unlock.
     public static var databasePassword: Self {
         Self("database", accessibility: .afterFirstUnlock)
     }
 }
 
-/// A secret that has to be provisioned first.
+/// The error for a secret that must be provisioned first.
 public struct MissingSecret: Error, Equatable, CustomStringConvertible {
     /// The account of the item.
     public let account: String
 
-    /// A sentence for people, with the command that helps.
+    /// A description for users, with the command that solves the problem.
     public var description: String {
         "The keychain has no secret shop/\(account). `keychainctl set shop/\(account)` saves it."
     }

@@ -1,10 +1,10 @@
-// shop-server: a server that needs a password to start. It says that it is connected and ends; a real
-// one would begin to listen here.
+// shop-server: a server that needs a password to start. It reports that it is connected and exits;
+// a real server would start listening here.
 
 import Foundation
 import Shop
 
-/// Takes every password, and shows none.
+/// Accepts every password, and prints none.
 struct StandIn: DatabaseClient {
     func connect(user: String, password: String) async throws {
         print("connected as \(user), with a password of \(password.utf8.count) bytes")

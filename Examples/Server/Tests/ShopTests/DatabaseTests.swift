@@ -1,5 +1,5 @@
-// DatabaseTests: the server over a keychain in memory. They need no service, no file and no secret, so
-// they run anywhere, several at once.
+// DatabaseTests: tests the server with a keychain in memory. The tests need no service, no file and
+// no secret, so they run anywhere and in parallel.
 
 import Keychain
 import KeychainTesting
@@ -44,7 +44,7 @@ import Testing
     }
 }
 
-/// Notes the passwords that it is given.
+/// Records the passwords that it receives.
 private final class Client: DatabaseClient {
     private let given = Mutex<[String]>([])
 

@@ -1,16 +1,17 @@
-// systems-benchmarks: what saving and loading takes in the programs whose specifications name a
-// limit. It prints a row for each and ends with 1 if a limit is missed. It works in a keychain of
-// its own, in the current folder, and removes it.
+// systems-benchmarks: measures saving and loading in the programs whose specifications define a
+// limit. It prints a row for each limit and exits with status 1 if one is exceeded. It uses a
+// temporary keychain in the current folder, and removes it.
 //
-// Each figure is the median of many calls on the disk, where a save is durable when it returns.
-// A median tells noise from a miss: half of all calls would have to be slow.
+// Each figure is the median of many calls with a keychain on disk, where a save is durable when it
+// returns. The median is robust against noise: a limit is exceeded only if half of all calls are
+// too slow.
 
 import Capture
 import CryptoKit
 import Foundation
 import TVRemote
 
-/// One row: a body that is measured, and the most that its median may take.
+/// One row: a closure to measure, and the limit for its median.
 struct Limit {
     let name: String
     let milliseconds: Double
@@ -42,7 +43,7 @@ let credentials = TVCredentials(
     clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
 
 let limits = [
-    // The figures of the specification for its own tests of these names.
+    // The limits that the specification states for its own tests with these names.
     Limit(name: "S1 testPerformance_Save", milliseconds: 2.76) {
         try capture.save(data, forKey: "benchmark")
     },
@@ -53,7 +54,7 @@ let limits = [
         try capture.saveSymmetricKey(key, forKey: "benchmark.key")
         _ = try capture.loadSymmetricKey(forKey: "benchmark.key")
     },
-    // Storage has to take less than 10 ms, serialization less than 1 ms.
+    // Storage must take less than 10 ms, and serialization less than 1 ms.
     Limit(name: "S1 device state, saved", milliseconds: 10) {
         try capture.saveDeviceState(state)
     },
@@ -64,7 +65,7 @@ let limits = [
         _ = try CryptoService.keyFromData(CryptoService.keyToData(key))
     },
     Limit(name: "S1 serialization of a device state", milliseconds: 1) {
-        // As the program does it: the dates are what takes long.
+        // The same coders as in the program, because the dates dominate the time.
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = .sortedKeys

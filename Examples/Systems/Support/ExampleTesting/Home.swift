@@ -1,4 +1,4 @@
-// Home: a folder for one test of a program, with the program, a keychain and its stand-ins.
+// Home: a home directory for one test of a program, with the program, a keychain and stand-ins.
 
 import Foundation
 import Testing
@@ -7,43 +7,43 @@ import Testing
 import Glibc
 #endif
 
-/// The folder of one of the five systems: its README.md, entitlements and sources.
+/// The folder of one of the five systems, with its README.md, entitlements and sources.
 public func folder(ofSystem name: String) -> URL {
     URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: name)
 }
 
-/// A home directory of its own, which goes with the last reference.
+/// A temporary home directory, which is removed with the last reference to it.
 ///
-/// It stands beside the built programs, so that they can be installed in it as links: a program
-/// looks for its entitlements beside its own file.
+/// It is in the folder of the built programs so that they can be installed in it as hard links: a
+/// program looks for its entitlements beside its own file.
 public final class Home {
-    /// The folder of the built programs, which is that of the test program.
+    /// The folder of the built programs, which also contains the test program.
     public static let programs: URL = {
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: path ?? ".").deletingLastPathComponent()
     }()
 
-    /// The folder. Programs run in it.
+    /// The home directory. Programs run in it.
     public let url: URL
 
-    /// Beyond the variables that every program gets.
+    /// Environment variables in addition to those that every program gets.
     public var environment: [String: String] = [:]
 
-    /// The folder of the keychain of programs that run here.
+    /// The folder of the keychain of programs that run in this home directory.
     public var keychain: URL { url.appending(path: ".local/share/keychain") }
 
     private var bin: URL { url.appending(path: "bin") }
 
-    /// A home with programs in it, and beside each its entitlements.
+    /// Creates a home directory with programs and their entitlements.
     ///
     /// - Parameters:
     ///   - names: The names of the programs.
-    ///   - entitlements: The file of a program's entitlements, if it has one.
-    ///   - portVariable: The environment variable by which programs and stand-in agree on a port.
-    ///     It names one that is free.
-    /// - Throws: What the file system reports.
+    ///   - entitlements: The entitlements files of the programs that have one.
+    ///   - portVariable: The environment variable that specifies the port to the programs and the
+    ///     stand-in. It is set to a free port.
+    /// - Throws: An error of the file system.
     public init(
         _ names: [String], entitlements: [String: URL] = [:], portVariable: String? = nil
     ) throws {
@@ -60,7 +60,7 @@ public final class Home {
         if let portVariable { environment[portVariable] = "\(try Self.freePort())" }
     }
 
-    /// A TCP port on the loopback that was free a moment ago.
+    /// A TCP port on the loopback interface that was free a moment ago.
     private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -78,7 +78,7 @@ public final class Home {
     }
 
     deinit {
-        // Stand-ins that the test left running.
+        // Stop stand-ins that the test left running.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         where name.hasSuffix(".pid") {
             let text = try? String(contentsOf: url.appending(path: name), encoding: .utf8)
@@ -87,26 +87,26 @@ public final class Home {
         try? FileManager.default.removeItem(at: url)
     }
 
-    /// Runs a command line of the shell.
+    /// Runs a shell command line.
     ///
     /// - Parameter command: The command line.
-    /// - Returns: What it wrote to standard output and standard error and, if its exit status
-    ///   isn't 0, a line such as "[1]".
-    /// - Throws: Whatever keeps the shell from running.
+    /// - Returns: The standard output and standard error, followed by a line such as "[1]" if the
+    ///   exit status is not 0.
+    /// - Throws: The error that prevents the shell from running.
     public func run(_ command: String) throws -> String {
         let output = url.appending(path: ".output")
         try Data().write(to: output)
         let process = Process()
-        // One that doesn't end is killed, and the test fails by its status.
+        // A command that doesn't end is killed, and its status makes the test fail.
         process.executableURL = URL(filePath: "/usr/bin/timeout")
         process.arguments = ["300", "/bin/sh", "-c", command]
         process.currentDirectoryURL = url
         process.environment = [
             "HOME": url.path, "LC_ALL": "C.UTF-8", "KEYCHAIN_TPM": "none",
-            // Never the service of the machine that the tests run on.
+            // Never use the keychain service of the machine that the tests run on.
             "KEYCHAIN_SERVICE": "embedded",
             "PATH": "\(bin.path):/usr/bin:/bin",
-            // What a program counts for the coverage of itself is not that of the tests.
+            // Keep the program's coverage profile out of the tests' profile.
             "LLVM_PROFILE_FILE": url.appending(path: ".profile").path,
         ].merging(environment) { $1 }
         let file = try FileHandle(forWritingTo: output)
@@ -120,9 +120,9 @@ public final class Home {
         return process.terminationStatus == 0 ? text : "\(text)[\(process.terminationStatus)]\n"
     }
 
-    /// Whether bytes stand in any file of the keychain.
+    /// Whether any file of the keychain contains the given bytes.
     ///
-    /// - Throws: If there is no keychain.
+    /// - Throws: An error if there is no keychain.
     public func keychainFilesContain(_ bytes: Data) throws -> Bool {
         let names = try FileManager.default.contentsOfDirectory(atPath: keychain.path)
         try #require(!names.isEmpty)

@@ -1,30 +1,31 @@
-// Session: the commands of README.md together with what they print, so that it stays true.
+// Session: the commands in a README.md with their output, which a test compares with the actual
+// output.
 
 import Foundation
 import Testing
 
-/// The sessions of a document: what stands between ```` ```console ```` and ```` ``` ````. A line
-/// after "$ " is a command; the lines below it are what it prints, and a last one such as "[1]" is
-/// an exit status.
+/// The sessions of a document, which are the blocks between ```` ```console ```` and ```` ``` ````.
+/// A line that begins with "$ " is a command. The lines below it are its output, and a final line
+/// such as "[1]" is its exit status.
 public struct Session {
-    /// A command and all that it prints.
+    /// A command and its output.
     public struct Step: Sendable {
-        /// For the shell.
+        /// The command line for the shell.
         public let command: String
-        /// Standard output and standard error.
+        /// The standard output and standard error.
         public var output = ""
     }
 
     /// The name of the system's folder.
     public let system: String
 
-    /// The commands in their order.
+    /// The commands in order.
     public private(set) var steps: [Step] = []
 
     /// Reads the README of a system.
     ///
-    /// - Parameter system: The name of its folder.
-    /// - Throws: If it can't be read.
+    /// - Parameter system: The name of the system's folder.
+    /// - Throws: An error if the README can't be read.
     public init(readmeOf system: String) throws {
         self.system = system
         var isInSession = false
@@ -42,13 +43,13 @@ public struct Session {
         }
     }
 
-    /// Runs the commands one after the other and compares.
+    /// Runs the commands one after the other and compares their output.
     ///
-    /// What they print is added to the file that the variable `KEYCHAIN_SESSIONS` names, if it is
-    /// set: `./dev systems` shows it.
+    /// If the environment variable `KEYCHAIN_SESSIONS` specifies a file, the output is appended to
+    /// it, for `./dev systems`.
     ///
-    /// - Parameter home: The home that they run in.
-    /// - Throws: If there are none, or what running one throws.
+    /// - Parameter home: The home directory to run the commands in.
+    /// - Throws: An error if there are no commands, or the error of running one.
     public func check(in home: Home) throws {
         try #require(!steps.isEmpty)
         var transcript = "\n== \(system)\n\n"

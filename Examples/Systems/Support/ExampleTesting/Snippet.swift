@@ -1,16 +1,17 @@
-// Snippet: the code of a README, which stands in a file that is compiled, too.
+// Snippet: verifies that a code block of a README is also in a source file that is compiled.
 
 import Foundation
 import Testing
 
-/// Records an issue unless a Swift snippet of a system's README stands in a source file, line for
-/// line.
+/// Records an issue unless a Swift code block of a system's README is also in a source file, line
+/// for line.
 ///
 /// - Parameters:
-///   - heading: The heading below which the snippet is the first. nil: the last snippet of all.
+///   - heading: The heading whose first code block is meant, or `nil` for the last code block of
+///     the document.
 ///   - system: The name of the system's folder.
-///   - sourceFile: The file, which has the snippet after any indentation.
-/// - Throws: If a file can't be read or there is no snippet.
+///   - sourceFile: The source file.
+/// - Throws: An error if a file can't be read or there is no code block.
 public func expectSnippet(
     under heading: String? = nil, inReadmeOf system: String, isPartOf sourceFile: String = #filePath
 ) throws {

@@ -1,4 +1,4 @@
-// Starting a stand-in in the background, and stopping it.
+// StandIn+Process: starts a stand-in in the background, and stops it.
 
 import Foundation
 
@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 extension StandIn {
-    /// Starts the server as a process of its own and returns once it answers.
+    /// Starts the server as a separate process and returns once it accepts connections.
     func turnOn(_ answers: [String]) throws {
         guard !isListening() else { throw StandInError("Port \(port) is taken.") }
         let server = Process()
@@ -29,7 +29,7 @@ extension StandIn {
         print("The \(name) is on.")
     }
 
-    /// Stops the server and returns once it has ended.
+    /// Stops the server and returns once it no longer accepts connections.
     func turnOff() throws {
         guard let text = try? String(contentsOf: file("pid"), encoding: .utf8),
             let process = Int32(text)

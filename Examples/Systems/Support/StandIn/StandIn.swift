@@ -1,33 +1,33 @@
-// StandIn: a small HTTP server on the loopback that stands in for a real one: a television, a
-// backend, a sign-in service. Its caller says how it answers.
+// StandIn: a small HTTP server on the loopback interface that stands in for a real server: a
+// television, a backend or a sign-in service. Its caller determines its answers.
 //
 //   NAME on [ANSWER…]   starts it in the background, in this folder. Each request that needs a
-//                       decision takes the next answer; the last one stays.
-//   NAME off            stops it. What it has learned stays in NAME.json.
-//   NAME log            prints the requests so far, and what each got.
+//                       decision takes the next answer. The last answer is repeated.
+//   NAME off            stops it. Its state is kept in NAME.json.
+//   NAME log            prints the requests so far, and the status of each response.
 
 import Foundation
 
-/// What a stand-in was asked.
+/// A request to a stand-in.
 public struct StandInRequest: Sendable {
-    /// The method and the path, as "POST /register".
+    /// The method and the path, such as "POST /register".
     public let line: String
-    /// The JSON object that was sent. Values are strings; empty if none was sent.
+    /// The JSON object in the request, whose values are strings. Empty if there is none.
     public let body: [String: String]
 }
 
-/// What it answers.
+/// A response of a stand-in.
 public struct StandInResponse: Sendable {
     let status: Int
     let body: [String: String]
     let delay: Duration
 
-    /// A response.
+    /// Creates a response.
     ///
     /// - Parameters:
-    ///   - status: The status code of HTTP.
+    ///   - status: The HTTP status code.
     ///   - body: The members of the JSON object to send.
-    ///   - delay: How long the caller waits for it.
+    ///   - delay: The delay before the response is sent.
     public init(_ status: Int, _ body: [String: String] = [:], after delay: Duration = .zero) {
         self.status = status
         self.body = body
@@ -35,13 +35,13 @@ public struct StandInResponse: Sendable {
     }
 }
 
-/// What a stand-in knows while it answers. One request has it at a time.
+/// The state of a stand-in while it handles a request. One request at a time has access to it.
 public struct StandInMemory: Sendable {
-    /// What it has learned. It is kept when the stand-in stops.
+    /// Values that persist when the stand-in is stopped.
     public var values: [String: String] = [:]
     fileprivate var answers: ArraySlice<String> = []
 
-    /// The next answer that the caller asked for.
+    /// Returns the next answer that the caller specified.
     public mutating func nextAnswer() -> String {
         answers.count > 1 ? answers.removeFirst() : answers.first ?? ""
     }
@@ -49,22 +49,22 @@ public struct StandInMemory: Sendable {
 
 /// A program that stands in for a server.
 public struct StandIn: Sendable {
-    /// The name of the program, and of its files.
+    /// The name of the program and of its files.
     public let name: String
-    /// The answers that it can be told to give. The first is its answer when it is told nothing.
+    /// The answers that the caller can specify. The first one is the default.
     public let answers: [String]
     /// The TCP port on 127.0.0.1.
     public let port: UInt16
     let respond: @Sendable (StandInRequest, inout StandInMemory) -> StandInResponse
 
-    /// A stand-in.
+    /// Creates a stand-in.
     ///
     /// - Parameters:
     ///   - name: The name of the program.
-    ///   - answers: The answers that it can be told to give, the usual one first.
-    ///   - portVariable: The environment variable that names another port.
-    ///   - port: The port without that variable.
-    ///   - respond: Answers one request. Requests are answered one after the other.
+    ///   - answers: The answers that the caller can specify, starting with the default.
+    ///   - portVariable: The environment variable that specifies another port.
+    ///   - port: The default port.
+    ///   - respond: Handles a request. Requests are handled one after the other.
     public init(
         _ name: String, answers: [String], portVariable: String, port: UInt16,
         respond: @escaping @Sendable (StandInRequest, inout StandInMemory) -> StandInResponse
@@ -75,7 +75,7 @@ public struct StandIn: Sendable {
         self.respond = respond
     }
 
-    /// Does what the command line says, then ends the process.
+    /// Carries out the command line, then exits.
     public func main() async -> Never {
         let words = CommandLine.arguments.dropFirst()
         let chosen = Array(words.dropFirst())
@@ -109,7 +109,7 @@ public struct StandIn: Sendable {
             memory.values = try JSONDecoder().decode([String: String].self, from: data)
         }
         memory.answers = answers
-        // One that its caller forgets, or can't stop any more, ends by itself.
+        // A server that its caller forgets, or can no longer stop, exits by itself.
         Task {
             try await Task.sleep(for: .seconds(600))
             exit(0)

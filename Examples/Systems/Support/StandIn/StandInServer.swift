@@ -1,9 +1,9 @@
-// The server of a stand-in: one request after the other, each in its log.
+// StandInServer: the server of a stand-in, which handles one request at a time and logs it.
 
 import FlyingFox
 import Foundation
 
-/// Answers requests, and writes down what was asked and what the stand-in knows.
+/// Handles requests, and saves the log and the state of the stand-in.
 actor StandInServer {
     private let standIn: StandIn
     private var memory: StandInMemory
@@ -33,7 +33,7 @@ actor StandInServer {
             body: try JSONEncoder().encode(response.body))
     }
 
-    /// What is learned is written before the caller hears of it.
+    /// The state is saved before the response is sent.
     private func decide(_ request: StandInRequest) throws -> StandInResponse {
         let response = standIn.respond(request, &memory)
         try JSONEncoder().encode(memory.values)

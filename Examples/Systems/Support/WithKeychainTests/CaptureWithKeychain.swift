@@ -1,4 +1,4 @@
-// The storage layer of Capture, written with Keychain: the last snippet of its README.
+// The storage layer of Capture, written with Keychain: the last code block of its README.
 
 import CryptoKit
 import Foundation

@@ -1,4 +1,4 @@
-// The storage layer of DeviceIdentity, written with Keychain: the snippet of its README.
+// The storage layer of DeviceIdentity, written with Keychain: the last code block of its README.
 
 import ExampleTesting
 import Foundation
@@ -86,7 +86,7 @@ extension KeychainKey where Value == Date {
         try keychain.save(date, for: .lastSyncDate)
         #expect(try keychain.load(.supabaseToken) == "s3cr3t")
         #expect(try keychain.load(.lastSyncDate) == date)
-        // The form that the app's own storage layer reads and writes.
+        // The format that the app's own storage layer reads and writes.
         let bytes = try #require(
             try keychain.load(KeychainKey<Data>("com.poopypals.lastSyncDate")))
         #expect(try JSONDecoder().decode(Date.self, from: bytes) == date)

@@ -1,4 +1,4 @@
-// FundamentalsWithKeychain: the manager of the SecItem fundamentals, written with `Keychain`.
+// The storage layer of Fundamentals, written with Keychain: the last code block of its README.
 
 import ExampleTesting
 import Foundation

@@ -1,4 +1,4 @@
-// What the README of SignIn shows at its end, used as an app uses it.
+// The storage layer of SignIn, written with Keychain: the last code block of its README.
 
 import ExampleTesting
 import Keychain

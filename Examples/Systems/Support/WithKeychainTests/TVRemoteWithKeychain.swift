@@ -1,4 +1,4 @@
-// The storage layer of TVRemote, written with Keychain: what stands at the end of its README.
+// The storage layer of TVRemote, written with Keychain: the last code block of its README.
 
 import ExampleTesting
 import Foundation
