@@ -1,5 +1,5 @@
-// The key that attests this device: made in the Secure Enclave, it signs captures and does nothing
-// else.
+// CaptureDevice+Attestation: the key that attests this device. It is created in the Secure Enclave
+// and only signs captures.
 
 import CryptoKit
 import Foundation
@@ -9,26 +9,27 @@ extension CaptureDevice {
     /// The name of the key in the Secure Enclave.
     public static let attestationKey = "rial.attestation.key"
 
-    /// Signs a capture with the key of this device in the Secure Enclave.
+    /// Signs a capture with this device's key in the Secure Enclave.
     ///
-    /// - Parameter capture: The capture, 0 bytes and up.
-    /// - Returns: The signature by ECDSA on P-256 with SHA-256, in DER.
+    /// - Parameter capture: The capture, which may be empty.
+    /// - Returns: The signature, ECDSA on P-256 with SHA-256, in DER.
     /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the device was registered without
-    ///   such a key or the hardware is gone, ``KeychainError/itemNotFound`` if it isn't registered
-    ///   or its key was deleted, otherwise as `KeychainService.signature(for:using:)`.
+    ///   such a key or the hardware is no longer available, ``KeychainError/itemNotFound`` if the
+    ///   device isn't registered or its key was deleted, otherwise the errors of
+    ///   `KeychainService.signature(for:using:)`.
     public func sign(_ capture: Data) throws -> Data {
         try keychain.logger.log("sign with", Self.attestationKey) {
             try keychain.signature(for: capture, using: try loadKey())
         }
     }
 
-    /// Whether a signature is one of this device for a capture.
+    /// Checks whether a signature is this device's signature of a capture.
     ///
     /// - Parameters:
-    ///   - signature: What ``sign(_:)`` returned.
+    ///   - signature: The result of ``sign(_:)``.
     ///   - capture: The capture.
-    /// - Returns: Whether it is.
-    /// - Throws: As ``sign(_:)``.
+    /// - Returns: `true` if the signature is valid.
+    /// - Throws: The errors of ``sign(_:)``.
     public func isValidSignature(_ signature: Data, for capture: Data) throws -> Bool {
         guard let publicKey = SecKeyCopyPublicKey(try loadKey()) else {
             throw KeychainError.unexpectedError(errSecInternalComponent)
@@ -38,21 +39,21 @@ extension CaptureDevice {
             nil)
     }
 
-    /// Deletes the key in the Secure Enclave and the registration that goes with it. What the key
-    /// signed stays valid. The identifier of the device and its encryption key stay.
+    /// Deletes the key in the Secure Enclave and the registration that depends on it. Existing
+    /// signatures stay valid. The device's identifier and encryption key are kept.
     ///
-    /// The registration goes first: a deletion that was stopped never leaves a device registered
-    /// with a key that is gone. Do it again to finish it.
+    /// The registration is deleted first, so an interrupted deletion never leaves a device
+    /// registered with a deleted key. Call this method again to complete it.
     ///
-    /// - Throws: ``KeychainError/deleteFailed(_:)``; a part may be deleted.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``. Some of the items may have been deleted.
     public func deleteAttestationKey() throws {
         try keychain.delete(forKey: KeychainService.Account.deviceState)
         try keychain.delete(forKey: KeychainService.Account.attestationKeyId)
         try keychain.deleteSecureEnclaveKey(forKey: Self.attestationKey)
     }
 
-    /// The identifier of the key, the hash of its public half; nil if there is no Secure Enclave to
-    /// make it in.
+    /// The identifier of the key, which is the hash of its public key, or `nil` if there is no
+    /// Secure Enclave to create the key in.
     func loadOrMakeAttestationKey() throws -> String? {
         let key: SecKey
         do {
@@ -70,7 +71,7 @@ extension CaptureDevice {
         do {
             return try keychain.createSecureEnclaveKey(forKey: Self.attestationKey)
         } catch KeychainError.duplicateItem {
-            // Another process was first, and the key that it made counts.
+            // Another process created the key first, so that one is used.
             guard let key = try keychain.loadSecureEnclaveKey(forKey: Self.attestationKey) else {
                 throw KeychainError.itemNotFound
             }

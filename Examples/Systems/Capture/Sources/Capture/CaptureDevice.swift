@@ -1,31 +1,31 @@
-// CaptureDevice: registers this device and encrypts its captures. Nothing here needs a network.
+// CaptureDevice: registers this device and encrypts its captures. It needs no network.
 
 import CryptoKit
 import Foundation
 
-/// The device that captures, with its registration and its keys.
+/// The device that takes captures, with its registration and its keys.
 public struct CaptureDevice: Sendable {
     let keychain: KeychainService
 
-    /// The device whose keys are in a keychain.
+    /// Creates a device whose keys are in a keychain.
     ///
     /// - Parameter keychain: The keychain.
     public init(keychain: KeychainService = KeychainService()) {
         self.keychain = keychain
     }
 
-    /// Registers the device or, if it is registered, does nothing.
+    /// Registers the device, unless it is already registered.
     ///
-    /// A registration that was stopped goes on with the identifier and the key that were made then.
-    /// If two processes register at once, both get the same state.
+    /// An interrupted registration continues with the identifier and the key that it created. If
+    /// two processes register concurrently, both receive the same state.
     ///
     /// - Parameters:
     ///   - model: The manufacturer's name of the model.
     ///   - hasLidar: Whether the device measures depth.
     ///   - date: The time of the registration.
-    /// - Returns: The state that is stored.
-    /// - Throws: ``KeychainError``; the identifier and the key may have been made. A stored state
-    ///   that can't be read is never replaced.
+    /// - Returns: The stored state.
+    /// - Throws: ``KeychainError``. The identifier and the key may have been created. A stored
+    ///   state that can't be read is never replaced.
     public func register(
         model: String, hasLidar: Bool, at date: Date = Date()
     ) throws -> DeviceState {
@@ -38,10 +38,10 @@ public struct CaptureDevice: Sendable {
         }
     }
 
-    /// Encrypts a capture with the key of this device, which is made at the first time.
+    /// Encrypts a capture with this device's key, which is created at the first use.
     ///
-    /// - Parameter capture: The capture, 0 bytes and up.
-    /// - Returns: nonce ‖ ciphertext ‖ tag, 28 bytes more than the capture.
+    /// - Parameter capture: The capture, which may be empty.
+    /// - Returns: nonce ‖ ciphertext ‖ tag, 28 bytes longer than the capture.
     /// - Throws: ``KeychainError`` of loading or adding the key.
     public func seal(_ capture: Data) throws -> Data {
         let key = try keychain.loadOrMakeSymmetricKey(
@@ -49,7 +49,7 @@ public struct CaptureDevice: Sendable {
         return try CryptoService.encrypt(capture, using: key)
     }
 
-    /// Decrypts what ``seal(_:)`` returned. No key is made for that.
+    /// Decrypts the result of ``seal(_:)``. This never creates a key.
     ///
     /// - Parameter sealed: The sealed capture.
     /// - Returns: The capture.

@@ -1,15 +1,16 @@
-// CaptureError: why a capture can't be opened or signed, beyond what the keychain reports.
+// CaptureError: errors of opening and signing captures that the keychain does not report.
 
 import Foundation
 
-/// Why ``CaptureDevice`` could not do what it was asked for, although the keychain answered.
+/// An error of ``CaptureDevice`` that is not an error of the keychain.
 public enum CaptureError: Error, LocalizedError, Equatable, Sendable {
-    /// This device has no encryption key. It never sealed a capture, or it is another device.
+    /// This device has no encryption key, because it never sealed a capture or is a different
+    /// device.
     case encryptionKeyNotFound
-    /// The bytes are no capture that this device sealed, or they were altered.
+    /// The bytes were altered, or are not a capture that this device sealed.
     case captureNotAuthentic
 
-    /// A sentence for people.
+    /// A description for users.
     public var errorDescription: String? {
         switch self {
         case .encryptionKeyNotFound: "The encryption key was not found on this device"
@@ -17,7 +18,7 @@ public enum CaptureError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// What to do, as a sentence for people.
+    /// The remedy, as a sentence for users.
     public var recoverySuggestion: String? {
         switch self {
         case .encryptionKeyNotFound:

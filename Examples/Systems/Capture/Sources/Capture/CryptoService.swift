@@ -1,18 +1,18 @@
 // CryptoService: encryption of captures with AES-256-GCM.
-//   (1) A nonce is random and chosen here, so that no caller can use one twice.
-//   (2) This type and KeychainService are the only ones that handle the bytes of a key.
+//   (1) Nonces are generated randomly in this file, so no caller can reuse one.
+//   (2) Only this type and KeychainService handle the bytes of a key.
 
 import CryptoKit
 import Foundation
 
-/// Encrypts and decrypts with AES-256-GCM, and turns keys into bytes and back.
+/// Encrypts and decrypts with AES-256-GCM, and converts keys to bytes and back.
 public enum CryptoService {
     /// The size of a key in bytes.
     static let keyByteCount = 32
 
-    /// Makes a random key of 256 bits.
+    /// Generates a random 256-bit key.
     ///
-    /// - Returns: The key. It is stored nowhere.
+    /// - Returns: The key. It is not stored.
     public static func generateKey() -> SymmetricKey {
         SymmetricKey(size: .bits256)
     }
@@ -20,9 +20,9 @@ public enum CryptoService {
     /// Encrypts and authenticates data.
     ///
     /// - Parameters:
-    ///   - data: The plaintext, 0 bytes and up.
-    ///   - key: A key of 256 bits.
-    /// - Returns: nonce ‖ ciphertext ‖ tag, 28 bytes more than the plaintext.
+    ///   - data: The plaintext, which may be empty.
+    ///   - key: A 256-bit key.
+    /// - Returns: nonce ‖ ciphertext ‖ tag, 28 bytes longer than the plaintext.
     /// - Throws: `CryptoKitError.incorrectKeySize` for a key of another size.
     public static func encrypt(_ data: Data, using key: SymmetricKey) throws -> Data {
         try requireSize(of: key)
@@ -30,31 +30,31 @@ public enum CryptoService {
         return Data(sealed.nonce) + sealed.ciphertext + sealed.tag
     }
 
-    /// Decrypts what ``encrypt(_:using:)`` returned.
+    /// Decrypts the result of ``encrypt(_:using:)``.
     ///
     /// - Parameters:
-    ///   - data: nonce ‖ ciphertext ‖ tag, 28 bytes and up.
-    ///   - key: The key that encrypted.
+    ///   - data: nonce ‖ ciphertext ‖ tag, at least 28 bytes.
+    ///   - key: The key that the data were encrypted with.
     /// - Returns: The plaintext.
-    /// - Throws: `CryptoKitError`: the bytes were altered or cut off, or the key is another one.
-    ///   Nothing of the plaintext comes out.
+    /// - Throws: `CryptoKitError` if the bytes were altered or truncated, or the key is a different
+    ///   one. No plaintext is returned in that case.
     public static func decrypt(_ data: Data, using key: SymmetricKey) throws -> Data {
         try requireSize(of: key)
         return try AES.GCM.open(AES.GCM.SealedBox(combined: data), using: key)
     }
 
-    /// The bytes of a key, to be stored in the keychain and nowhere else.
+    /// Returns the bytes of a key, which must be stored only in the keychain.
     ///
     /// - Parameter key: The key.
-    /// - Returns: A copy of its bytes, 32 for a key of 256 bits.
+    /// - Returns: A copy of its bytes, 32 for a 256-bit key.
     public static func keyToData(_ key: SymmetricKey) -> Data {
         key.withUnsafeBytes { Data($0) }
     }
 
-    /// The key of stored bytes.
+    /// Creates a key from stored bytes.
     ///
     /// - Parameter data: 32 bytes.
-    /// - Returns: The key, ready for use.
+    /// - Returns: The key.
     /// - Throws: ``KeychainError/invalidData`` for any other number of bytes.
     public static func keyFromData(_ data: Data) throws -> SymmetricKey {
         guard data.count == keyByteCount else { throw KeychainError.invalidData }

@@ -1,33 +1,33 @@
-// DeviceState: what the capture app knows about its device, and how far others can rely on it.
+// DeviceState: the app's information about its device, and the level of its attestation.
 
 import Foundation
 
-/// How far a server can rely on captures being of this device.
+/// The level at which a server can trust that captures come from the device.
 public enum AttestationLevel: String, Codable, Sendable {
     /// Captures are signed with a key in the Secure Enclave.
     case secureEnclave = "secure_enclave"
-    /// Nothing proves where captures come from.
+    /// Nothing proves which device captures come from.
     case unverified = "unverified"
 }
 
-/// What the app knows about the device that it runs on.
+/// The app's information about the device that it runs on.
 ///
 /// It is stored as JSON with ISO 8601 dates, which are precise to the second.
 public struct DeviceState: Codable, Hashable, Sendable {
     /// The identifier of the device.
     public var deviceId: String
-    /// The identifier of the key that attests the device; nil without such a key.
+    /// The identifier of the key that attests the device, or `nil` if there is no such key.
     public var attestationKeyId: String?
-    /// How far a server can rely on the device.
+    /// The attestation level of the device.
     public var attestationLevel: AttestationLevel
     /// Whether the device measures depth.
     public var hasLidar: Bool
     /// The manufacturer's name of the model.
     public var deviceModel: String
-    /// When the device was registered; nil if it wasn't.
+    /// The time of the registration, or `nil` if the device isn't registered.
     public var registeredAt: Date?
 
-    /// A state of these values.
+    /// Creates a state with these values.
     public init(
         deviceId: String, attestationKeyId: String? = nil, attestationLevel: AttestationLevel,
         hasLidar: Bool, deviceModel: String, registeredAt: Date? = nil

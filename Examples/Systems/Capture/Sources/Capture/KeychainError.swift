@@ -1,38 +1,39 @@
-// KeychainError: why an operation of KeychainService failed, and what a caller does next.
+// KeychainError: the error of a failed operation of KeychainService, with the remedy.
 
 import Foundation
 import Security
 
-/// Why an operation of ``KeychainService`` failed.
+/// The error of a failed operation of ``KeychainService``.
 ///
-/// No case and no text holds a value or the key of an item. <doc:ErrorRecovery> has a table of the
-/// cases and of the statuses.
+/// No case or text contains a value or the key of an item. For tables of the cases and statuses,
+/// see <doc:ErrorRecovery>.
 public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
-    /// The item or key could not be stored. Nothing was changed; but where a keychain service broke
-    /// off, the change may have been made: load before you repeat it.
+    /// The item or key could not be stored. Nothing was changed, unless the connection to a
+    /// keychain service broke, in which case the change may have been made: load the item before
+    /// you retry.
     case saveFailed(OSStatus)
-    /// The item or key could not be read. It is still there.
+    /// The item or key could not be read. It still exists.
     case loadFailed(OSStatus)
-    /// The item or key could not be deleted. It is still there, unless a keychain service broke
-    /// off.
+    /// The item or key could not be deleted. It still exists, unless the connection to a keychain
+    /// service broke.
     case deleteFailed(OSStatus)
-    /// There is no such item where there has to be one.
+    /// A required item does not exist.
     case itemNotFound
-    /// There is such an item or key already. It is as it was.
+    /// The item or key already exists. It was not changed.
     case duplicateItem
-    /// The bytes have the wrong form: those of a key that has not 256 bits, for example. Stored
-    /// bytes stay.
+    /// The bytes have the wrong format; for example, they are a key of a size other than 256 bits.
+    /// Stored bytes are kept.
     case invalidData
-    /// The value could not be turned into bytes. Nothing was stored.
+    /// The value could not be encoded. Nothing was stored.
     case encodingFailed
-    /// The stored bytes are no value of the type. They stay.
+    /// The stored bytes are not a value of the type. They are kept.
     case decodingFailed
-    /// This device has no Secure Enclave. No key was made, and none in software.
+    /// This device has no Secure Enclave. No key was created, not even in software.
     case secureEnclaveUnavailable
-    /// A function on keys failed with a status, or gave a result of an unknown form.
+    /// A SecKey function failed with a status, or its result has an unknown format.
     case unexpectedError(OSStatus)
 
-    /// A sentence for people.
+    /// A description for users.
     public var errorDescription: String? {
         switch self {
         case .saveFailed(let status): "Failed to save item to Keychain (status: \(status))"
@@ -48,8 +49,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The status that the keychain returned or, where it was not asked, the one that says the
-    /// same; nil if the bytes are the reason.
+    /// The status that the keychain returned. If the keychain was not called, the status with the
+    /// same meaning, or `nil` if the bytes are the reason.
     public var status: OSStatus? {
         switch self {
         case .saveFailed(let status), .loadFailed(let status), .deleteFailed(let status),
@@ -62,7 +63,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// What to do, as a sentence for people.
+    /// The remedy, as a sentence for users.
     public var recoverySuggestion: String? {
         switch self {
         case .invalidData, .decodingFailed:
@@ -76,7 +77,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// What to do after a status. nil: its text in `SecBase.h` is all that is known.
+    /// The remedy for a status, or `nil` if nothing more than its text in `SecBase.h` is known.
     static func recovery(from status: OSStatus) -> String? {
         switch status {
         case errSecItemNotFound:

@@ -1,11 +1,11 @@
-// What is stored about the protection of an item, read back so that it can be checked.
+// KeychainService+Attributes: reads the stored protection of an item, so that it can be verified.
 
 import Foundation
 import Security
 
 /// The stored attributes that protect an item.
 public struct ItemProtection: Hashable, Sendable {
-    /// When the item can be read: the text of a constant such as
+    /// When the item can be read, as the value of a constant such as
     /// `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`.
     public let accessibility: String
     /// Whether the item is synchronized with other devices.
@@ -13,12 +13,12 @@ public struct ItemProtection: Hashable, Sendable {
 }
 
 extension KeychainService {
-    /// The protection that an item is stored with. The secret is not read.
+    /// Returns the protection that an item is stored with, without reading its secret.
     ///
     /// - Parameter key: The key of the item.
-    /// - Returns: The protection; nil if there is no such item.
+    /// - Returns: The protection, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``, or ``KeychainError/invalidData`` if the
-    ///   attributes don't say.
+    ///   attributes don't contain the protection.
     public func protection(forKey key: String) throws -> ItemProtection? {
         try logger.log("read attributes of", key) {
             var query = query(forKey: key)
@@ -37,14 +37,14 @@ extension KeychainService {
         }
     }
 
-    /// Whether an item is stored with an accessibility, and is not synchronized.
+    /// Checks whether an item is stored with an accessibility, and is not synchronized.
     ///
     /// - Parameters:
     ///   - key: The key of the item.
     ///   - accessibility: A constant such as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
-    /// - Returns: Whether it has exactly this protection.
-    /// - Throws: ``KeychainError/itemNotFound`` if there is no such item, which is neither protected
-    ///   nor unprotected; otherwise as ``protection(forKey:)``.
+    /// - Returns: `true` if the item has exactly this protection.
+    /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist, because it is then
+    ///   neither protected nor unprotected; otherwise the errors of ``protection(forKey:)``.
     public func isProtected(forKey key: String, by accessibility: CFString) throws -> Bool {
         guard let protection = try protection(forKey: key) else {
             throw KeychainError.itemNotFound

@@ -1,23 +1,26 @@
-// Keys in the Secure Enclave, by name: P-256, made in the hardware, which they never leave.
-//   (1) Without the hardware no key is made, and none in software stands in for one.
-//   (2) There is one key of a name: the name is its application tag and its application label, and
-//       the label is part of what makes a key unique. Of several creations at once, one succeeds.
-//   (3) The keys sign. Nothing here encrypts or decrypts with them.
+// KeychainService+SecureEnclave: P-256 keys that are created in the Secure Enclave and never leave
+// it. They have names.
+//   (1) Without the hardware, no key is created, and no software key is used instead.
+//   (2) There is one key per name. The name is the key's application tag and its application label,
+//       and the label is part of the key's primary key. Of several concurrent creations, one
+//       succeeds.
+//   (3) The keys only sign. They are never used to encrypt or decrypt.
 
 import Foundation
 import Security
 
 extension KeychainService {
-    /// Makes a key in the Secure Enclave: on P-256, permanent, bound to this device and not
-    /// extractable. It can be used after the first unlock.
+    /// Creates a P-256 key in the Secure Enclave. The key is permanent, bound to this device and
+    /// not extractable, and can be used after the first unlock.
     ///
-    /// It is durable when this returns. When it throws, nothing was stored, with one exception:
-    /// where a keychain service broke off, the key may have been. Load it before you repeat this.
+    /// The key is durable when this method returns. If it throws, nothing was stored, with one
+    /// exception: if the connection to a keychain service broke, the key may have been stored. Load
+    /// the key before you retry.
     ///
     /// - Parameter key: The name of the key.
-    /// - Returns: The private key, which signs.
-    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` where there is no such hardware,
-    ///   ``KeychainError/duplicateItem`` if there is a key of this name, otherwise
+    /// - Returns: The private key, which can sign.
+    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if there is no such hardware,
+    ///   ``KeychainError/duplicateItem`` if a key with this name exists, otherwise
     ///   ``KeychainError/saveFailed(_:)``.
     public func createSecureEnclaveKey(forKey key: String) throws -> SecKey {
         try logger.log("create key", key) {
@@ -47,11 +50,11 @@ extension KeychainService {
         }
     }
 
-    /// Loads a key of the Secure Enclave. The key is not used for that.
+    /// Loads a Secure Enclave key, without using it.
     ///
     /// - Parameter key: The name of the key.
-    /// - Returns: The private key, whose bytes stay in the hardware; nil if there is no such key.
-    /// - Throws: ``KeychainError/loadFailed(_:)``; with status -25308 try again after unlock.
+    /// - Returns: The private key, whose bytes stay in the hardware, or `nil` if it does not exist.
+    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, retry after the unlock.
     public func loadSecureEnclaveKey(forKey key: String) throws -> SecKey? {
         try logger.log("load key", key) {
             var query = secureEnclaveQuery(forKey: key)
@@ -64,17 +67,17 @@ extension KeychainService {
             guard let result, CFGetTypeID(result) == SecKeyGetTypeID() else {
                 throw KeychainError.unexpectedError(errSecInternalComponent)
             }
-            // Only a forced cast leads to a type of Core Foundation; the line above makes it safe.
+            // A Core Foundation type requires a forced cast. The guard above makes it safe.
             // swift-format-ignore: NeverForceUnwrap
             return (result as! SecKey)
         }
     }
 
-    /// Deletes a key of the Secure Enclave, for good. Deleting one that is not there succeeds.
+    /// Permanently deletes a Secure Enclave key. Deleting a key that does not exist succeeds.
     ///
     /// - Parameter key: The name of the key.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``; the key is still there, unless a keychain
-    ///   service broke off.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``. The key still exists, unless the connection to
+    ///   a keychain service broke.
     public func deleteSecureEnclaveKey(forKey key: String) throws {
         try logger.log("delete key", key) {
             let status = SecItemDelete(secureEnclaveQuery(forKey: key) as CFDictionary)
@@ -84,14 +87,16 @@ extension KeychainService {
         }
     }
 
-    /// Signs data with a private key, hashed with SHA-256.
+    /// Signs the SHA-256 hash of data with a private key.
     ///
     /// - Parameters:
-    ///   - data: What is signed, 0 bytes and up.
-    ///   - key: A key of ``createSecureEnclaveKey(forKey:)`` or ``loadSecureEnclaveKey(forKey:)``.
-    /// - Returns: The signature by ECDSA, in DER.
-    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the hardware is gone, otherwise
-    ///   ``KeychainError/unexpectedError(_:)``; with status -25308 try again after unlock.
+    ///   - data: The data to sign, which may be empty.
+    ///   - key: A key from ``createSecureEnclaveKey(forKey:)`` or
+    ///     ``loadSecureEnclaveKey(forKey:)``.
+    /// - Returns: The ECDSA signature in DER.
+    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the hardware is no longer available,
+    ///   otherwise ``KeychainError/unexpectedError(_:)``. With status -25308, retry after the
+    ///   unlock.
     public func signature(for data: Data, using key: SecKey) throws -> Data {
         var error: Unmanaged<CFError>?
         let signature = SecKeyCreateSignature(
@@ -102,7 +107,7 @@ extension KeychainService {
             ? KeychainError.secureEnclaveUnavailable : .unexpectedError(status)
     }
 
-    /// The public half of a key, which is no secret.
+    /// Returns the public key of a private key.
     ///
     /// - Parameter key: A private key.
     /// - Returns: 04 ‖ X ‖ Y, 65 bytes.
@@ -115,14 +120,14 @@ extension KeychainService {
         return data as Data
     }
 
-    /// Whether the bytes of a private key can be had from its object or from the keychain. It asks
-    /// for them in these two ways; they are never returned.
+    /// Checks whether the bytes of a private key can be obtained from its key object or from the
+    /// keychain. This method requests them in both ways, but never returns them.
     ///
-    /// The hardware is not used for that. Sign with the key to see that it is there.
+    /// It does not use the hardware. To verify that the hardware is present, sign with the key.
     ///
     /// - Parameter key: The name of the key.
-    /// - Returns: Whether there are bytes; false for each key in the Secure Enclave.
-    /// - Throws: ``KeychainError/itemNotFound`` if there is no such key, otherwise as
+    /// - Returns: `true` if the bytes can be obtained; `false` for every Secure Enclave key.
+    /// - Throws: ``KeychainError/itemNotFound`` if the key does not exist, otherwise the errors of
     ///   ``loadSecureEnclaveKey(forKey:)``.
     public func isSecureEnclaveKeyExtractable(forKey key: String) throws -> Bool {
         guard let privateKey = try loadSecureEnclaveKey(forKey: key) else {
@@ -148,7 +153,7 @@ extension KeychainService {
         ]
     }
 
-    /// The status of an error of a function on keys.
+    /// The status in the error of a SecKey function.
     private func status(of error: Unmanaged<CFError>?) -> OSStatus {
         guard let error = error?.takeRetainedValue() else { return errSecInternalComponent }
         return OSStatus(truncatingIfNeeded: CFErrorGetCode(error))

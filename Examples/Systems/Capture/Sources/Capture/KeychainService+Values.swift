@@ -1,4 +1,4 @@
-// The values that the capture app keeps, each as its own type.
+// KeychainService+Values: the values that the capture app stores, each with its own type.
 
 import CryptoKit
 import Foundation
@@ -7,27 +7,27 @@ import Security
 extension KeychainService {
     // MARK: Symmetric keys
 
-    /// Saves a key of 256 bits, replacing the one that is there.
+    /// Saves a 256-bit key, replacing an existing one.
     ///
-    /// What the replaced key encrypted can't be decrypted any more.
+    /// Data that were encrypted with the replaced key can no longer be decrypted.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - keyName: The key of the item.
-    /// - Throws: ``KeychainError/invalidData`` for a key of another size, and nothing is stored;
-    ///   otherwise as ``save(_:forKey:)``.
+    /// - Throws: ``KeychainError/invalidData`` for a key of another size, in which case nothing is
+    ///   stored; otherwise the errors of ``save(_:forKey:)``.
     public func saveSymmetricKey(_ key: SymmetricKey, forKey keyName: String) throws {
         try logger.log("save", keyName) { try write(try bytes(of: key), forKey: keyName) }
     }
 
-    /// Saves a key of 256 bits, replacing the one that is there, with an accessibility.
+    /// Saves a 256-bit key with an accessibility, replacing an existing one.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - keyName: The key of the item.
     ///   - accessibility: When the key can be read from now on, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
-    /// - Throws: As ``saveSymmetricKey(_:forKey:)``.
+    /// - Throws: The errors of ``saveSymmetricKey(_:forKey:)``.
     public func saveSymmetricKey(
         _ key: SymmetricKey, forKey keyName: String, accessibility: CFString
     ) throws {
@@ -36,18 +36,18 @@ extension KeychainService {
         }
     }
 
-    /// Loads a key of 256 bits.
+    /// Loads a 256-bit key.
     ///
     /// - Parameter key: The key of the item.
-    /// - Returns: The key, ready for use; nil if there is no such item.
-    /// - Throws: ``KeychainError/invalidData`` if the stored bytes are not 32; they stay. Otherwise
-    ///   as ``load(forKey:)``.
+    /// - Returns: The key, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/invalidData`` if the stored data are not 32 bytes, in which case
+    ///   they are kept; otherwise the errors of ``load(forKey:)``.
     public func loadSymmetricKey(forKey key: String) throws -> SymmetricKey? {
         try logger.log("load", key) { try read(forKey: key).map(CryptoService.keyFromData) }
     }
 
-    /// Loads a key of 256 bits or, where there is none, makes and adds one. All processes that do
-    /// so at once get the same key.
+    /// Loads a 256-bit key or, if none exists, generates and adds one. All processes that do this
+    /// concurrently receive the same key.
     func loadOrMakeSymmetricKey(forKey key: String) throws -> SymmetricKey {
         try logger.log("load or add", key) {
             let data = try read(forKey: key) {
@@ -65,28 +65,28 @@ extension KeychainService {
 
     // MARK: Device state
 
-    /// Saves the state of this device as JSON, replacing the one that is there.
+    /// Saves the state of this device as JSON, replacing an existing one.
     ///
-    /// - Parameter state: The state. Its date is stored to the second.
-    /// - Throws: ``KeychainError/encodingFailed``, and nothing is stored; otherwise as
-    ///   ``save(_:forKey:)``.
+    /// - Parameter state: The state. Its date is stored with a precision of one second.
+    /// - Throws: ``KeychainError/encodingFailed``, in which case nothing is stored; otherwise the
+    ///   errors of ``save(_:forKey:)``.
     public func saveDeviceState(_ state: DeviceState) throws {
         try save(state, asJSONForKey: Account.deviceState)
     }
 
     /// Loads the state of this device.
     ///
-    /// - Returns: The state; nil if it was never saved.
-    /// - Throws: ``KeychainError/decodingFailed`` if the stored bytes are no state; they stay.
-    ///   Otherwise as ``load(forKey:)``.
+    /// - Returns: The state, or `nil` if it was never saved.
+    /// - Throws: ``KeychainError/decodingFailed`` if the stored bytes are not a state, in which
+    ///   case they are kept; otherwise the errors of ``load(forKey:)``.
     public func loadDeviceState() throws -> DeviceState? {
         try logger.log("load", Account.deviceState) {
             try read(forKey: Account.deviceState).map { try decode(DeviceState.self, from: $0) }
         }
     }
 
-    /// Loads the state of this device or, where there is none, makes and adds one. All processes
-    /// that do so at once get the same state.
+    /// Loads the state of this device or, if none exists, creates and adds one. All processes that
+    /// do this concurrently receive the same state.
     func loadDeviceState(orAdd makeState: () throws -> DeviceState) throws -> DeviceState {
         try logger.log("load or add", Account.deviceState) {
             let data = try read(forKey: Account.deviceState) { try encode(try makeState()) }
@@ -99,32 +99,32 @@ extension KeychainService {
     /// Saves the identifier of this device as text.
     ///
     /// - Parameter identifier: The identifier.
-    /// - Throws: As ``save(_:forKey:)``.
+    /// - Throws: The errors of ``save(_:forKey:)``.
     public func saveDeviceId(_ identifier: String) throws {
         try save(Data(identifier.utf8), forKey: Account.deviceId)
     }
 
-    /// Saves the identifier of this device, as the text of a UUID.
+    /// Saves the identifier of this device as the text of a UUID.
     ///
     /// - Parameter identifier: The identifier.
-    /// - Throws: As ``save(_:forKey:)``.
+    /// - Throws: The errors of ``save(_:forKey:)``.
     public func saveDeviceId(_ identifier: UUID) throws {
         try saveDeviceId(identifier.uuidString)
     }
 
     /// Loads the identifier of this device.
     ///
-    /// - Returns: The identifier; nil if there is none.
-    /// - Throws: ``KeychainError/invalidData`` if the stored bytes are no UTF-8; they stay. Otherwise
-    ///   as ``load(forKey:)``.
+    /// - Returns: The identifier, or `nil` if there is none.
+    /// - Throws: ``KeychainError/invalidData`` if the stored bytes are not UTF-8, in which case
+    ///   they are kept; otherwise the errors of ``load(forKey:)``.
     public func loadDeviceId() throws -> String? {
         try logger.log("load", Account.deviceId) {
             try read(forKey: Account.deviceId).map(text)
         }
     }
 
-    /// Loads the identifier of this device or, where there is none, makes and adds one. All
-    /// processes that do so at once get the same identifier.
+    /// Loads the identifier of this device or, if none exists, creates and adds one. All processes
+    /// that do this concurrently receive the same identifier.
     func loadOrMakeDeviceId() throws -> String {
         try logger.log("load or add", Account.deviceId) {
             try text(of: try read(forKey: Account.deviceId) { Data(UUID().uuidString.utf8) })
@@ -134,15 +134,15 @@ extension KeychainService {
     /// Saves the identifier of the key that attests this device, as text.
     ///
     /// - Parameter identifier: The identifier.
-    /// - Throws: As ``save(_:forKey:)``.
+    /// - Throws: The errors of ``save(_:forKey:)``.
     public func saveAttestationKeyId(_ identifier: String) throws {
         try save(Data(identifier.utf8), forKey: Account.attestationKeyId)
     }
 
     /// Loads the identifier of the key that attests this device.
     ///
-    /// - Returns: The identifier; nil if there is none.
-    /// - Throws: As ``loadDeviceId()``.
+    /// - Returns: The identifier, or `nil` if there is none.
+    /// - Throws: The errors of ``loadDeviceId()``.
     public func loadAttestationKeyId() throws -> String? {
         try logger.log("load", Account.attestationKeyId) {
             try read(forKey: Account.attestationKeyId).map(text)
@@ -151,7 +151,7 @@ extension KeychainService {
 
     // MARK: Bytes
 
-    /// The stored bytes of a key or, where there are none, new ones that are added.
+    /// Returns the stored bytes of a key or, if there are none, creates and adds them.
     private func read(forKey key: String, orAdd makeData: () throws -> Data) throws -> Data {
         if let data = try read(forKey: key) { return data }
         let made = try makeData()
@@ -159,7 +159,7 @@ extension KeychainService {
             try insert(made, forKey: key, accessibility: Self.defaultAccessibility)
             return made
         } catch KeychainError.duplicateItem {
-            // Another process was first, and what it added counts.
+            // Another process added the item first, so that one is used.
             guard let data = try read(forKey: key) else { throw KeychainError.itemNotFound }
             return data
         }

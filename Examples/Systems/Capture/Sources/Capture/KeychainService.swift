@@ -1,8 +1,9 @@
-// KeychainService: the items of the capture app, each under its key.
-//   (1) Every dictionary is made anew for its call, from `query(forKey:)`.
+// KeychainService: the items of the capture app, each identified by its key.
+//   (1) Every call builds its own dictionary, starting with `query(forKey:)`.
 //   (2) An item is never deleted in order to be saved: it is added or, if it exists, updated.
-//   (3) A failure changes nothing, and nothing is deleted or made anew because of one. The one
-//       exception: where a keychain service broke off, the change may have been made.
+//   (3) A failure changes nothing, and nothing is deleted or recreated because of a failure. There
+//       is one exception: if the connection to a keychain service broke, the change may have been
+//       made.
 
 import Foundation
 import Security
@@ -15,81 +16,85 @@ import Logging
 
 /// The keychain of the capture app: generic passwords of the service `app.rial.keychain`.
 ///
-/// New items can be read after the first unlock, are for this device only and are not synchronized.
-/// A service holds no secret; make as many as you like and use them from any thread.
+/// New items can be read after the first unlock, are restricted to this device and are not
+/// synchronized. A `KeychainService` contains no secret. Create as many as you like and use them
+/// from any thread.
 public final class KeychainService: Sendable {
     /// The service of all items (`kSecAttrService`).
     public static let service = "app.rial.keychain"
 
     /// The keys of the items (`kSecAttrAccount`).
     public enum Account {
-        /// The identifier of the key that attests this device, text.
+        /// The identifier of the key that attests this device, as text.
         public static let attestationKeyId = "rial.attestation.keyId"
-        /// The identifier of this device, text.
+        /// The identifier of this device, as text.
         public static let deviceId = "rial.device.id"
-        /// The ``DeviceState``, JSON.
+        /// The ``DeviceState``, as JSON.
         public static let deviceState = "rial.device.state"
         /// The key that encrypts captures, 256 bits.
         public static let encryptionKey = "rial.encryption.key"
-        /// All of them.
+        /// All keys.
         public static let all = [attestationKeyId, deviceId, deviceState, encryptionKey]
     }
 
-    /// When a new item can be read if its caller doesn't say.
+    /// The default accessibility of a new item.
     static var defaultAccessibility: CFString { kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly }
 
     let logger: Logger
 
-    /// The keychain of this app, with the log of the subsystem `app.rial`, category `keychain`.
+    /// Creates the keychain of this app with a logger for the subsystem `app.rial` and the category
+    /// `keychain`.
     public convenience init() {
         self.init(logger: .keychain)
     }
 
-    /// The keychain of this app, with a log of its own.
+    /// Creates the keychain of this app with the given logger.
     init(logger: Logger) {
         self.logger = logger
     }
 
     // MARK: Save, load, delete
 
-    /// Saves bytes, replacing those that are there.
+    /// Saves bytes, replacing existing ones.
     ///
-    /// A new item can be read after the first unlock, on this device only. An existing one keeps
+    /// A new item can be read after the first unlock, on this device only. An existing item keeps
     /// its accessibility, its creation date and its persistent reference. The item is durable when
-    /// this returns. When it throws, nothing was changed, with one exception: where a keychain
-    /// service broke off, the change may have been made. Load before you repeat it.
+    /// this method returns. If it throws, nothing was changed, with one exception: if the
+    /// connection to a keychain service broke, the change may have been made. Load the item before
+    /// you retry.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
+    ///   - data: The secret, which may be empty.
     ///   - key: The key of the item.
-    /// - Throws: ``KeychainError/saveFailed(_:)``. With status -25308 keep the data and save them
-    ///   again after unlock. ``KeychainError/duplicateItem`` if other processes deleted and added
-    ///   the item meanwhile: save again.
+    /// - Throws: ``KeychainError/saveFailed(_:)``. With status -25308, keep the data and retry
+    ///   after the unlock. ``KeychainError/duplicateItem`` if other processes deleted and added the
+    ///   item in the meantime: retry.
     public func save(_ data: Data, forKey key: String) throws {
         try logger.log("save", key) { try write(data, forKey: key) }
     }
 
-    /// Saves bytes, replacing those that are there, with an accessibility for the item.
+    /// Saves bytes with an accessibility for the item, replacing existing ones.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
+    ///   - data: The secret, which may be empty.
     ///   - key: The key of the item.
     ///   - accessibility: When the item can be read from now on, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly` for a critical item.
-    /// - Throws: As ``save(_:forKey:)``.
+    /// - Throws: The errors of ``save(_:forKey:)``.
     public func save(_ data: Data, forKey key: String, accessibility: CFString) throws {
         try logger.log("save", key) {
             try write(data, forKey: key, accessibility: accessibility)
         }
     }
 
-    /// Adds bytes where there are none. Of several processes that add at once, one succeeds.
+    /// Adds bytes if the item does not exist. Of several processes that add concurrently, one
+    /// succeeds.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
+    ///   - data: The secret, which may be empty.
     ///   - key: The key of the item.
-    /// - Throws: ``KeychainError/duplicateItem`` if there is such an item, which stays as it was;
-    ///   otherwise as ``save(_:forKey:)``.
+    /// - Throws: ``KeychainError/duplicateItem`` if the item exists, in which case it is not
+    ///   changed; otherwise the errors of ``save(_:forKey:)``.
     public func add(_ data: Data, forKey key: String) throws {
         try logger.log("add", key) {
             try insert(data, forKey: key, accessibility: Self.defaultAccessibility)
@@ -99,18 +104,19 @@ public final class KeychainService: Sendable {
     /// Loads bytes.
     ///
     /// - Parameter key: The key of the item.
-    /// - Returns: The bytes; nil if there is no such item.
-    /// - Throws: ``KeychainError/loadFailed(_:)``; the item is still there. With status -25308 it is
-    ///   locked: try again after unlock. ``KeychainError/invalidData`` if the item has no bytes.
+    /// - Returns: The bytes, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/loadFailed(_:)``, in which case the item still exists. With status
+    ///   -25308 it is locked: retry after the unlock. ``KeychainError/invalidData`` if the item has
+    ///   no bytes.
     public func load(forKey key: String) throws -> Data? {
         try logger.log("load", key) { try read(forKey: key) }
     }
 
-    /// Deletes an item. Deleting one that is not there succeeds.
+    /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
     /// - Parameter key: The key of the item.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``; the item is still there, unless a keychain
-    ///   service broke off.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``. The item still exists, unless the connection
+    ///   to a keychain service broke.
     public func delete(forKey key: String) throws {
         try logger.log("delete", key) {
             let status = SecItemDelete(query(forKey: key) as CFDictionary)
@@ -120,9 +126,9 @@ public final class KeychainService: Sendable {
         }
     }
 
-    // MARK: Calls, which are not logged
+    // MARK: Calls without logging
 
-    /// What the item of a key is found by, and made with.
+    /// The attributes by which the item of a key is found and with which it is created.
     func query(forKey key: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
@@ -160,8 +166,8 @@ public final class KeychainService: Sendable {
         }
     }
 
-    /// Adds an item or, if it exists, updates it; and adds it after all if another process deleted
-    /// it between the two.
+    /// Adds an item or, if it exists, updates it. If another process deletes the item between the
+    /// two calls, it is added after all.
     private func insert(
         _ data: Data, forKey key: String, accessibility: CFString,
         orUpdate update: () throws -> Void

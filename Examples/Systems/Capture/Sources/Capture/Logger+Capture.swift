@@ -1,5 +1,6 @@
-// The logger of this module: that of the system where there is one, and of swift-log elsewhere.
-//   (1) This is the only file that knows which of the two it is.
+// Logger+Capture: the logger of this module, which is the system's if there is one, and otherwise
+// that of swift-log.
+//   (1) Only this file depends on which of the two it is.
 
 #if canImport(os)
 import os
@@ -7,19 +8,19 @@ import os
 import Logging
 
 extension Logger {
-    /// A logger under the label "subsystem.category".
+    /// Creates a logger with the label "subsystem.category".
     init(subsystem: String, category: String) {
         self.init(label: "\(subsystem).\(category)")
     }
 }
 
-/// Who may read a part of a message. The system's logger hides text that isn't public.
+/// The privacy of a part of a message. The system's logger hides text that isn't public.
 enum LogPrivacy {
     case `public`
 }
 
 extension DefaultStringInterpolation {
-    /// A part of a message, as the system's logger has it.
+    /// Appends a part of a message, with the same syntax as for the system's logger.
     mutating func appendInterpolation(_ text: String, privacy: LogPrivacy) {
         appendInterpolation(text)
     }
@@ -30,14 +31,14 @@ extension Logger {
     /// The logger of the keychain's operations.
     static var keychain: Logger { Logger(subsystem: "app.rial", category: "keychain") }
 
-    /// Runs an operation and logs it: its name and the key, never a value.
+    /// Runs an operation and logs its name and the key, never a value.
     ///
     /// - Parameters:
-    ///   - operation: What is done.
-    ///   - key: The key of the item, which is a constant of the program.
+    ///   - operation: The name of the operation.
+    ///   - key: The key of the item, which is a constant in the program.
     ///   - body: The operation.
-    /// - Returns: What the operation returns.
-    /// - Throws: What the operation throws.
+    /// - Returns: The result of the operation.
+    /// - Throws: The error that the operation throws.
     func log<Result>(
         _ operation: String, _ key: String, _ body: () throws -> Result
     ) throws -> Result {
@@ -46,7 +47,7 @@ extension Logger {
             debug("\(operation, privacy: .public) \(key, privacy: .public)")
             return result
         } catch {
-            // The texts of KeychainError hold no value. Those of other errors may.
+            // The texts of KeychainError contain no values. Those of other errors may.
             let reason =
                 (error as? KeychainError)?.errorDescription ?? String(describing: type(of: error))
             self.error(

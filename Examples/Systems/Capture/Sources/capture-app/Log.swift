@@ -1,12 +1,13 @@
-// The program's log on a terminal. On Apple platforms the system keeps it, and Console shows it.
+// Log: the program's log on a terminal. On Apple platforms, the system keeps the log, and Console
+// shows it.
 
 #if canImport(os)
 func startLog(isVerbose: Bool) {}
 #else
 import Logging
 
-/// Sends the log to standard error: every operation or, unless the user asks for that, nothing. What
-/// fails is said by the program itself.
+/// Sends the log to standard error. By default, nothing is logged; if the user requests it, every
+/// operation is. The program itself reports failures.
 func startLog(isVerbose: Bool) {
     LoggingSystem.bootstrap { label in
         var handler = StreamLogHandler.standardError(label: label)

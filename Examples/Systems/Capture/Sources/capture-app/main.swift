@@ -19,7 +19,7 @@ let usage = """
 
 struct Usage: Error {}
 
-/// Writes a line at once, so that it stands before what goes to standard error after it.
+/// Writes a line without buffering, so that it precedes later output to standard error.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -75,7 +75,7 @@ struct CommandLineProgram {
         guard let key = try keychain.loadSecureEnclaveKey(forKey: name) else {
             throw KeychainError.itemNotFound
         }
-        // The object of a key can be had without the hardware. A signature needs it.
+        // A key object can exist without the hardware, but a signature requires it.
         let probe = Data(UUID().uuidString.utf8)
         let signature = try keychain.signature(for: probe, using: key)
         guard let publicKey = SecKeyCopyPublicKey(key),

@@ -1,7 +1,7 @@
-// AppCoordinator: what the app does at launch.
-//   (1) A device is registered only after the backend has said that it isn't.
-//   (2) In one process, coordinators that register the same device do it together.
-//   (3) An identifier that can't be read is not replaced, and nothing is sent.
+// AppCoordinator: the app's work at launch.
+//   (1) A device is registered only after the backend has reported that it isn't registered.
+//   (2) Within one process, coordinators that register the same device share one registration.
+//   (3) If the identifier can't be read, it is not replaced and nothing is sent.
 
 import Foundation
 import Observation
@@ -10,22 +10,22 @@ import Observation
 @MainActor
 @Observable
 public final class AppCoordinator {
-    /// The identifier that the backend is known to have registered.
+    /// The identifier that is known to be registered with the backend.
     public private(set) var registeredDeviceId: UUID?
-    /// What to tell the user, if the last registration failed.
+    /// The message for the user if the last registration failed.
     public private(set) var errorMessage: String?
 
-    /// Registrations under way in this process.
+    /// The registrations in progress in this process.
     @ObservationIgnored private static var registrations: [UUID: Task<Void, any Error>] = [:]
 
     @ObservationIgnored private let deviceService: DeviceIdentificationService
     @ObservationIgnored private let backend: any DeviceBackend
 
-    /// A coordinator that has asked nothing.
+    /// Creates a coordinator. Nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - deviceService: The app's.
-    ///   - backend: The app's. All coordinators of a process have the same.
+    ///   - deviceService: The app's device service.
+    ///   - backend: The app's backend. All coordinators of a process use the same one.
     public init(
         deviceService: DeviceIdentificationService = DeviceIdentificationService(),
         backend: any DeviceBackend
@@ -34,10 +34,11 @@ public final class AppCoordinator {
         self.backend = backend
     }
 
-    /// Registers this installation unless it is registered. Call it at every launch.
+    /// Registers this installation unless it is already registered. Call this method at every
+    /// launch.
     ///
-    /// After a failure ``errorMessage`` says what to tell the user, and the next call or launch
-    /// tries again. It is registered when ``registeredDeviceId`` is its identifier.
+    /// After a failure, ``errorMessage`` contains the message for the user, and the next call or
+    /// launch retries. The installation is registered if ``registeredDeviceId`` is its identifier.
     public func registerDeviceIfNeeded() async {
         do {
             let deviceId = try await deviceService.getDeviceId()
@@ -51,7 +52,7 @@ public final class AppCoordinator {
         }
     }
 
-    /// Does what another coordinator may be doing already, and waits for it then.
+    /// Checks and registers the device, or waits for another coordinator that is already doing so.
     private func checkAndRegister(_ deviceId: UUID) async throws {
         if let registration = Self.registrations[deviceId] { return try await registration.value }
         let registration = Task {
@@ -62,17 +63,17 @@ public final class AppCoordinator {
         try await registration.value
     }
 
-    /// Asks the backend.
+    /// Asks the backend whether a device is registered.
     private func checkDeviceRegistration(_ deviceId: UUID) async throws -> Bool {
         try await backend.isRegistered(deviceId)
     }
 
-    /// Registers a device that isn't.
+    /// Registers a device that isn't registered.
     private func registerDevice(_ deviceId: UUID) async throws {
         do {
             try await backend.register(deviceId)
         } catch let noAnswer as URLError {
-            // It can have been carried out. That is asked, not done a second time.
+            // The registration may have been carried out. Check instead of sending it again.
             guard let isRegistered = try? await checkDeviceRegistration(deviceId), isRegistered
             else { throw noAnswer }
         }

@@ -1,4 +1,4 @@
-// DeviceBackend: what the app asks its backend about devices.
+// DeviceBackend: the app's requests to its backend about devices.
 
 import Dispatch
 import Foundation
@@ -7,35 +7,35 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A backend that knows devices by their identifiers.
+/// A backend that identifies devices by their identifiers.
 public protocol DeviceBackend: Sendable {
-    /// Asks whether a device is registered.
+    /// Asks the backend whether a device is registered.
     ///
-    /// - Parameter deviceId: Its identifier.
-    /// - Returns: Whether it is. False never stands for a failure.
-    /// - Throws: ``BackendError``, or `URLError` if there was no answer.
+    /// - Parameter deviceId: The device's identifier.
+    /// - Returns: `true` if the device is registered. `false` never indicates a failure.
+    /// - Throws: ``BackendError``, or `URLError` if there was no response.
     func isRegistered(_ deviceId: UUID) async throws -> Bool
 
-    /// Registers a device. For one that is registered already this changes nothing.
+    /// Registers a device. This has no effect if the device is already registered.
     ///
-    /// - Parameter deviceId: Its identifier.
-    /// - Throws: ``BackendError``, or `URLError` if there was no answer. The backend may have
-    ///   registered the device even so.
+    /// - Parameter deviceId: The device's identifier.
+    /// - Throws: ``BackendError``, or `URLError` if there was no response. The backend may have
+    ///   registered the device nevertheless.
     func register(_ deviceId: UUID) async throws
 }
 
-/// An answer of the backend that isn't the one that was asked for.
+/// A response that does not fulfill the request.
 public enum BackendError: Error, Hashable, Sendable {
-    /// The status code of HTTP.
+    /// The HTTP status code of the response.
     case status(Int)
-    /// An answer that is not the backend's, such as the page of a network that asks for a log-in.
+    /// A response that is not the backend's, such as the login page of a network.
     case unexpectedAnswer
 }
 
 /// The backend, over HTTP: `GET /devices/<id>` and `POST /devices`.
 ///
-/// An identifier is registered once however often it is sent: the backend adds it with the first
-/// request (201) and finds it with a later one (200).
+/// An identifier is registered once, no matter how often it is sent: the backend adds it with the
+/// first request (201) and finds it with later ones (200).
 public struct BackendClient: DeviceBackend {
     private struct Device: Codable {
         let deviceId: UUID
@@ -46,13 +46,14 @@ public struct BackendClient: DeviceBackend {
     private let registrationTimeLimit: Duration
     private let session: URLSession
 
-    /// A client. Nothing is sent before the first question.
+    /// Creates a client. Nothing is sent before the first request.
     ///
     /// - Parameters:
-    ///   - baseURL: The address that the paths are appended to.
-    ///   - checkTimeLimit: How long to wait for the answer to ``isRegistered(_:)``.
-    ///   - registrationTimeLimit: How long to wait for the answer to ``register(_:)``.
-    ///   - configuration: That of the session: nothing is kept on the disk.
+    ///   - baseURL: The URL that the paths are appended to.
+    ///   - checkTimeLimit: The maximum time to wait for the response to ``isRegistered(_:)``.
+    ///   - registrationTimeLimit: The maximum time to wait for the response to ``register(_:)``.
+    ///   - configuration: The configuration of the session, by default one that stores nothing on
+    ///     disk.
     public init(
         baseURL: URL, checkTimeLimit: Duration = .seconds(60),
         registrationTimeLimit: Duration = .seconds(60),
@@ -64,11 +65,11 @@ public struct BackendClient: DeviceBackend {
         self.registrationTimeLimit = registrationTimeLimit
     }
 
-    /// Asks whether a device is registered.
+    /// Asks the backend whether a device is registered.
     ///
-    /// - Parameter deviceId: Its identifier.
-    /// - Returns: Whether it is.
-    /// - Throws: ``BackendError``, or `URLError` if there was no answer.
+    /// - Parameter deviceId: The device's identifier.
+    /// - Returns: `true` if the device is registered.
+    /// - Throws: ``BackendError``, or `URLError` if there was no response.
     public func isRegistered(_ deviceId: UUID) async throws -> Bool {
         let url = baseURL.appending(path: "devices/\(deviceId.uuidString)")
         let (data, status) = try await send(URLRequest(url: url), within: checkTimeLimit)
@@ -83,8 +84,8 @@ public struct BackendClient: DeviceBackend {
 
     /// Registers a device.
     ///
-    /// - Parameter deviceId: Its identifier.
-    /// - Throws: ``BackendError``, or `URLError` if there was no answer.
+    /// - Parameter deviceId: The device's identifier.
+    /// - Throws: ``BackendError``, or `URLError` if there was no response.
     public func register(_ deviceId: UUID) async throws {
         var request = URLRequest(url: baseURL.appending(path: "devices"))
         request.httpMethod = "POST"
@@ -101,11 +102,11 @@ public struct BackendClient: DeviceBackend {
         else { throw BackendError.unexpectedAnswer }
     }
 
-    /// Sends a request and waits for the first of its answer and the end of the time.
+    /// Sends a request and waits for its response or the time limit, whichever comes first.
     ///
-    /// The time limit is not the request's own, which is in whole seconds on Linux. It ends also
-    /// where all threads that tasks share are busy. And the answer of a request that is cancelled
-    /// is not waited for: it need not come.
+    /// This does not use the request's own timeout, which has a resolution of whole seconds on
+    /// Linux. The time limit also works if all threads of the cooperative pool are busy. The
+    /// response to a canceled request is not awaited, because it may never arrive.
     private func send(
         _ request: URLRequest, within limit: Duration
     ) async throws -> (Data, status: Int) {

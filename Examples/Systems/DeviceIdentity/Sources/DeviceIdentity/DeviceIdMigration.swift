@@ -1,48 +1,48 @@
-// DeviceIdMigration: the identifier of an earlier release comes out of UserDefaults, where it lies
-// readable in a file.
-//   (1) The old one is removed only after the keychain has given an identifier back.
-//   (2) Stopped at any step, the next launch does the rest.
+// DeviceIdMigration: migrates the identifier of an earlier release from UserDefaults, where it is
+// stored in a file in plaintext.
+//   (1) The old identifier is removed only after the keychain has returned an identifier.
+//   (2) If the migration is interrupted at any step, the next launch completes it.
 
 import Foundation
 
-/// Moves the identifier of an earlier release into the keychain.
+/// Moves the identifier of an earlier release to the keychain.
 ///
-/// Call it at every launch, before anything asks for the identifier.
+/// Call it at every launch, before any other code requests the identifier.
 public enum DeviceIdMigration {
-    /// What a migration did. In each case there is no identifier in the defaults now.
+    /// The outcome of a migration. In each case, the defaults no longer contain an identifier.
     public enum Outcome: Hashable, Sendable {
-        /// There was none.
+        /// The defaults contained no identifier.
         case nothingToMigrate
-        /// It is in the keychain now.
+        /// The identifier was moved to the keychain.
         case migrated
-        /// The keychain had one already, which counts. The old one was removed.
+        /// The keychain already had an identifier, which is kept. The old one was removed.
         case cleanedUp
     }
 
-    /// The key of the earlier release.
+    /// The key that the earlier release used.
     static let oldKey = "deviceId"
 
-    /// Moves the identifier from the key "deviceId" of `UserDefaults.standard` into the app's
+    /// Moves the identifier from the key "deviceId" of `UserDefaults.standard` to the app's
     /// keychain.
     ///
-    /// - Returns: What was done.
-    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if what is there is no identifier,
-    ///   or ``KeychainError``. The old one is still in the defaults then.
+    /// - Returns: The outcome.
+    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the stored object is not an
+    ///   identifier, or ``KeychainError``. The old object is then still in the defaults.
     @discardableResult
     public static func migrateFromUserDefaults() throws -> Outcome {
         try migrateFromUserDefaults(defaults: .standard, keychain: KeychainService())
     }
 
-    /// Moves the identifier from the key "deviceId" of some defaults into a keychain.
+    /// Moves the identifier from the key "deviceId" of the given defaults to a keychain.
     ///
     /// It is saved, read back and compared before the old one is removed.
     ///
     /// - Parameters:
     ///   - defaults: The defaults of the earlier release.
-    ///   - keychain: Where it goes.
-    /// - Returns: What was done.
-    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if what is there is no identifier,
-    ///   or ``KeychainError``. The old one is still in the defaults then.
+    ///   - keychain: The destination.
+    /// - Returns: The outcome.
+    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the stored object is not an
+    ///   identifier, or ``KeychainError``. The old object is then still in the defaults.
     @discardableResult
     public static func migrateFromUserDefaults(
         defaults: UserDefaults, keychain: any KeychainServiceProtocol
@@ -56,7 +56,7 @@ public enum DeviceIdMigration {
         }
         guard stored == uuid || !isNew else { throw KeychainError.unexpectedData }
         defaults.removeObject(forKey: oldKey)
-        // A launch can be short: the removal is written now, not some time later.
+        // Write the removal now, because a launch can be short.
         defaults.synchronize()
         return isNew ? .migrated : .cleanedUp
     }

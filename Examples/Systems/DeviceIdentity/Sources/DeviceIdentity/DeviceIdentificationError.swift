@@ -1,15 +1,15 @@
-// DeviceIdentificationError: what is wrong with an identifier, as opposed to its keychain.
+// DeviceIdentificationError: errors of an identifier, as opposed to errors of its keychain.
 
 import Foundation
 
-/// An error of the identifier itself. One of the keychain is a ``KeychainError``.
+/// An error of the identifier itself. Errors of the keychain are ``KeychainError``.
 public enum DeviceIdentificationError: Error, LocalizedError, Hashable, Sendable {
-    /// There is none, and none was to be made.
+    /// There is no identifier, and none was to be created.
     case deviceIdNotFound
-    /// It is not the text of a UUID, or the UUID of zeros. Nothing was changed.
+    /// The identifier is not the text of a UUID, or is the nil UUID. Nothing was changed.
     case invalidDeviceId
 
-    /// A sentence for a person. It holds no identifier.
+    /// A description for users. It contains no identifier.
     public var errorDescription: String? {
         switch self {
         case .deviceIdNotFound: "Device ID not found. Please restart the app."

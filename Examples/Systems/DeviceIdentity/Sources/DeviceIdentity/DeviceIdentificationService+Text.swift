@@ -1,33 +1,33 @@
-// The identifier as text, which is what is stored and what the backend gets.
+// DeviceIdentificationService+Text: the identifier as text, the form in which it is stored and sent
+// to the backend.
 
 import Foundation
 
 extension DeviceIdentificationService {
-    /// The identifier as text. Where there is none, one is made and saved.
+    /// Returns the identifier as text, creating and saving one if none exists.
     ///
     /// - Parameter type: `String.self`.
-    /// - Returns: 36 characters, the hexadecimal digits in upper case.
-    /// - Throws: What ``getDeviceId()`` throws.
+    /// - Returns: 36 characters, with hexadecimal digits in upper case.
+    /// - Throws: The errors of ``getDeviceId()``.
     @concurrent
     public func getDeviceId(as type: String.Type) async throws -> String {
         try await getDeviceId().uuidString
     }
 
-    /// The identifier as text, at once. None is made.
+    /// Returns the identifier as text, synchronously. None is created.
     ///
     /// - Parameter type: `String.self`.
-    /// - Returns: 36 characters, the hexadecimal digits in upper case.
-    /// - Throws: What ``getDeviceIdSync()`` throws.
+    /// - Returns: 36 characters, with hexadecimal digits in upper case.
+    /// - Throws: The errors of ``getDeviceIdSync()``.
     public func getDeviceIdSync(as type: String.Type) throws -> String {
         try getDeviceIdSync().uuidString
     }
 
-    /// Makes the identifier of another installation that of this one. It replaces the one that is
-    /// there.
+    /// Makes the identifier of another installation that of this one, replacing an existing one.
     ///
-    /// - Parameter text: 36 characters, the hexadecimal digits in either case.
-    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the text is no identifier, or
-    ///   ``KeychainError/saveFailed(status:)``. The identifier stays as it was.
+    /// - Parameter text: 36 characters, with hexadecimal digits in either case.
+    /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the text is not an identifier, or
+    ///   ``KeychainError/saveFailed(status:)``. The identifier is then unchanged.
     public func importDeviceId(_ text: String) throws {
         guard let uuid = UUID(uuidString: text) else {
             throw DeviceIdentificationError.invalidDeviceId

@@ -1,43 +1,46 @@
 // DeviceIdentificationService: the identifier by which the backend knows this installation.
-//   (1) One is made where there is none, never where one can't be read.
-//   (2) Of first uses at the same time one makes it, and all of them get that one.
-//   (3) `known` is set only while `turn` is held, to what the keychain held during that turn.
-//   (4) `known` is never locked during a call of the keychain.
+//   (1) An identifier is created only if none exists, never if one can't be read.
+//   (2) Of concurrent first uses, one creates the identifier, and all of them receive that one.
+//   (3) `known` is set only while `turn` is held, to the keychain's content during that time.
+//   (4) `known` is never locked during a call to the keychain.
 
 import Foundation
 import Synchronization
 
-/// The identifier of this installation: a random UUID that is made once and stays.
+/// The identifier of this installation, a random UUID that is created once and kept.
 ///
-/// It is in the keychain alone, as text, and after its first use also in the memory of this
-/// object: no secret is opened again until ``resetDeviceId()`` or an import. An app has one such
-/// object. A change that another object or process makes is seen by the next launch.
+/// The identifier is stored only in the keychain, as text. After its first use it is also cached in
+/// this object, so no secret is opened again until ``resetDeviceId()`` or an import. An app has one
+/// such object. A change by another object or process becomes visible at the next launch.
 public final class DeviceIdentificationService: Sendable {
     private let keychain: any KeychainServiceProtocol
-    /// The identifier, once it was read, made or imported.
+    /// The identifier, once it has been read, created or imported.
     private let known = Mutex<UUID?>(nil)
-    /// Held during the calls that make one operation.
+    /// Held during the calls that make up one operation.
     private let turn = Mutex<Void>(())
 
-    /// The identifier in a keychain. Nothing is read before the first operation.
+    /// Creates a service for the identifier in a keychain. Nothing is read before the first
+    /// operation.
     ///
-    /// - Parameter keychain: The keychain: the app's, unless a test brings its own.
+    /// - Parameter keychain: The keychain, which is the app's except in tests.
     public init(keychain: any KeychainServiceProtocol = KeychainService()) {
         self.keychain = keychain
     }
 
     // MARK: Get or create
 
-    /// The identifier. Where there is none, one is made and saved.
+    /// Returns the identifier, creating and saving one if none exists.
     ///
     /// The caller's thread and actor are not blocked.
     ///
-    /// - Returns: The identifier. It is durable.
+    /// - Returns: The identifier, which is durable.
     /// - Throws: ``KeychainError``
-    ///   - ``KeychainError/loadFailed(status:)`` if it can't be read. None is made, and what is
-    ///     stored stays. While the device is locked, status -25308: try again after the unlock.
-    ///   - ``KeychainError/unexpectedData`` if something else is stored in its place. It stays.
-    ///   - ``KeychainError/saveFailed(status:)`` if a new one could not be saved.
+    ///   - ``KeychainError/loadFailed(status:)`` if the identifier can't be read. None is created,
+    ///     and the stored data are kept. Status -25308 means that the device is locked: retry after
+    ///     the unlock.
+    ///   - ``KeychainError/unexpectedData`` if the stored data are not an identifier. They are
+    ///     kept.
+    ///   - ``KeychainError/saveFailed(status:)`` if a new identifier could not be saved.
     @concurrent
     public func getDeviceId() async throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
@@ -49,7 +52,7 @@ public final class DeviceIdentificationService: Sendable {
     private func loadOrMake() throws -> UUID {
         try turn.withLock { _ in
             if let stored = try stored() { return stored }
-            // Again if the winner's was deleted before it could be read.
+            // Retry if the existing identifier was deleted before it could be read.
             for _ in 1...3 {
                 let new = UUID()
                 if try keychain.add(Data(new.uuidString.utf8), for: KeychainKeys.deviceId) {
@@ -63,12 +66,12 @@ public final class DeviceIdentificationService: Sendable {
 
     // MARK: Read
 
-    /// The identifier, at once. None is made.
+    /// Returns the identifier synchronously. None is created.
     ///
-    /// Unless it is in memory already, the caller's thread waits for the keychain.
+    /// Unless the identifier is cached, the caller's thread waits for the keychain.
     ///
     /// - Returns: The identifier.
-    /// - Throws: ``DeviceIdentificationError/deviceIdNotFound`` if there is none, or
+    /// - Throws: ``DeviceIdentificationError/deviceIdNotFound`` if none exists, or
     ///   ``KeychainError`` if it can't be read.
     public func getDeviceIdSync() throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
@@ -78,28 +81,28 @@ public final class DeviceIdentificationService: Sendable {
         return stored
     }
 
-    /// Whether there is an identifier. No secret is opened, and none is made.
+    /// Checks whether an identifier exists. No secret is opened, and none is created.
     ///
-    /// - Returns: Whether there is one. False never stands for a failure.
-    /// - Throws: ``KeychainError/loadFailed(status:)`` if that can't be found out.
+    /// - Returns: `true` if an identifier exists. `false` never indicates a failure.
+    /// - Throws: ``KeychainError/loadFailed(status:)`` if this can't be determined.
     public func hasDeviceId() throws -> Bool {
         if known.withLock({ $0 }) != nil { return true }
         return try keychain.exists(for: KeychainKeys.deviceId)
     }
 
-    /// The identifier, to take it to another installation.
+    /// Returns the identifier, for use in another installation.
     ///
     /// - Returns: The identifier.
-    /// - Throws: What ``getDeviceIdSync()`` throws.
+    /// - Throws: The errors of ``getDeviceIdSync()``.
     public func exportDeviceId() throws -> UUID {
         try getDeviceIdSync()
     }
 
     // MARK: Change
 
-    /// Forgets the identifier. The next one is another. It succeeds if there is none.
+    /// Deletes the identifier, so that the next one is different. This succeeds if none exists.
     ///
-    /// - Throws: ``KeychainError/deleteFailed(status:)``. The identifier stays.
+    /// - Throws: ``KeychainError/deleteFailed(status:)``. The identifier is then kept.
     public func resetDeviceId() throws {
         try turn.withLock { _ in
             try keychain.delete(for: KeychainKeys.deviceId)
@@ -107,12 +110,11 @@ public final class DeviceIdentificationService: Sendable {
         }
     }
 
-    /// Makes the identifier of another installation that of this one. It replaces the one that is
-    /// there.
+    /// Makes the identifier of another installation that of this one, replacing an existing one.
     ///
-    /// - Parameter uuid: The identifier. The UUID of zeros, which stands for "none", is not one.
+    /// - Parameter uuid: The identifier. The nil UUID, which stands for "none", is not accepted.
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId``, or
-    ///   ``KeychainError/saveFailed(status:)``. The identifier stays as it was.
+    ///   ``KeychainError/saveFailed(status:)``. The identifier is then unchanged.
     public func importDeviceId(_ uuid: UUID) throws {
         guard uuid.isIdentifier else { throw DeviceIdentificationError.invalidDeviceId }
         try turn.withLock { _ in
@@ -121,9 +123,9 @@ public final class DeviceIdentificationService: Sendable {
         }
     }
 
-    // MARK: Under `turn`
+    // MARK: Requires `turn`
 
-    /// What is known or else stored, and is known from then on.
+    /// Returns the cached identifier or else the stored one, which is then cached.
     private func stored() throws -> UUID? {
         if let known = known.withLock({ $0 }) { return known }
         return try keychain.loadUUID(for: KeychainKeys.deviceId).map(remember)
@@ -136,7 +138,7 @@ public final class DeviceIdentificationService: Sendable {
 }
 
 extension UUID {
-    /// Whether this can stand for an installation. The UUID of zeros is given out where there is
-    /// none, and would be the same on many devices.
+    /// Whether this UUID can identify an installation. The nil UUID is used where no identifier is
+    /// available, and would be the same on many devices.
     var isIdentifier: Bool { uuidString.contains { $0 != "0" && $0 != "-" } }
 }

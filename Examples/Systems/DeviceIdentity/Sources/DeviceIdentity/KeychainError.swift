@@ -1,29 +1,31 @@
-// KeychainError: what went wrong in the keychain, in the words of this app.
+// KeychainError: this app's errors of the keychain.
 
 import Foundation
 import Security
 
-/// An error of the keychain. A caller tells the cases apart, and has the status of the system.
+/// An error of the keychain. Its case identifies the failure, and contains the system's status.
 ///
-/// An absent item is no error: loading it gives nil. After an error nothing was changed, unless a
+/// An absent item is not an error: loading it returns `nil`. After an error, nothing was changed,
+/// unless the connection to a keychain service broke, in which case the change may have been made.
 /// keychain service broke off: then the change may have been made.
 public enum KeychainError: Error, LocalizedError, Hashable, Sendable {
-    /// It was not saved, unless a keychain service broke off. With `errSecInteractionNotAllowed`
-    /// (-25308) the device is locked: keep the value and try again after the unlock.
+    /// The value was not saved, unless the connection to a keychain service broke. Status
+    /// `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the value and
+    /// retry after the unlock.
     case saveFailed(status: OSStatus)
-    /// It isn't known what is stored, and what is stored stays. With
-    /// `errSecInteractionNotAllowed` (-25308) the device is locked: try again after the unlock.
+    /// The item could not be read, and stays stored. Status `errSecInteractionNotAllowed` (-25308)
+    /// means that the device is locked: retry after the unlock.
     case loadFailed(status: OSStatus)
-    /// It was not deleted, unless a keychain service broke off.
+    /// The item was not deleted, unless the connection to a keychain service broke.
     case deleteFailed(status: OSStatus)
-    /// A value has no form as bytes, or the bytes are not UTF-8. What is stored stays.
+    /// The value can't be converted to bytes, or the bytes are not UTF-8. Stored data are kept.
     case dataConversionFailed
-    /// The bytes are no value of the asked type. What is stored stays.
+    /// The bytes are not a value of the requested type. Stored data are kept.
     case unexpectedData
-    /// There is no such item where there has to be one.
+    /// A required item does not exist.
     case itemNotFound
 
-    /// A sentence for a person. It holds no value and no key.
+    /// A description for users. It contains no value and no key.
     public var errorDescription: String? {
         switch self {
         case .saveFailed(let status): "Failed to save to Keychain. Status: \(status)"

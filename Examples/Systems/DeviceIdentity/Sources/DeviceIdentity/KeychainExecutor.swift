@@ -1,9 +1,9 @@
-// KeychainExecutor: the thread on which asynchronous functions wait for the keychain.
+// KeychainExecutor: the queue on which asynchronous functions wait for the keychain.
 
 import Dispatch
 
-/// Runs the blocking calls of asynchronous functions, one after the other, on a queue of their
-/// own: they hold up neither the main actor nor the threads that all tasks share.
+/// Runs the blocking calls of asynchronous functions one after the other on a separate queue, so
+/// that they block neither the main actor nor the threads of the cooperative pool.
 final class KeychainExecutor: TaskExecutor {
     static let shared = KeychainExecutor()
 

@@ -1,13 +1,13 @@
-// KeychainKeys: the name of everything that this app keeps. There are no such names elsewhere.
+// KeychainKeys: the names of all items of this app. No other file contains such names.
 
 /// The keys of the app's items: the accounts of generic passwords (`kSecAttrAccount`).
 ///
-/// They are reverse-domain names and can't change between releases.
+/// They are reverse-domain names and must not change between releases.
 public enum KeychainKeys {
     /// The identifier of this installation, as text.
     public static let deviceId = "com.poopypals.deviceId"
     /// The token of the backend, as text.
     public static let supabaseToken = "com.poopypals.supabaseToken"
-    /// When the app last synchronized its data, as a Codable `Date`.
+    /// The time of the app's last synchronization, as a Codable `Date`.
     public static let lastSyncDate = "com.poopypals.lastSyncDate"
 }

@@ -1,52 +1,52 @@
-// KeychainService: the app's items in the keychain, by the SecItem functions.
-//   (1) This is the only file with SecItem calls. Every call gets dictionaries of its own.
-//   (2) A query names an item by its primary key and by nothing else.
+// KeychainService: the app's items in the keychain, accessed with the SecItem functions.
+//   (1) This is the only file with SecItem calls. Every call has its own dictionaries.
+//   (2) A query identifies an item only by its primary key.
 //   (3) An item is replaced by an update, never by deleting and adding it.
-//   (4) Every status is looked at. Nothing is deleted or made anew because of an error.
+//   (4) Every status is checked. Nothing is deleted or recreated because of an error.
 
 import Foundation
 import Security
 
-/// Keeps secrets as generic passwords that are not synchronized, with the protection
+/// Stores secrets as generic passwords that are not synchronized, with the protection
 /// `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`.
 public final class KeychainService: KeychainServiceProtocol {
     private let service: String
 
-    /// The items of a service. Nothing is opened before the first operation.
+    /// Creates a keychain for the items of a service. Nothing is opened before the first operation.
     ///
     /// - Parameter service: The service of all items (`kSecAttrService`).
     public init(service: String = Bundle.main.bundleIdentifier ?? "com.poopypals") {
         self.service = service
     }
 
-    /// Saves bytes, replacing those that were there. They are durable when this returns.
+    /// Saves bytes, replacing existing ones. They are durable when this method returns.
     ///
-    /// An item that is replaced keeps its creation date and its persistent reference, and gets
-    /// the protection that this service gives.
+    /// An item that is replaced keeps its creation date and its persistent reference, and gets the
+    /// protection of this class.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func save(_ data: Data, for key: String) throws {
         if try add(data, for: key) { return }
         let status = SecItemUpdate(query(key) as CFDictionary, contents(data) as CFDictionary)
         if status == errSecItemNotFound {
-            // Deleted since it was found. If another process has added one by now, that one
-            // stays: this save counts as done before the deletion.
+            // The item was deleted after it was found. If another process has added one since, that
+            // one is kept: this save then counts as having happened before the deletion.
             _ = try add(data, for: key)
             return
         }
         guard status == errSecSuccess else { throw KeychainError.saveFailed(status: status) }
     }
 
-    /// Saves bytes if there are none. When several processes do this at once, one gets true.
+    /// Saves bytes if none exist. If several processes do this concurrently, one of them succeeds.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Returns: Whether it was saved. If false, what was stored stays.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Returns: `true` if the bytes were saved. If `false`, the stored data are kept.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func add(_ data: Data, for key: String) throws -> Bool {
         let item = query(key).merging(contents(data)) { _, new in new }
         switch SecItemAdd(item as CFDictionary, nil) {
@@ -58,8 +58,8 @@ public final class KeychainService: KeychainServiceProtocol {
 
     /// Loads bytes.
     ///
-    /// - Parameter key: Their name.
-    /// - Returns: The bytes; nil if there are none.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The bytes, or `nil` if there are none.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     public func load(for key: String) throws -> Data? {
         var query = query(key)
@@ -75,10 +75,10 @@ public final class KeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Deletes what is there. It succeeds if there is nothing.
+    /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: Its name.
-    /// - Throws: ``KeychainError/deleteFailed(status:)``. What was stored stays.
+    /// - Parameter key: The key of the item.
+    /// - Throws: ``KeychainError/deleteFailed(status:)``. The item is then kept.
     public func delete(for key: String) throws {
         let status = SecItemDelete(query(key) as CFDictionary)
         guard status == errSecSuccess || status == errSecItemNotFound else {

@@ -1,14 +1,14 @@
-// ConnectionStatus: whether the app's last connection succeeded, in defaults that app and widget
-// share.
-//   (1) Defaults lie readable in a file: no secret goes there.
+// ConnectionStatus: the status of the app's last connection, in defaults that app and widget share.
+//   (1) Defaults are stored in a file in plaintext, so they contain no secrets.
 
 import Foundation
 
-/// Whether the app's last connection succeeded, and where the last one did.
+/// The status of the app's last connection, and the address of the last successful one.
 ///
-/// The app saves it, and the widget shows it.
+/// The app saves the status, and the widget shows it.
 public struct ConnectionStatus: Hashable, Sendable {
-    /// The application group of app and widget, which names the defaults that they share.
+    /// The application group of app and widget, which is the suite name of the defaults that they
+    /// share.
     public static let suiteName = "group.com.DaraConsultingInc.LGTVRemoteWidget"
 
     private enum Key {
@@ -18,20 +18,20 @@ public struct ConnectionStatus: Hashable, Sendable {
 
     /// Whether the app's last connection succeeded.
     public var isConnected: Bool
-    /// The IP address of the last successful connection; nil if there was none.
+    /// The IP address of the last successful connection, or `nil` if there was none.
     public var lastAddress: String?
 
-    /// Makes a status.
+    /// Creates a status.
     ///
     /// - Parameters:
     ///   - isConnected: Whether the last connection succeeded.
-    ///   - lastAddress: The IP address of the last one that did.
+    ///   - lastAddress: The IP address of the last successful connection.
     public init(isConnected: Bool = false, lastAddress: String? = nil) {
         self.isConnected = isConnected
         self.lastAddress = lastAddress
     }
 
-    /// Reads the status. Without one, the app has never connected.
+    /// Reads the status. If none is stored, the app has never connected.
     ///
     /// - Parameter defaults: The defaults of ``suiteName``.
     public init(in defaults: UserDefaults) {

@@ -1,14 +1,14 @@
-// KeychainError: why a value could not be saved, loaded or deleted.
-//   (1) No case and no text holds a value.
+// KeychainError: the error of saving, loading or deleting a value.
+//   (1) No case or text contains a value.
 
 import Foundation
 import Security
 
-/// Why a value could not be saved, loaded or deleted.
+/// The error of saving, loading or deleting a value.
 public enum KeychainError: Error, LocalizedError {
-    /// The keychain answered with a status that is neither success nor an expected answer.
+    /// The keychain returned a status that is neither success nor an expected result.
     case unexpectedStatus(OSStatus)
-    /// The value has no JSON form. The keychain was not asked.
+    /// The value can't be encoded as JSON. The keychain was not called.
     case encodingFailed
 
     /// The status and the system's text for it.

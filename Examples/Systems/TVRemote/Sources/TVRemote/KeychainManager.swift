@@ -1,35 +1,35 @@
-// KeychainManager: values of any Codable type in the keychain, by service and account.
-//   (1) Every call makes its dictionaries anew, in `query(_:_:)`.
-//   (2) A value is added or updated in place, never deleted and added: a reader finds the old value
-//       or the new one.
-//   (3) No access group is named. Items go to the program's first group, and are found in all its
-//       groups.
+// KeychainManager: stores values of any Codable type in the keychain, by service and account.
+//   (1) Every call builds its own dictionaries, starting with `query(_:_:)`.
+//   (2) A value is added or updated in place, never deleted and added. A reader finds either the
+//       old or the new value.
+//   (3) No access group is specified. New items are added to the program's first group, and items
+//       are found in all its groups.
 
 import Foundation
 import Security
 
-/// Keeps values of any `Codable` type in the keychain, as JSON.
+/// Stores values of any `Codable` type in the keychain, as JSON.
 ///
-/// Values can be read after the first unlock since the device started, so that a widget can show
-/// itself on a locked screen. They are for this device only and never synchronized.
+/// Values can be read after the first unlock since the device booted, so that a widget works on a
+/// locked screen. They are restricted to this device and never synchronized.
 ///
-/// A manager has no state and can be used from any thread. Each call is a round trip to the
-/// keychain and blocks its thread: don't call it on the main actor.
+/// A manager has no state and can be used from any thread. Each call accesses the keychain and
+/// blocks its thread, so don't call it on the main actor.
 public final class KeychainManager: Sendable {
-    /// Makes a manager.
+    /// Creates a manager.
     public init() {}
 
-    /// Saves a value, replacing the one that was there.
+    /// Saves a value, replacing an existing one.
     ///
-    /// The value is stored when this returns. When it throws, nothing was changed, with one
-    /// exception: where a keychain service broke off, the change may have been made. Load before
-    /// you repeat it.
+    /// The value is stored when this method returns. If it throws, nothing was changed, with one
+    /// exception: if the connection to a keychain service broke, the change may have been made.
+    /// Load the value before you retry.
     ///
     /// - Parameters:
     ///   - object: The value.
-    ///   - service: What the value belongs to.
-    ///   - account: What it is called there.
-    /// - Throws: ``KeychainError/encodingFailed`` if the value has no JSON form;
+    ///   - service: The service that the value belongs to.
+    ///   - account: The account of the value.
+    /// - Throws: ``KeychainError/encodingFailed`` if the value can't be encoded as JSON;
     ///   ``KeychainError/unexpectedStatus(_:)`` with `errSecInteractionNotAllowed` while the device
     ///   is locked, or with another status of the keychain.
     ///
@@ -39,13 +39,13 @@ public final class KeychainManager: Sendable {
         do {
             data = try JSONEncoder().encode(object)
         } catch {
-            // The underlying error can describe the value that it is about.
+            // The underlying error is dropped, because it can describe the value.
             throw KeychainError.encodingFailed
         }
         var status = add(data, service, account)
         if status == errSecDuplicateItem {
             status = update(data, service, account)
-            // Another program deleted the item in between.
+            // Another program deleted the item in the meantime.
             if status == errSecItemNotFound { status = add(data, service, account) }
         }
         guard status == errSecSuccess else { throw KeychainError.unexpectedStatus(status) }
@@ -54,15 +54,15 @@ public final class KeychainManager: Sendable {
     /// Loads a value.
     ///
     /// - Parameters:
-    ///   - type: The type that was saved.
-    ///   - service: What the value belongs to.
-    ///   - account: What it is called there.
-    /// - Returns: The value; nil if there is none.
-    /// - Throws: `DecodingError` if the stored value does not decode as this type: it stays as it
-    ///   is, and loads as the type that it was saved as. The error names the type, and nothing of
-    ///   the value. ``KeychainError/unexpectedStatus(_:)`` with `errSecInteractionNotAllowed`
-    ///   before the first unlock, with `errSecDecode` for an item without data, or with another
-    ///   status of the keychain.
+    ///   - type: The type of the value.
+    ///   - service: The service that the value belongs to.
+    ///   - account: The account of the value.
+    /// - Returns: The value, or `nil` if none exists.
+    /// - Throws: `DecodingError` if the stored value can't be decoded as this type. It is not
+    ///   changed, and can still be loaded as its original type. The error contains the type and
+    ///   nothing of the value. ``KeychainError/unexpectedStatus(_:)`` with
+    ///   `errSecInteractionNotAllowed` before the first unlock, with `errSecDecode` for an item
+    ///   without data, or with another status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<T: Codable>(_ type: T.Type, service: String, account: String) throws -> T? {
@@ -79,19 +79,19 @@ public final class KeychainManager: Sendable {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
-            // The decoder's error can describe the value that it is about.
+            // The decoder's error is replaced, because it can describe the value.
             throw DecodingError.dataCorrupted(
                 .init(codingPath: [], debugDescription: "The stored value is no \(type)."))
         }
     }
 
-    /// Deletes a value. Deleting one that is not there succeeds.
+    /// Deletes a value. Deleting a value that does not exist succeeds.
     ///
     /// - Parameters:
-    ///   - service: What the value belongs to.
-    ///   - account: What it is called there.
-    /// - Throws: ``KeychainError/unexpectedStatus(_:)``; the value is still there, unless a
-    ///   keychain service broke off.
+    ///   - service: The service that the value belongs to.
+    ///   - account: The account of the value.
+    /// - Throws: ``KeychainError/unexpectedStatus(_:)``. The value still exists, unless the
+    ///   connection to a keychain service broke.
     ///
     /// The corresponding call is `SecItemDelete`.
     public func delete(service: String, account: String) throws {
@@ -110,7 +110,7 @@ public final class KeychainManager: Sendable {
         SecItemUpdate(query(service, account) as CFDictionary, contents(data) as CFDictionary)
     }
 
-    /// What identifies the item, and nothing else.
+    /// The attributes that identify the item, and no others.
     private func query(_ service: String, _ account: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
@@ -121,7 +121,7 @@ public final class KeychainManager: Sendable {
         ]
     }
 
-    /// What is stored, also over an item that had another protection.
+    /// The attributes to store. They replace those of an existing item, including its protection.
     private func contents(_ data: Data) -> [String: Any] {
         [
             kSecValueData as String: data,

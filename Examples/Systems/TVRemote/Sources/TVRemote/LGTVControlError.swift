@@ -1,20 +1,20 @@
-// LGTVControlError: why there is no connection to the television.
+// LGTVControlError: the reason that a connection to the television failed.
 
 import Foundation
 
-/// Why there is no connection to the television.
+/// The reason that a connection to the television failed.
 public enum LGTVControlError: Error, LocalizedError, Equatable {
     /// The television's user declined to pair.
     case declined
-    /// The television does not know the key. The key is still stored.
+    /// The television does not recognize the key. The key is still stored.
     case keyRefused
-    /// The television did not answer within the time limit.
+    /// The television did not respond within the time limit.
     case noAnswer
-    /// Nothing answers at the television's address.
+    /// There is no response from the television's address.
     case unreachable
     /// The address can't be part of a URL.
     case invalidAddress
-    /// The television answered with this HTTP status, or with 200 and without a key.
+    /// The television responded with this HTTP status, or with 200 but without a key.
     case unexpectedAnswer(Int)
 
     /// What happened and what to do next.

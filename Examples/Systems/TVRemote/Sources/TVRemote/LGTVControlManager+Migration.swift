@@ -1,30 +1,31 @@
-// Migration: the client key that an earlier release kept readable in UserDefaults.
-//   (1) The plain key is removed only after the keychain has given back credentials with a key. An
-//       empty one, which is no key, is removed without that.
-//   (2) A key that the migration finds in the keychain is not replaced: the plain one is older, as
-//       only the earlier release writes it. This holds in one process: a key that another one saves
-//       between the look and the saving is replaced.
+// LGTVControlManager+Migration: migrates the client key that an earlier release stored in plaintext
+// in UserDefaults.
+//   (1) The plaintext key is removed only after the keychain has returned credentials with a key.
+//       An empty one, which is not a key, is removed without this check.
+//   (2) A key that the migration finds in the keychain is not replaced: the plaintext key is older,
+//       because only the earlier release writes it. This holds within one process: a key that
+//       another process saves between the check and the save is replaced.
 
 import Foundation
 
 extension LGTVControlManager {
-    /// What a migration did.
+    /// The outcome of a migration.
     public enum ClientKeyMigration: Hashable, Sendable {
-        /// There is no plain key, or it was empty and is removed.
+        /// There is no plaintext key, or it was empty and was removed.
         case nothingToMigrate
-        /// The plain key is part of the credentials now, and removed.
+        /// The plaintext key was moved to the credentials.
         case migrated
-        /// The keychain had a key already, which stays. The plain one is removed.
+        /// The keychain already had a key, which was kept. The plaintext key was removed.
         case keptStoredKey
     }
 
-    /// Why a migration did not succeed. The plain key is still there.
+    /// The reason that a migration failed. The plaintext key still exists.
     public enum ClientKeyMigrationError: Error, LocalizedError, Equatable {
-        /// What is stored as the plain key is not text.
+        /// The stored plaintext key is not text.
         case notText
-        /// The keychain gave back something else than was saved.
+        /// The keychain returned something other than what was saved.
         case notVerified
-        /// The key is in the keychain and could not be removed from the defaults.
+        /// The key is in the keychain but could not be removed from the defaults.
         case plainKeyRemains
 
         /// What happened.
@@ -37,24 +38,25 @@ extension LGTVControlManager {
         }
     }
 
-    /// Where an earlier release kept the client key and the addresses, in the standard defaults.
+    /// The keys in the standard defaults under which an earlier release stored the client key and
+    /// the addresses.
     enum LegacyKey {
         static let clientKey = "clientKey"
         static let ipAddress = "ipAddress"
         static let macAddress = "macAddress"
     }
 
-    /// Moves the plain client key of an earlier release into the credentials.
+    /// Moves the plaintext client key of an earlier release to the credentials.
     ///
-    /// The key joins the addresses of the keychain or, if it has none, those of the defaults. It is
-    /// saved, loaded, compared, and only then removed from the defaults. If the program ends
-    /// half-way, nothing is lost, and the next call does the rest: call it at every start, before
-    /// connecting.
+    /// The key is combined with the addresses in the keychain or, if there are none, with those in
+    /// the defaults. It is saved, loaded and compared, and only then removed from the defaults. If
+    /// the program ends at any point, nothing is lost, and the next call completes the migration.
+    /// Call this method at every start, before connecting.
     ///
     /// - Parameter defaults: The defaults of the earlier release.
-    /// - Returns: What was done.
-    /// - Throws: ``ClientKeyMigrationError``, or what loading and saving credentials throws. The
-    ///   plain key is still there.
+    /// - Returns: The outcome.
+    /// - Throws: ``ClientKeyMigrationError``, or an error of loading or saving credentials. The
+    ///   plaintext key still exists.
     @discardableResult
     public func migrateClientKey(
         from defaults: UserDefaults = .standard
@@ -62,12 +64,12 @@ extension LGTVControlManager {
         try migrateClientKey(from: defaults) { _ in }
     }
 
-    /// A step of a migration that is done.
+    /// A completed step of a migration.
     enum MigrationStep: CaseIterable {
         case saved, verified, removed
     }
 
-    /// Moves the plain client key, with a hook after each step.
+    /// Moves the plaintext client key, and calls a hook after each step.
     func migrateClientKey(
         from defaults: UserDefaults, after: (MigrationStep) throws -> Void
     ) throws -> ClientKeyMigration {
@@ -95,8 +97,8 @@ extension LGTVControlManager {
         }
         defaults.removeObject(forKey: LegacyKey.clientKey)
         guard defaults.synchronize() else {
-            // It is still in the file. Memory must not say otherwise, or the next migration of
-            // this process would find nothing to do.
+            // The key is still in the file. Restore it in memory, because otherwise the next
+            // migration in this process would find nothing to do.
             defaults.set(plain, forKey: LegacyKey.clientKey)
             throw ClientKeyMigrationError.plainKeyRemains
         }

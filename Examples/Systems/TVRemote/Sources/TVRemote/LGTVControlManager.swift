@@ -1,20 +1,20 @@
-// LGTVControlManager: the credentials of the one television, and the connection that makes them.
-//   (1) In one process connections run one after the other: of two at the same time, the second
-//       finds the key that the first got, and the television asks its user once.
-//   (2) A connection replaces a stored client key only by one that the television has accepted.
-//   (3) Credentials that this process clears while a connection runs in it stay cleared.
+// LGTVControlManager: the credentials of one television, and the connections to it.
+//   (1) Within one process, connections are made one after the other. Of two concurrent ones, the
+//       second finds the key that the first obtained, and the television asks its user only once.
+//   (2) A connection replaces a stored client key only with one that the television has accepted.
+//   (3) If this process clears the credentials during one of its connections, they stay cleared.
 
 import Synchronization
 
-/// The app's and the widget's access to the television.
+/// The access of app and widget to the television.
 ///
-/// It can be used from any thread. Saving, loading and clearing credentials block their thread for
-/// a round trip to the keychain; connecting does not block its caller.
+/// It can be used from any thread. Saving, loading and clearing credentials access the keychain and
+/// block their thread. Connecting does not block its caller.
 public final class LGTVControlManager: Sendable {
     /// The manager of this program.
     public static let shared = LGTVControlManager()
 
-    /// Where the credentials are in the keychain.
+    /// The service and account of the credentials in the keychain.
     public enum Constants {
         /// The service of the item.
         public static let keychainService = "com.DaraConsultingInc.LGTVRemoteWidget.credentials"
@@ -22,7 +22,8 @@ public final class LGTVControlManager: Sendable {
         public static let keychainAccount = "default"
     }
 
-    /// Registers this program with a television, with a key or, for nil, to be given one.
+    /// Registers this program with a television, either with a key or, if it is `nil`, to obtain
+    /// one.
     typealias Register = @Sendable (Television, String?) async throws -> String
 
     private struct State {
@@ -36,19 +37,19 @@ public final class LGTVControlManager: Sendable {
     private let keychain = KeychainManager()
     private let register: Register
 
-    /// - Parameter register: What stands in for the network, in tests.
+    /// - Parameter register: A replacement for the network, in tests.
     init(register: @escaping Register = { try await $0.register(clientKey: $1) }) {
         self.register = register
     }
 
-    /// The television's TCP port. 3000 at first.
+    /// The television's TCP port, by default 3000.
     public var port: UInt16 {
         get { state.withLock { $0.port } }
         set { state.withLock { $0.port = newValue } }
     }
 
-    /// How long a connection waits for the television's answer, which can be that of a person. One
-    /// minute at first.
+    /// The time that a connection waits for the television's response, which may depend on the
+    /// television's user. The default is one minute.
     public var timeLimit: Duration {
         get { state.withLock { $0.timeLimit } }
         set { state.withLock { $0.timeLimit = newValue } }
@@ -56,10 +57,10 @@ public final class LGTVControlManager: Sendable {
 
     // MARK: Credentials
 
-    /// Saves the credentials, replacing those that were there.
+    /// Saves the credentials, replacing existing ones.
     ///
     /// - Parameter credentials: The credentials.
-    /// - Throws: As ``KeychainManager/save(_:service:account:)``.
+    /// - Throws: The errors of ``KeychainManager/save(_:service:account:)``.
     public func saveCredentials(_ credentials: TVCredentials) throws {
         try keychain.save(
             credentials, service: Constants.keychainService, account: Constants.keychainAccount)
@@ -67,8 +68,8 @@ public final class LGTVControlManager: Sendable {
 
     /// Loads the credentials.
     ///
-    /// - Returns: The credentials; nil if there are none.
-    /// - Throws: As ``KeychainManager/load(_:service:account:)``.
+    /// - Returns: The credentials, or `nil` if there are none.
+    /// - Throws: The errors of ``KeychainManager/load(_:service:account:)``.
     public func loadCredentials() throws -> TVCredentials? {
         try keychain.load(
             TVCredentials.self, service: Constants.keychainService,
@@ -77,11 +78,11 @@ public final class LGTVControlManager: Sendable {
 
     /// Deletes the credentials. The next connection pairs again.
     ///
-    /// A connection of this manager that is under way stores nothing any more. It throws
-    /// `CancellationError` where it would have. A connection of another process is not stopped, and
-    /// stores what it gets.
+    /// A connection of this manager that is in progress no longer stores anything, and throws
+    /// `CancellationError` instead. A connection in another process is not stopped, and stores the
+    /// credentials that it obtains.
     ///
-    /// - Throws: As ``KeychainManager/delete(service:account:)``.
+    /// - Throws: The errors of ``KeychainManager/delete(service:account:)``.
     public func clearCredentials() throws {
         try state.withLock { state in
             try keychain.delete(
@@ -90,21 +91,22 @@ public final class LGTVControlManager: Sendable {
         }
     }
 
-    // MARK: Connecting
+    // MARK: Connections
 
-    /// Connects to a television, with the stored key or, without one, by pairing.
+    /// Connects to a television, with the stored key or, if there is none, by pairing.
     ///
-    /// Without a key the television asks its user, and the key that it gives is stored. If pairing
-    /// fails, the addresses are stored without a key. A stored key of another television stays,
-    /// with its addresses, until the new television has accepted. The calling actor is not blocked.
+    /// Without a key, the television asks its user, and the key that it returns is stored. If
+    /// pairing fails, the addresses are stored without a key. A stored key of another television is
+    /// kept with its addresses until the new television has accepted. The calling actor is not
+    /// blocked.
     ///
     /// - Parameters:
     ///   - ip: The television's IP address.
-    ///   - mac: The television's MAC address. The stored key is for this television alone.
-    /// - Throws: ``LGTVControlError``; after ``LGTVControlError/keyRefused`` the key is still
-    ///   stored, and ``clearCredentials()`` makes the next connection pair again. `KeychainError`
-    ///   and `DecodingError` as for loading and saving. `CancellationError` if the task is cancelled
-    ///   or the credentials were cleared meanwhile.
+    ///   - mac: The television's MAC address. The stored key is used only for this television.
+    /// - Throws: ``LGTVControlError``. After ``LGTVControlError/keyRefused``, the key is still
+    ///   stored, and ``clearCredentials()`` causes the next connection to pair again.
+    ///   `KeychainError` and `DecodingError` as for loading and saving. `CancellationError` if the
+    ///   task is canceled or the credentials were cleared in the meantime.
     @concurrent
     public func connect(ip: String, mac: String) async throws {
         let connection = state.withLock { state in
@@ -124,12 +126,12 @@ public final class LGTVControlManager: Sendable {
         }
     }
 
-    /// Connects with the stored credentials. The television's user is never asked, and nothing is
-    /// stored: what a widget does.
+    /// Connects with the stored credentials, as a widget does. The television's user is never
+    /// asked, and nothing is stored.
     ///
-    /// - Returns: The credentials that the television accepted; nil if there are none with a key,
-    ///   so that the app has to be set up first.
-    /// - Throws: As ``connect(ip:mac:)``.
+    /// - Returns: The credentials that the television accepted, or `nil` if there are none with a
+    ///   key, so the app has to be set up first.
+    /// - Throws: The errors of ``connect(ip:mac:)``.
     @concurrent
     public func connectWithStoredCredentials() async throws -> TVCredentials? {
         guard let credentials = try loadCredentials(), let key = credentials.usableKey else {
@@ -157,7 +159,7 @@ public final class LGTVControlManager: Sendable {
         }
     }
 
-    /// The lock makes the check and the saving one step.
+    /// The lock makes the check and the save atomic.
     private func save(_ credentials: TVCredentials, unlessClearedAfter clearCount: Int) throws {
         try state.withLock { state in
             guard state.clearCount == clearCount else { throw CancellationError() }

@@ -1,34 +1,35 @@
-// TVCredentials: where a television is and, after pairing, the key that it accepts.
-//   (1) No description or dump holds the client key.
+// TVCredentials: the addresses of a television and, after pairing, the key that it accepts.
+//   (1) No description or dump contains the client key.
 
-/// Where a television is and, after pairing, the key that it accepts.
+/// The addresses of a television and, after pairing, the key that it accepts.
 public struct TVCredentials: Codable, Hashable, Sendable {
-    /// The television's IP address. Empty if it is not known.
+    /// The television's IP address, or an empty string if it is not known.
     public var ipAddress: String
-    /// The television's MAC address, by which it is recognized. Empty if it is not known.
+    /// The television's MAC address, which identifies it, or an empty string if it is not known.
     public var macAddress: String
-    /// The key that the television gave when it was paired: a secret. nil before pairing.
+    /// The key that the television issued when it was paired, which is a secret. `nil` before
+    /// pairing.
     public var clientKey: String?
 
-    /// Makes credentials.
+    /// Creates credentials.
     ///
     /// - Parameters:
     ///   - ipAddress: The television's IP address.
     ///   - macAddress: The television's MAC address.
-    ///   - clientKey: The key that the television gave; nil before pairing.
+    ///   - clientKey: The key that the television issued, or `nil` before pairing.
     public init(ipAddress: String, macAddress: String, clientKey: String? = nil) {
         self.ipAddress = ipAddress
         self.macAddress = macAddress
         self.clientKey = clientKey
     }
 
-    /// The client key, if it is one that a television can have given.
+    /// The client key, if it is not empty.
     var usableKey: String? {
         clientKey.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether these are the credentials of the television with this MAC address, as far as is
-    /// known: credentials without an address can be those of any television.
+    /// Whether these can be the credentials of the television with this MAC address. Credentials
+    /// without an address can be those of any television.
     func canBelong(to macAddress: String) -> Bool {
         self.macAddress.isEmpty || self.macAddress.lowercased() == macAddress.lowercased()
     }

@@ -1,8 +1,8 @@
-// Television: what this program says to a television, and what the answers mean.
-//   (1) The client key stands in the body of a request, never in its URL.
+// Television: the requests to a television, and the meaning of its responses.
+//   (1) The client key is in the body of a request, never in its URL.
 //   (2) Nothing is cached or written to a file: the session is ephemeral.
-//   (3) The exchange is a simplified stand-in, JSON over plain HTTP: a real set speaks another
-//       protocol.
+//   (3) The communication is a simplified stand-in, JSON over plain HTTP. A real television uses a
+//       different protocol.
 
 import Foundation
 
@@ -30,7 +30,7 @@ struct Television: Hashable, Sendable {
         let clientKey: String
     }
 
-    /// What the television shows its user.
+    /// The name that the television shows to its user.
     static let clientName = "LG TV Remote"
 
     let ipAddress: String
@@ -39,9 +39,10 @@ struct Television: Hashable, Sendable {
 
     /// Registers this program.
     ///
-    /// - Parameter clientKey: The key of an earlier pairing. nil: the television asks its user.
-    /// - Returns: That key, or the new one.
-    /// - Throws: ``LGTVControlError``, or `CancellationError` if the task is cancelled.
+    /// - Parameter clientKey: The key of an earlier pairing. If `nil`, the television asks its
+    ///   user.
+    /// - Returns: The same key, or the new one.
+    /// - Throws: ``LGTVControlError``, or `CancellationError` if the task is canceled.
     func register(clientKey: String?) async throws -> String {
         let (status, body) = try await send(try registration(clientKey: clientKey))
         switch status {
@@ -75,8 +76,8 @@ struct Television: Hashable, Sendable {
         return request
     }
 
-    /// The limit is counted here: `timeoutInterval` begins anew with each part of an answer, and
-    /// Foundation on Linux takes whole seconds of it.
+    /// Sends a request with a time limit. `timeoutInterval` is not suitable: it restarts with each
+    /// part of a response, and Foundation on Linux supports only whole seconds.
     private func send(_ request: URLRequest) async throws -> (status: Int, body: Data) {
         let session = URLSession(configuration: .ephemeral)
         defer { session.invalidateAndCancel() }

@@ -1,10 +1,10 @@
-// television: stands in for a television that asks its user before it lets a program in.
+// television: stands in for a television that asks its user before it accepts a program.
 //
 //   POST /register {"name": …}                      asks the user: takes the next answer
-//   POST /register {"name": …, "client-key": …}     200 for a key that it gave, 401 for another
+//   POST /register {"name": …, "client-key": …}     200 for a key that it issued, otherwise 401
 //
-// It keeps the keys that it gave in television.json, also while it is off. Without that file it is
-// a television that was reset.
+// It keeps the keys that it issued in television.json, even while it is off. Without that file, it
+// behaves like a television that was reset.
 
 import Foundation
 import StandIn

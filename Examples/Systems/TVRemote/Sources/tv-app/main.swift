@@ -1,4 +1,5 @@
-// tv-app: the remote control's app. It connects to a television, and its widget uses what it stored.
+// tv-app: the app of the remote control. It connects to a television and stores the credentials
+// that its widget uses.
 
 import Foundation
 import TVRemote
@@ -10,8 +11,8 @@ let usage = """
 
     """
 
-/// What the app does. Nothing of it runs on the main actor: each call of the keychain blocks its
-/// thread.
+/// The operations of the app. None of them runs on the main actor, because each call to the
+/// keychain blocks its thread.
 struct App {
     let manager = LGTVControlManager.shared
     let defaults = UserDefaults(suiteName: ConnectionStatus.suiteName)
@@ -30,7 +31,7 @@ struct App {
         return true
     }
 
-    /// What fails is tried again at the next start.
+    /// Migrates the client key. A failed migration is retried at the next start.
     private func migrate() {
         do {
             switch try manager.migrateClientKey() {

@@ -1,13 +1,15 @@
-// tv-stranger: a program without the entitlements of app and widget. It tries to get at their item.
+// tv-stranger: a program without the entitlements of app and widget, which tries to access their
+// item.
 
 import Foundation
 import Security
 import TVRemote
 
-/// The group of app and widget, with the team's identifier for `$(AppIdentifierPrefix)`.
+/// The access group of app and widget, with the team identifier in place of
+/// `$(AppIdentifierPrefix)`.
 let accessGroup = "ABCDE12345.com.DaraConsultingInc.LGTVRemoteWidget"
 
-/// What identifies the item of app and widget.
+/// The attributes that identify the item of app and widget.
 func item() -> [String: Any] {
     [
         kSecClass as String: kSecClassGenericPassword,

@@ -1,10 +1,11 @@
-// tv-widget: the remote control's widget, a process of its own. It connects with what the app stored.
+// tv-widget: the widget of the remote control, which is a separate process. It connects with the
+// credentials that the app stored.
 
 import Foundation
 import TVRemote
 
-/// What the widget shows. It is made off the main actor, and an error of the keychain is not shown
-/// as missing credentials.
+/// The lines that the widget shows. They are created off the main actor. An error of the keychain
+/// is not shown as missing credentials.
 @concurrent
 func contents() async throws -> [String] {
     let manager = LGTVControlManager.shared
