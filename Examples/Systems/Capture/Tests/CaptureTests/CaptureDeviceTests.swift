@@ -1,4 +1,5 @@
-// The device: registered once, its captures encrypted and signed with keys that last.
+// CaptureDeviceTests: the device is registered once, and encrypts and signs captures with
+// persistent keys.
 
 import CryptoKit
 import Foundation
@@ -57,7 +58,7 @@ import Testing
 
     @Test(.freshKeychainWithSecureEnclave)
     func `an attested registration that was stopped goes on with the same key`() throws {
-        // After the key, its identifier can't be saved.
+        // After the key has been created, its identifier can't be saved.
         try keychain.inject(.diskFull, into: .add, after: 1)
         #expect(throws: KeychainError.saveFailed(errSecDiskFull)) {
             try device.register(model: "m", hasLidar: false)
@@ -74,7 +75,7 @@ import Testing
     func `the key of the process that was first attests the device`() throws {
         let first = try service.createSecureEnclaveKey(forKey: CaptureDevice.attestationKey)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: first)))
-        // The state and the key are looked for and not found; then the other process made the key.
+        // The state and the key are not found. Then another process creates the key.
         try keychain.inject(
             .failure(.init(rawValue: errSecItemNotFound)), into: .search, after: 1, times: 1)
         let state = try device.register(model: "m", hasLidar: false)

@@ -1,20 +1,21 @@
-// Chip: a TPM 2.0 that software plays (swtpm), for one test.
+// Chip: a TPM 2.0 in software (swtpm), for one test.
 
 import Foundation
 import Glibc
 import Testing
 
-/// Stopped when the last reference goes.
+/// A chip that is stopped when the last reference to it is gone.
 final class Chip {
     private let process = Process()
     private let folder: URL
-    /// What the variable KEYCHAIN_TPM has to be.
+    /// The value for the environment variable KEYCHAIN_TPM.
     var configuration: String { "swtpm:path=\(socket)" }
 
-    // A socket's path has little room, and the test's folder may be deep.
+    // The maximum length of a socket's path is short, and the path of the test's folder may be
+    // long.
     private let socket = "/tmp/capture-\(UUID().uuidString.prefix(8))"
 
-    /// - Throws: Where there is no swtpm, the package of Debian of that name.
+    /// - Throws: An error if swtpm is missing, which is a Debian package of that name.
     init(in folder: URL) throws {
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +41,7 @@ final class Chip {
     }
 
     deinit {
-        // On SIGTERM it waits until its clients have disconnected.
+        // On SIGTERM, swtpm would wait until its clients have disconnected.
         _ = kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         for name in [socket, socket + ".ctrl"] {

@@ -1,11 +1,13 @@
-// The program with a key in a TPM, which swtpm plays: made in one process, used in the next.
+// ChipTests: the program with a key in a TPM (swtpm), which is created in one process and used in
+// the next.
 
 import ExampleTesting
 import Foundation
 import Testing
 
 extension Home {
-    /// Has programs use a chip. Its library prints nothing: what fails is what some tests are about.
+    /// Makes programs use a chip. Messages of the TPM library are turned off, because some tests
+    /// cause failures.
     func use(_ chip: Chip) {
         environment["KEYCHAIN_TPM"] = chip.configuration
         environment["TSS2_LOG"] = "all+NONE"
@@ -35,7 +37,7 @@ extension Home {
                 """)
         let status = try home.run("capture status")
         #expect(status.contains("rial.attestation.keyId: after first unlock, this device only"))
-        // The key is there and the state too, so nothing is registered again.
+        // The key and the state exist, so nothing is registered again.
         #expect(
             try home.run("capture seal photo.jpg") == "Sealed photo.jpg as photo.jpg.sealed.\n")
         let state = String(
@@ -53,7 +55,7 @@ extension Home {
         #expect(
             try home.run("capture sign photo.jpg") == "Signed photo.jpg as photo.jpg.signature.\n")
         let second = try home.file("photo.jpg.signature")
-        // Each signature has a random number of its own.
+        // Each signature contains a different random number.
         #expect(first != second)
         let isValid = "The signature of photo.jpg is valid.\n"
         #expect(try home.run("capture verify photo.jpg") == isValid)
@@ -67,7 +69,7 @@ extension Home {
                 .hasPrefix("capture: Keychain item not found"))
         #expect(
             try home.run("capture delete-key") == "Deleted the key and the registration.\n")
-        // Another key: what the deleted one signed is not its.
+        // This is a different key, so it does not verify the signatures of the deleted one.
         #expect(
             try home.run("cp photo.jpg other.jpg; capture sign other.jpg").hasPrefix("Registered"))
         #expect(
@@ -88,7 +90,8 @@ extension Home {
     @Test func `without its chip a key is not said to be in it`() throws {
         _ = try home.run("capture sign photo.jpg")
         let output = try home.run("KEYCHAIN_TPM=none capture check-key")
-        // Items of this device are bound to its chip, so they can't be read either.
+        // Items that are restricted to this device are bound to its chip, so they can't be read
+        // either.
         #expect(output.hasPrefix("capture: Failed to load item from Keychain (status: -25291)"))
         #expect(output.hasSuffix("[1]\n"))
         #expect(!output.contains("not extractable"))
@@ -141,7 +144,7 @@ extension Home {
             Data(key.base64EncodedString().utf8),
         ]
         var texts = [Data(output.utf8)]
-        // Every file of the home, but for those of the keychain, the programs and the chip.
+        // All files in the home directory except those of the keychain, the programs and the chip.
         var files: Set<String> = []
         for name in try FileManager.default.subpathsOfDirectory(atPath: home.url.path) {
             let isLeftOut = [".local/share/keychain", "bin", "chip"].contains {
@@ -160,7 +163,7 @@ extension Home {
         for text in texts {
             for form in forms { #expect(text.range(of: form) == nil) }
         }
-        // All commands but the one that deletes were run.
+        // All commands except the one that deletes were run.
         let usage = try home.run("capture")
         let names = usage.split(separator: "\n").compactMap { line in
             line.hasPrefix("  ") ? line.split(separator: " ").first.map(String.init) : nil

@@ -1,5 +1,5 @@
-// Errors: told apart, with the texts of the specification, their status, and what to do next; in the
-// documentation as in the code.
+// ErrorTests: the errors with the texts of the specification, their statuses and remedies, in the
+// code and in the documentation.
 
 import ExampleTesting
 import Foundation
@@ -75,7 +75,7 @@ import Testing
         }
         for (error, _, _) in Self.cases {
             let name = "\(error)".prefix { $0 != "(" }
-            // A case with a status says what its statuses say.
+            // The row of a case with a status refers to the table of statuses.
             let advice = "\(error)".hasSuffix(")") ? "status" : error.recoverySuggestion
             #expect(row("`\(name)", try #require(advice)), "\(name)")
         }

@@ -1,4 +1,5 @@
-// FreshKeychain: a device of its own for each test, whose keychain the SecItem functions use.
+// FreshKeychain: a separate simulated device for each test, whose keychain the SecItem functions
+// use.
 
 import Capture
 import Foundation
@@ -27,20 +28,20 @@ struct FreshKeychain: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == FreshKeychain {
     /// A device without a Secure Enclave.
     static var freshKeychain: FreshKeychain { FreshKeychain(hasSecureEnclave: false) }
-    /// A device with a Secure Enclave, which is simulated.
+    /// A device with a simulated Secure Enclave.
     static var freshKeychainWithSecureEnclave: FreshKeychain {
         FreshKeychain(hasSecureEnclave: true)
     }
 }
 
-/// The keychain of the test that runs.
+/// The keychain of the running test.
 var testKeychain: TestKeychain { get throws { try #require(FreshKeychain.current) } }
 
-/// A key of the tests that stands for any.
+/// A key for tests in which the key does not matter.
 let anyKey = "rial.test"
 
-/// All attributes of a generic password of a service, with its persistent reference, by the functions
-/// themselves; nil if there is no such item.
+/// All attributes of a generic password of a service, with its persistent reference, as the SecItem
+/// functions return them; `nil` if the item does not exist.
 func storedAttributes(
     forKey key: String, service: String = "app.rial.keychain", isSynchronizable: Bool = false
 ) throws -> [String: Any]? {

@@ -1,11 +1,12 @@
-// What the library offers: no declaration gives out a private key's bytes, beyond the two services.
+// InterfaceTests: no public declaration outside the two services returns the bytes of a private
+// key.
 
 import ExampleTesting
 import Foundation
 import Testing
 
 @Suite struct `Interface` {
-    /// The Swift files of a target, by their names.
+    /// The Swift files of a target, by name.
     private func sources(_ target: String) throws -> [String: String] {
         let sources = folder(ofSystem: "Capture").appending(path: "Sources/\(target)")
         let names = try FileManager.default.contentsOfDirectory(atPath: sources.path)
@@ -17,7 +18,7 @@ import Testing
         return texts
     }
 
-    /// Those of the library and of the program.
+    /// The Swift files of the library and the program.
     private func allSources() throws -> [String: String] {
         try sources("Capture").merging(sources("capture-app")) { $1 }
     }
@@ -54,7 +55,7 @@ import Testing
         }
         #expect(
             found == [
-                // Ciphertext, plaintext of a capture, a signature.
+                // Ciphertext, the plaintext of a capture, and a signature.
                 "CaptureDevice.swift: public func seal",
                 "CaptureDevice.swift: public func open",
                 "CaptureDevice+Attestation.swift: public func sign",

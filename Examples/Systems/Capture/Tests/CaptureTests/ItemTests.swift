@@ -1,4 +1,4 @@
-// Items by key: what makes them one, who sees them, and what happens when processes meet.
+// ItemTests: items by key: their identity, their visibility, and races between processes.
 
 import CryptoKit
 import Foundation
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `an item that is deleted while it is saved over is added`() throws {
-        // The add is told that there is one, and the update finds none.
+        // The addition reports a duplicate, and the update finds no item.
         try testKeychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
         try service.save(Data("new".utf8), forKey: anyKey)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `the key of the process that was first counts`() throws {
-        // The first look finds nothing, and the add finds the other process's key.
+        // The first search finds nothing, and the addition finds the key of another process.
         let first = CryptoService.generateKey()
         try service.saveSymmetricKey(first, forKey: anyKey)
         try testKeychain.inject(

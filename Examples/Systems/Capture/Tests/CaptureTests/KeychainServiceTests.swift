@@ -1,4 +1,5 @@
-// The tests of the app's own specification, under its names and in its five categories.
+// KeychainServiceTests: the tests of the app's specification, with its names and its five
+// categories.
 
 import Capture
 import CryptoKit
@@ -19,7 +20,7 @@ private let service = KeychainService()
         let first = try #require(try storedAttributes(forKey: anyKey))
         try service.save(Data("second".utf8), forKey: anyKey)
         #expect(try service.load(forKey: anyKey) == Data("second".utf8))
-        // The same item, so that no reader ever saw it missing.
+        // It is the same item, so no reader found it missing.
         let second = try #require(try storedAttributes(forKey: anyKey))
         #expect(second["v_PersistentRef"] as? Data == first["v_PersistentRef"] as? Data)
         #expect(second["cdat"] as? Date == first["cdat"] as? Date)
@@ -104,7 +105,7 @@ private let service = KeychainService()
 @Suite(.freshKeychain) struct `4. Persistence, edge cases and errors` {
     @Test func testKeychainItem_PersistsAcrossInstances() throws {
         try KeychainService().save(Data("kept".utf8), forKey: anyKey)
-        // As after a start of the device, of which nothing but the stored items is left.
+        // Simulate a restart of the device, after which only the stored items are left.
         try testKeychain.restart()
         #expect(try KeychainService().load(forKey: anyKey) == Data("kept".utf8))
     }
@@ -121,7 +122,7 @@ private let service = KeychainService()
     }
 
     @Test func testSave_BinaryData_Succeeds() throws {
-        // Every byte, and bytes that are no UTF-8.
+        // Every byte value, and bytes that are not UTF-8.
         let data = Data(0...255) + Data([0xFF, 0xFE, 0, 0xC3, 0x28])
         try service.save(data, forKey: anyKey)
         #expect(try service.load(forKey: anyKey) == data)
@@ -144,8 +145,8 @@ private let service = KeychainService()
     }
 }
 
-// The time limits of the three last ones are held by the benchmark of this package, where they are
-// measured: here their bodies have to do what they are named after, ten times.
+// The benchmark of this package verifies the time limits of the last three tests. Here they only
+// run their operations, ten times.
 @Suite(.freshKeychain) struct `5. Integration and performance` {
     @Test func testIntegration_EncryptStoreLoadDecrypt() throws {
         let capture = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })

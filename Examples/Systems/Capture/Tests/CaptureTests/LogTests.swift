@@ -1,4 +1,4 @@
-// The log: which operation on which key, and never a value.
+// LogTests: the log contains operations and keys, and never a value.
 
 import CryptoKit
 import Foundation
@@ -65,7 +65,7 @@ import Testing
     }
 }
 
-/// A log that remembers.
+/// A log that records its lines.
 final class Lines: LogHandler, Sendable {
     private let lines = Mutex<[String]>([])
 

@@ -1,4 +1,4 @@
-// The program: one process after the other with the same keychain, on a machine without a TPM.
+// ProgramTests: runs the program repeatedly with the same keychain, on a machine without a TPM.
 
 import Capture
 import ExampleTesting
@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 extension Home {
-    /// A home with the program, its entitlements and the tool for the shell, and with a photo.
+    /// A home directory with the program, its entitlements, `keychainctl` and a photo.
     static func ofCapture(photo: Data = samplePhoto) throws -> Home {
         let home = try Home(
             ["capture", "keychainctl"],
@@ -17,12 +17,12 @@ extension Home {
         return home
     }
 
-    /// The bytes of a file in it.
+    /// The bytes of a file in the home directory.
     func file(_ name: String) throws -> Data {
         try Data(contentsOf: url.appending(path: name))
     }
 
-    /// The secret of one of the app's items, by the tool.
+    /// The secret of one of the app's items, read with `keychainctl`.
     func secret(forKey key: String) throws -> Data {
         let output = try run(
             "keychainctl get --service app.rial.keychain --account \(key) > secret")
@@ -100,7 +100,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let info = try home.run(
             "keychainctl info --service app.rial.keychain --account rial.device.id")
         #expect(info.contains("ABCDE12345.app.rial\n"))
-        // The same program under another identity.
+        // The same program with a different identity.
         let path = home.url.appending(path: "bin/capture.entitlements")
         let list = try String(contentsOf: path, encoding: .utf8)
         try list.replacing("ABCDE12345", with: "OTHER12345").write(
@@ -112,7 +112,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         _ = try home.run("capture seal photo.jpg")
         let other = try Home.ofCapture()
         _ = try other.run("capture seal photo.jpg")
-        // The other device gets the backup over its own keychain.
+        // Restore the backup on the other device, over its own keychain.
         _ = try other.run(
             "cp .local/share/keychain/device.key . && rm .local/share/keychain/* && "
                 + "cp \(home.keychain.path)/* .local/share/keychain && "
@@ -138,7 +138,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         for command in ["seal photo.jpg", "open photo.jpg.sealed copy.jpg"] {
             #expect(try home.run("capture \(command)") == locked)
         }
-        // What is absent can't be told from what is locked.
+        // An absent item can't be distinguished from a locked one.
         #expect(try home.run("capture status") == locked)
         _ = try home.run("printf 1234 | keychainctl passcode remove --yes --passcode-fd 0")
         #expect(try home.run("capture open photo.jpg.sealed copy.jpg").hasPrefix("Opened"))

@@ -1,4 +1,4 @@
-// Protection: what is stored about it, what a lock does, and what another device gets.
+// ProtectionTests: the stored protection, the effect of a lock, and what another device can read.
 
 import CryptoKit
 import Foundation
@@ -45,7 +45,7 @@ import Testing
     @Test func `a critical item can ask for when unlocked, this device only`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
-        // An item that is there already changes.
+        // The protection of an existing item changes.
         try service.save(Data([1]), forKey: "old")
         try service.save(Data([2]), forKey: "old", accessibility: accessibility)
         try service.saveSymmetricKey(

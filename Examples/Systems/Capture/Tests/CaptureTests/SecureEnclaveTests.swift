@@ -1,4 +1,4 @@
-// Keys of the Secure Enclave, which is simulated here. ChipTests has them in a chip.
+// SecureEnclaveTests: keys in a simulated Secure Enclave. ChipTests uses a chip.
 
 import CryptoKit
 import Foundation
@@ -66,7 +66,7 @@ import Testing
         let key = try service.createSecureEnclaveKey(forKey: "key")
         #expect(SecKeyCopyExternalRepresentation(key, nil) == nil)
         #expect(try !service.isSecureEnclaveKeyExtractable(forKey: "key"))
-        // The public half can, so the function works.
+        // The public key can be exported, so the function works.
         #expect(try service.publicKeyData(of: key).count == 65)
         #expect(throws: KeychainError.itemNotFound) {
             try service.isSecureEnclaveKeyExtractable(forKey: "other")

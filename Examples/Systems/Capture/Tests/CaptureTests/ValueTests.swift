@@ -1,4 +1,4 @@
-// Keys, device state and identifiers as values of their types; and the encryption itself.
+// ValueTests: keys, device states and identifiers as typed values, and the encryption.
 
 import CryptoKit
 import Foundation
@@ -68,7 +68,8 @@ import Testing
                 """)
     }
 
-    /// Cut off, of another shape, of an unknown level, with a date that is none, no JSON.
+    /// JSON that is truncated, has the wrong structure, an unknown level or an invalid date; and no
+    /// JSON.
     static let corrupted = [
         #"{"deviceId":"6F1""#, "[]", "", "\u{FF}",
         #"{"attestationLevel":"best","deviceId":"","deviceModel":"","hasLidar":true}"#,
@@ -130,12 +131,12 @@ import Testing
         let sealed = try CryptoService.encrypt(message, using: key)
         #expect(sealed.count == 12 + 7 + 16)
         #expect(try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key) == message)
-        // A nonce is used once.
+        // Each nonce is used only once.
         let again = try CryptoService.encrypt(message, using: key)
         #expect(again.prefix(12) != sealed.prefix(12))
     }
 
-    /// NIST's GCM specification, test case 14: key and nonce of zeros, 16 bytes of zeros.
+    /// NIST's GCM specification, test case 14: a zero key, a zero nonce and 16 zero bytes.
     @Test func `a known ciphertext is decrypted`() throws {
         let key = try CryptoService.keyFromData(Data(count: 32))
         let ciphertext: [UInt8] = [

@@ -1,4 +1,4 @@
-// The workflow of README.md, line for line, compiled and run.
+// WorkflowTests: compiles and runs the workflow in README.md.
 
 import Capture
 import CryptoKit

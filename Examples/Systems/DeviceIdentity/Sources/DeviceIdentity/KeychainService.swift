@@ -86,10 +86,10 @@ public final class KeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Whether there is anything. The secret is not read.
+    /// Checks whether an item exists, without reading its secret.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: Whether there is an item.
+    /// - Parameter key: The key of the item.
+    /// - Returns: `true` if the item exists.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     public func exists(for key: String) throws -> Bool {
         switch SecItemCopyMatching(query(key) as CFDictionary, nil) {
@@ -101,19 +101,19 @@ public final class KeychainService: KeychainServiceProtocol {
 
     // MARK: Dictionaries
 
-    /// The one item of a key.
+    /// The query that matches the one item of a key.
     private func query(_ key: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: service,
             kSecAttrAccount as String: key,
             kSecAttrSynchronizable as String: false,
-            // On macOS, the keychain that iOS has, not the file-based one.
+            // On macOS, use the data-protection keychain, as on iOS, instead of the file-based one.
             kSecUseDataProtectionKeychain as String: true,
         ]
     }
 
-    /// What an item gets when it is added and when it is replaced.
+    /// The attributes that an item gets when it is added or replaced.
     private func contents(_ data: Data) -> [String: Any] {
         [
             kSecValueData as String: data,

@@ -1,26 +1,27 @@
-// The forms in which values are kept: text as UTF-8, a UUID as its text, Codable types as JSON.
+// KeychainServiceProtocol+Values: conversions of values: text to UTF-8, a UUID to its text, Codable
+// types to JSON.
 
 import Foundation
 
 extension KeychainServiceProtocol {
     // MARK: String
 
-    /// Saves text as UTF-8, replacing what was there.
+    /// Saves text as UTF-8, replacing an existing value.
     ///
     /// - Parameters:
     ///   - string: The text.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - key: The key of the item.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveString(_ string: String, for key: String) throws {
         try save(Data(string.utf8), for: key)
     }
 
     /// Loads text.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: The text; nil if there is none.
-    /// - Throws: ``KeychainError/dataConversionFailed`` if the bytes are not UTF-8: they stay; or
-    ///   ``KeychainError/loadFailed(status:)``.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The text, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/dataConversionFailed`` if the bytes are not UTF-8, in which case
+    ///   they are kept; or ``KeychainError/loadFailed(status:)``.
     public func loadString(for key: String) throws -> String? {
         guard let data = try load(for: key) else { return nil }
         guard let string = String(validating: data, as: UTF8.self) else {
@@ -31,22 +32,22 @@ extension KeychainServiceProtocol {
 
     // MARK: UUID
 
-    /// Saves a UUID as the 36 characters of its text, replacing what was there.
+    /// Saves a UUID as the 36 characters of its text, replacing an existing value.
     ///
     /// - Parameters:
     ///   - uuid: The UUID.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - key: The key of the item.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveUUID(_ uuid: UUID, for key: String) throws {
         try saveString(uuid.uuidString, for: key)
     }
 
     /// Loads a UUID.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: The UUID; nil if there is none.
-    /// - Throws: ``KeychainError/unexpectedData`` if the bytes are not the text of a UUID: they
-    ///   stay; or ``KeychainError/loadFailed(status:)``.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The UUID, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/unexpectedData`` if the bytes are not the text of a UUID, in which
+    ///   case they are kept; or ``KeychainError/loadFailed(status:)``.
     public func loadUUID(for key: String) throws -> UUID? {
         guard let data = try load(for: key) else { return nil }
         guard let text = String(validating: data, as: UTF8.self), let uuid = UUID(uuidString: text)
@@ -56,15 +57,15 @@ extension KeychainServiceProtocol {
 
     // MARK: Codable
 
-    /// Saves a value as JSON, replacing what was there.
+    /// Saves a value as JSON, replacing an existing value.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError/dataConversionFailed`` if it has no form as JSON, or
-    ///   ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - key: The key of the item.
+    /// - Throws: ``KeychainError/dataConversionFailed`` if the value can't be encoded as JSON, or
+    ///   ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveCodable<Value: Encodable>(_ value: Value, for key: String) throws {
-        // The encoder's own error can hold the value, and goes no further.
+        // The encoder's error is dropped, because it can contain the value.
         guard let data = try? JSONEncoder().encode(value) else {
             throw KeychainError.dataConversionFailed
         }
@@ -74,11 +75,11 @@ extension KeychainServiceProtocol {
     /// Loads a value from JSON.
     ///
     /// - Parameters:
-    ///   - type: The type of the value, where it doesn't follow from the context.
-    ///   - key: Its name.
-    /// - Returns: The value; nil if there is none.
-    /// - Throws: ``KeychainError/unexpectedData`` if the bytes are no such value: they stay; or
-    ///   ``KeychainError/loadFailed(status:)``.
+    ///   - type: The type of the value, if it can't be inferred from the context.
+    ///   - key: The key of the item.
+    /// - Returns: The value, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/unexpectedData`` if the bytes are not a value of this type, in
+    ///   which case they are kept; or ``KeychainError/loadFailed(status:)``.
     public func loadCodable<Value: Decodable>(
         _ type: Value.Type = Value.self, for key: String
     ) throws -> Value? {

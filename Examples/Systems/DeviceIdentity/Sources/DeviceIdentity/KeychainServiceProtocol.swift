@@ -1,64 +1,66 @@
-// KeychainServiceProtocol: what the app asks of a keychain.
+// KeychainServiceProtocol: the operations that the app needs from a keychain.
 
 import Foundation
 
-/// Keeps secrets by key. The app uses ``KeychainService``; tests can use one in memory.
+/// Stores secrets by key. The app uses ``KeychainService``; tests can use an implementation in
+/// memory.
 ///
-/// Every function blocks its thread for as long as the keychain takes. All throw
-/// ``KeychainError``, and have changed nothing then, unless a keychain service broke off: then the
-/// change may have been made. This goes for every "what was stored stays" below.
+/// Every function blocks its thread until the keychain responds. All functions throw
+/// ``KeychainError``. If one throws, nothing was changed, unless the connection to a keychain
+/// service broke, in which case the change may have been made. This exception applies to every
+/// "stored data are kept" below.
 public protocol KeychainServiceProtocol: Sendable {
-    /// Saves bytes, replacing those that were there. They are durable when this returns.
+    /// Saves bytes, replacing existing ones. They are durable when this method returns.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name, one of ``KeychainKeys``. Names are compared byte for byte.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item, one of ``KeychainKeys``. Keys are compared byte for byte.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     func save(_ data: Data, for key: String) throws
 
     /// Loads bytes.
     ///
-    /// - Parameter key: Their name.
-    /// - Returns: The bytes; nil if there are none. Nil never stands for a failure.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The bytes, or `nil` if the item does not exist. `nil` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     func load(for key: String) throws -> Data?
 
-    /// Deletes what is there. It succeeds if there is nothing.
+    /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: Its name.
-    /// - Throws: ``KeychainError/deleteFailed(status:)``. What was stored stays.
+    /// - Parameter key: The key of the item.
+    /// - Throws: ``KeychainError/deleteFailed(status:)``. Stored data are kept.
     func delete(for key: String) throws
 
-    /// Whether there is anything. The secret is not read.
+    /// Checks whether an item exists, without reading its secret.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: Whether there is an item. False never stands for a failure.
+    /// - Parameter key: The key of the item.
+    /// - Returns: `true` if the item exists. `false` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     func exists(for key: String) throws -> Bool
 
-    /// Saves bytes if there are none under this key.
+    /// Saves bytes if the item does not exist.
     ///
-    /// When several processes do this at once, one of them gets true. ``KeychainService`` keeps
-    /// that promise. A type that has only the four functions above gets this one from an
-    /// extension: it looks and then saves, which is enough where one process, one thread at a
-    /// time, uses the keychain.
+    /// If several processes do this concurrently, exactly one of the calls returns `true`.
+    /// ``KeychainService`` guarantees this. A type that implements only the four functions above
+    /// gets this function from an extension, which checks and then saves. That is sufficient if
+    /// only one thread of one process uses the keychain at a time.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Returns: Whether it was saved. If false, what was stored stays.
-    /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Returns: `true` if the bytes were saved. If `false`, the stored data are kept.
+    /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     func add(_ data: Data, for key: String) throws -> Bool
 }
 
 extension KeychainServiceProtocol {
-    /// Saves bytes if there are none: looks, then saves.
+    /// Saves bytes if the item does not exist, by checking and then saving.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Returns: Whether it was saved.
-    /// - Throws: What `exists(for:)` and `save(_:for:)` throw.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Returns: `true` if the bytes were saved.
+    /// - Throws: The errors of `exists(for:)` and `save(_:for:)`.
     public func add(_ data: Data, for key: String) throws -> Bool {
         guard try !exists(for: key) else { return false }
         try save(data, for: key)

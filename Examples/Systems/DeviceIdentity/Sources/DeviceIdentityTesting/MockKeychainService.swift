@@ -5,20 +5,21 @@ import Foundation
 import Security
 import Synchronization
 
-/// Keeps secrets in memory and behaves as ``KeychainService`` does: the tests of that one run over
+/// Stores secrets in memory and behaves like ``KeychainService``. The tests of that class run with
 /// both.
 ///
-/// Each object is a keychain of its own. It can be used from many threads at once.
+/// Each object is a separate keychain. It can be used concurrently by many threads.
 public final class MockKeychainService: KeychainServiceProtocol {
     private struct State {
-        /// By the bytes of the key: two texts that Swift takes for equal can differ in these.
+        /// The items by the bytes of their keys, because texts that are equal in Swift can have
+        /// different bytes.
         var items: [[UInt8]: Data] = [:]
         var failure: OSStatus?
     }
 
     private let state = Mutex(State())
 
-    /// Makes an empty one.
+    /// Creates an empty keychain.
     public init() {}
 
     /// Removes all items and the failure.
@@ -26,21 +27,21 @@ public final class MockKeychainService: KeychainServiceProtocol {
         state.withLock { $0 = State() }
     }
 
-    /// The status with which every operation fails; nil: none fails.
+    /// The status that every operation fails with, or `nil` if none fails.
     ///
-    /// -25308, `errSecInteractionNotAllowed`, is that of a locked device. -25300 and -25299 are
-    /// answers to ``KeychainService`` and no failures: don't set them here.
+    /// -25308, `errSecInteractionNotAllowed`, simulates a locked device. -25300 and -25299 are
+    /// regular results for ``KeychainService`` rather than failures: don't set them here.
     public var failure: OSStatus? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
     }
 
-    /// Saves bytes, replacing those that were there.
+    /// Saves bytes, replacing existing ones.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError/saveFailed(status:)`` with the set ``failure``.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Throws: ``KeychainError/saveFailed(status:)`` with ``failure``, if it is set.
     public func save(_ data: Data, for key: String) throws {
         try state.withLock { state in
             if let status = state.failure { throw KeychainError.saveFailed(status: status) }
@@ -48,13 +49,14 @@ public final class MockKeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Saves bytes if there are none. When several threads do this at once, one gets true.
+    /// Saves bytes if the item does not exist. If several threads do this concurrently, exactly one
+    /// of the calls returns `true`.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
-    ///   - key: Its name.
-    /// - Returns: Whether it was saved.
-    /// - Throws: ``KeychainError/saveFailed(status:)`` with the set ``failure``.
+    ///   - data: The secret, which may be empty.
+    ///   - key: The key of the item.
+    /// - Returns: `true` if the bytes were saved.
+    /// - Throws: ``KeychainError/saveFailed(status:)`` with ``failure``, if it is set.
     public func add(_ data: Data, for key: String) throws -> Bool {
         try state.withLock { state in
             if let status = state.failure { throw KeychainError.saveFailed(status: status) }
@@ -66,9 +68,9 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// Loads bytes.
     ///
-    /// - Parameter key: Their name.
-    /// - Returns: The bytes; nil if there are none.
-    /// - Throws: ``KeychainError/loadFailed(status:)`` with the set ``failure``.
+    /// - Parameter key: The key of the item.
+    /// - Returns: The bytes, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError/loadFailed(status:)`` with ``failure``, if it is set.
     public func load(for key: String) throws -> Data? {
         try state.withLock { state in
             if let status = state.failure { throw KeychainError.loadFailed(status: status) }
@@ -76,10 +78,10 @@ public final class MockKeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Deletes what is there. It succeeds if there is nothing.
+    /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: Its name.
-    /// - Throws: ``KeychainError/deleteFailed(status:)`` with the set ``failure``.
+    /// - Parameter key: The key of the item.
+    /// - Throws: ``KeychainError/deleteFailed(status:)`` with ``failure``, if it is set.
     public func delete(for key: String) throws {
         try state.withLock { state in
             if let status = state.failure { throw KeychainError.deleteFailed(status: status) }
@@ -87,11 +89,11 @@ public final class MockKeychainService: KeychainServiceProtocol {
         }
     }
 
-    /// Whether there is anything.
+    /// Checks whether an item exists.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: Whether there is an item.
-    /// - Throws: ``KeychainError/loadFailed(status:)`` with the set ``failure``.
+    /// - Parameter key: The key of the item.
+    /// - Returns: `true` if the item exists.
+    /// - Throws: ``KeychainError/loadFailed(status:)`` with ``failure``, if it is set.
     public func exists(for key: String) throws -> Bool {
         try load(for: key) != nil
     }

@@ -1,7 +1,7 @@
-// backend: stands in for the app's backend. It knows devices by their identifiers.
+// backend: stands in for the app's backend, which identifies devices by their identifiers.
 //
-// Every request takes the next answer: "ok"; "fail", with which nothing is done; "late", with
-// which it is done at once and answered after a second; "refuse", with which nothing is done.
+// Every request takes the next answer: "ok"; "fail" and "refuse", which do not carry out the
+// request; or "late", which carries it out immediately and responds one second later.
 
 import Foundation
 import StandIn

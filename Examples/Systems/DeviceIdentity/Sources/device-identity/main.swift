@@ -1,4 +1,5 @@
-// device-identity: shows the identifier of this installation, and does with it what the app does.
+// device-identity: shows the identifier of this installation, and performs the app's operations on
+// it.
 
 import DeviceIdentity
 import Foundation

@@ -1,4 +1,4 @@
-// AppCoordinator: registered once, again after a failure, never twice.
+// AppCoordinatorTests: a device is registered once, again after a failure, and never twice.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -16,7 +16,8 @@ import FoundationNetworking
     let mock = MockKeychainService()
     let backend = BackendStub()
 
-    /// The coordinator of another launch: it knows what the keychain and the backend know.
+    /// The coordinator of another launch, which knows only the content of the keychain and the
+    /// backend.
     func launch() -> AppCoordinator {
         AppCoordinator(
             deviceService: DeviceIdentificationService(keychain: mock), backend: backend)
@@ -131,7 +132,7 @@ import FoundationNetworking
 
     @Test func `two coordinators at once register once`() async throws {
         let devices = DeviceIdentificationService(keychain: mock)
-        // Known already, so that both get to the backend at the same time.
+        // The identifier is already known, so that all of them reach the backend at the same time.
         let deviceId = try await devices.getDeviceId()
         let coordinators = (1...10).map { _ in
             AppCoordinator(deviceService: devices, backend: backend)
@@ -213,16 +214,16 @@ import FoundationNetworking
     }
 }
 
-/// A backend whose answers the test decides.
+/// A backend whose responses the test determines.
 actor BackendStub: DeviceBackend {
     enum Request: Equatable {
         case check(UUID), register(UUID)
     }
 
     enum Registration {
-        /// Not carried out, with this for an answer.
+        /// The request is not carried out, and this is the response.
         case refused(any Error)
-        /// Carried out, with this for an answer.
+        /// The request is carried out, and this is the response.
         case carriedOut(any Error)
     }
 
@@ -242,7 +243,7 @@ actor BackendStub: DeviceBackend {
         requests.append(.check(deviceId))
         let answer =
             checks.isEmpty ? .success(devices.contains(deviceId)) : checks.removeFirst()
-        // Another that asks now gets the same answer.
+        // A concurrent request receives the same response.
         for _ in 1...1000 { await Task.yield() }
         return try answer.get()
     }

@@ -1,4 +1,4 @@
-// BackendClient with the stand-in on the loopback: what is sent, and what each answer means.
+// BackendClientTests: the client with the stand-in: its requests, and the meaning of each response.
 
 import DeviceIdentity
 import ExampleTesting
@@ -67,7 +67,7 @@ import FoundationNetworking
             try await backend.client.register(deviceId)
         }
         #expect(error?.code == .timedOut)
-        // The backend can be slower than the client: it is asked until it has done it.
+        // The backend can be slower than the client, so ask until it has carried out the request.
         var isRegistered = false
         for _ in 1...1000 where !isRegistered {
             isRegistered = try await backend.client.isRegistered(deviceId)
@@ -106,7 +106,7 @@ import FoundationNetworking
     }
 }
 
-/// What a network answers to everything until its user has logged in.
+/// The page that a network returns for every request until its user has logged in.
 private final class LogInPage: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool { true }
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

@@ -1,4 +1,4 @@
-// What DeviceIdentificationService remembers, and until when.
+// CacheTests: what DeviceIdentificationService caches, and for how long.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -39,7 +39,7 @@ import Testing
             try devices.resetDeviceId()
             #expect(try await devices.getDeviceId() != imported)
             #expect(keychain.openedSecretCount == 0)
-            // What opens one is counted.
+            // Reads that open the secret are counted.
             _ = try DeviceIdentificationService(keychain: KeychainService()).getDeviceIdSync()
             #expect(keychain.openedSecretCount == 1)
         }
@@ -54,7 +54,7 @@ import Testing
             let other = UUID()
             try storage.service.saveUUID(first, for: KeychainKeys.deviceId)
             let devices = storage.devices
-            // Each of both ways to read it remembers.
+            // Both ways to read the identifier cache it.
             if isReadSynchronously {
                 #expect(try devices.getDeviceIdSync() == first)
             } else {

@@ -1,4 +1,5 @@
-// DeviceIdentificationService: the source's own tests, and what an identifier goes through.
+// DeviceIdentificationServiceTests: the tests of the specification, and the lifecycle of an
+// identifier.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -11,14 +12,14 @@ import Testing
 @Suite struct DeviceIdentificationServiceTests {
     static let old = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
-    // MARK: The source's
+    // MARK: Tests of the specification
 
     @Test(arguments: Place.allCases)
     func testGetDeviceId_FirstLaunch_GeneratesAndSavesId(place: Place) async throws {
         try await place.use { storage in
             let deviceId = try await storage.devices.getDeviceId()
             #expect(try storage.service.loadUUID(for: KeychainKeys.deviceId) == deviceId)
-            // Version 4 of RFC 9562: random.
+            // A random UUID, version 4 of RFC 9562.
             #expect(deviceId.uuidString.dropFirst(14).first == "4")
         }
     }
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    // MARK: Read, change and carry over
+    // MARK: Read, change and import
 
     @Test(arguments: Place.allCases)
     func `two installations have two identifiers`(place: Place) async throws {
@@ -136,7 +137,7 @@ import Testing
             #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == text)
             #expect(try await devices.getDeviceId(as: String.self) == text)
             #expect(try devices.getDeviceIdSync(as: String.self) == text)
-            // Another program can have stored it in lower case.
+            // Another program may have stored it in lower case.
             try storage.service.saveString(Self.old, for: KeychainKeys.deviceId)
             #expect(try await storage.devices.getDeviceId(as: String.self) == text)
             #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == Self.old)

@@ -1,4 +1,5 @@
-// First uses at the same time, keychains that can't be read, and threads that are not held up.
+// FirstUseTests: concurrent first uses, keychains that can't be read, and threads that are not
+// blocked.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    // MARK: What can't be read
+    // MARK: Identifiers that can't be read
 
     @Test func `before the first unlock none is made, and after it the old one is there`()
         async throws
@@ -104,7 +105,7 @@ import Testing
             }
             try keychain.unlock()
             #expect(try await devices.getDeviceId() == deviceId)
-            // After the first unlock a lock doesn't matter.
+            // After the first unlock, a lock has no effect.
             try keychain.lock()
             #expect(try await launch().getDeviceId() == deviceId)
             #expect(try keychain.items().count == 1)
@@ -149,7 +150,7 @@ import Testing
             #expect(throws: KeychainError.unexpectedData) { try devices.getDeviceIdSync() }
             #expect(try devices.hasDeviceId())
             #expect(try storage.service.load(for: KeychainKeys.deviceId) == form)
-            // The way out is to ask for another.
+            // The user can request a different identifier.
             try devices.importDeviceId(UUID())
             _ = try await devices.getDeviceId()
         }
@@ -179,7 +180,8 @@ import Testing
         _ = try await DeviceIdentificationService(keychain: spy).getDeviceId()
         #expect(spy.calls == ["load", "add"])
         #expect(spy.areOnMainQueue == [false, false])
-        // The synchronous read does it where it is called, which shows that the spy can tell.
+        // The synchronous read happens on the calling thread, which shows that the spy can
+        // distinguish the two.
         let other = Spy(MockKeychainService())
         _ = try? DeviceIdentificationService(keychain: other).getDeviceIdSync()
         #expect(other.areOnMainQueue == [true])

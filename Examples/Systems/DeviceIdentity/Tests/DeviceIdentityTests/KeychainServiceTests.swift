@@ -102,7 +102,8 @@ import Testing
     @Test(arguments: Place.allCases)
     func `keys are compared byte for byte`(place: Place) async throws {
         try await place.use { (storage) async throws in
-            // One letter, and a letter with an accent of its own: equal as Swift's text.
+            // A single character, and a character with a combining accent, which are equal as Swift
+            // strings.
             let keys = ["é", "e\u{301}", "É", ""]
             for (number, key) in keys.enumerated() {
                 #expect(try storage.service.add(Data("\(number)".utf8), for: key))

@@ -1,4 +1,5 @@
-// The identifier of an earlier release comes out of UserDefaults once, and is only cleaned up then.
+// MigrationTests: the identifier of an earlier release is migrated from UserDefaults once, and only
+// removed from then on.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -137,7 +138,7 @@ import Testing
     }
 }
 
-/// Where a migration is stopped.
+/// The point at which a migration is interrupted.
 enum MigrationStop: CaseIterable {
     case noSpace, locked, beforeSaving, beforeCommit, afterCommit, beforeReadingBack
 
@@ -152,11 +153,11 @@ enum MigrationStop: CaseIterable {
         }
     }
 
-    /// Whether the identifier was saved before.
+    /// Whether the identifier had been saved at that point.
     var isSaved: Bool { self == .afterCommit || self == .beforeReadingBack }
 }
 
-/// The defaults of an earlier release, in a suite of the test's own that goes with the last
+/// The defaults of an earlier release, in a temporary suite that is removed with the last
 /// reference.
 private final class OldDefaults {
     private let suite = "com.poopypals.test-\(UUID().uuidString)"
@@ -172,7 +173,7 @@ private final class OldDefaults {
         UserDefaults(suiteName: suite)?.synchronize()
         let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
         let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
-        // What is left on Linux is a file without a value.
+        // On Linux, a file without values is left.
         try? FileManager.default.removeItem(atPath: "\(folder)/\(suite).plist")
     }
 
@@ -180,7 +181,7 @@ private final class OldDefaults {
         try #require(UserDefaults(suiteName: suite))
     }
 
-    /// What another program would read.
+    /// The value that another program would read.
     var deviceId: String? {
         UserDefaults(suiteName: suite)?.string(forKey: "deviceId")
     }

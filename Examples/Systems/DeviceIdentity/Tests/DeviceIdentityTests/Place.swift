@@ -1,5 +1,5 @@
-// Place: where the same tests run: over the mock, and over the real service with its keychain in
-// memory.
+// Place: the implementations that the same tests run with: the mock, and the real service with a
+// keychain in memory.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -38,25 +38,24 @@ enum Place: CaseIterable {
 /// A keychain service of a test.
 struct Storage: Sendable {
     let service: any KeychainServiceProtocol
-    /// Lets every operation fail with a status; nil: none.
+    /// Makes every operation fail with a status, or with none if it is `nil`.
     let fail: @Sendable (OSStatus?) -> Void
 
-    /// The identifier as the next launch has it: what was known before is not known to it.
+    /// The device service of the next launch, which has no cached identifier.
     var devices: DeviceIdentificationService { DeviceIdentificationService(keychain: service) }
 }
 
-/// A keychain service that tells what it is asked, and lets a test act before and after an
-/// addition.
+/// A keychain service that records its calls, and lets a test act before and after an addition.
 final class Spy: KeychainServiceProtocol {
-    /// The functions that were called, in their order.
+    /// The functions that were called, in order.
     var calls: [String] { state.withLock { $0.calls } }
-    /// Whether each of the calls was on the queue of the main actor.
+    /// Whether each of the calls was on the main queue.
     var areOnMainQueue: [Bool] { state.withLock { $0.areOnMainQueue } }
 
     private let base: any KeychainServiceProtocol
     private let beforeAdd: @Sendable () throws -> Void
     private let afterAdd: @Sendable () throws -> Void
-    /// A mark of the main queue. The main thread is no sign of it on Linux.
+    /// A mark on the main queue. On Linux, the main thread can't be used to identify it.
     private static let mark: DispatchSpecificKey<Bool> = {
         let mark = DispatchSpecificKey<Bool>()
         DispatchQueue.main.setSpecific(key: mark, value: true)
@@ -111,7 +110,7 @@ final class Spy: KeychainServiceProtocol {
     }
 }
 
-/// A service as the source has it, with four functions and nothing else.
+/// A service with only the four functions of the specification.
 struct FourFunctions: KeychainServiceProtocol {
     let base = MockKeychainService()
     func save(_ data: Data, for key: String) throws { try base.save(data, for: key) }
@@ -120,13 +119,13 @@ struct FourFunctions: KeychainServiceProtocol {
     func exists(for key: String) -> Bool { (try? base.exists(for: key)) ?? false }
 }
 
-/// A keychain whose reads wait until they may go on. If that takes too long, one fails.
+/// A keychain whose reads wait until they are released. If that takes too long, a read fails.
 final class StuckKeychain: KeychainServiceProtocol {
     let deviceId = UUID()
     private let gate = DispatchSemaphore(value: 0)
     private let asked = Mutex(0)
 
-    /// How many reads there were.
+    /// The number of reads.
     var readCount: Int { asked.withLock { $0 } }
 
     func goOn(_ count: Int) { for _ in 1...count { gate.signal() } }
@@ -134,7 +133,7 @@ final class StuckKeychain: KeychainServiceProtocol {
     func load(for key: String) throws -> Data? {
         asked.withLock { $0 += 1 }
         guard gate.wait(timeout: .now() + .seconds(20)) == .success else {
-            // Those that wait yet have nothing to wait for.
+            // Release the reads that are still waiting.
             goOn(1000)
             throw KeychainError.loadFailed(status: errSecIO)
         }

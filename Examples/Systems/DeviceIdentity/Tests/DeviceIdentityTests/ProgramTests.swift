@@ -1,5 +1,5 @@
-// device-identity as a program: the session of README.md, many of it at once, and what stays in
-// files.
+// ProgramTests: runs device-identity: the session of README.md, many processes at once, and the
+// content of files.
 
 import DeviceIdentity
 import ExampleTesting
@@ -21,8 +21,8 @@ import Testing
         let home = try Home(["device-identity"])
         let data = home.url.appending(path: "fresh")
         home.environment = ["XDG_DATA_HOME": data.path]
-        // Where there is no keychain, they race for it first. Where there is one, nothing holds
-        // them up, and most have looked in vain before the first identifier is saved.
+        // If there is no keychain, the processes first race to create it. If there is one, nothing
+        // delays them, and most have searched in vain before the first identifier is saved.
         if hasKeychain {
             _ = try home.run("device-identity")
             #expect(try home.run("device-identity reset") == "Forgotten.\n")
@@ -69,10 +69,10 @@ import Testing
         let old = Self.old
         #expect(try home.run("echo \(old) | device-identity import") == "Imported.\n")
         #expect(try home.run("device-identity") == "\(old)\n")
-        // The test keeps what the last command printed in a file of its own.
+        // The test stores the output of the last command in a separate file.
         #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
         #expect(try home.run("grep -rlaFi \(old) . || true") == "")
-        // What finds nothing must be able to find something.
+        // A search that finds nothing must be able to find something.
         #expect(try home.run("echo x\(old)x > file && grep -rlaFi \(old) .") == "./file\n")
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(
             try home.run("device-identity migrate")
                 == "Cleaned up: there is an identifier already.\n")
-        // The other settings stay.
+        // The other settings are kept.
         let left = try PropertyListSerialization.propertyList(
             from: Data(contentsOf: file), format: nil)
         #expect(left as? [String: String] == ["theme": "dark"])
@@ -104,7 +104,7 @@ import Testing
     }
 }
 
-/// Many of one program that begin at the same moment.
+/// Many processes of one program that start at the same moment.
 private struct Race {
     private let start = Pipe()
     private let racers: [Racer]
@@ -114,9 +114,9 @@ private struct Race {
         racers = try (0..<count).map { _ in try Racer(program, arguments, home, start) }
     }
 
-    /// Lets them go and waits for the end of all.
+    /// Releases the processes and waits until all have ended.
     ///
-    /// - Returns: What each has printed.
+    /// - Returns: The output of each process.
     func run() throws -> [String] {
         for racer in racers { racer.waitUntilReady() }
         try start.fileHandleForWriting.close()
@@ -124,7 +124,7 @@ private struct Race {
     }
 }
 
-/// A shell that is ready, waits for the end of its input, and becomes the program.
+/// A shell that waits for the end of its input and then executes the program.
 private final class Racer {
     private let process = Process()
     private let output = Pipe()

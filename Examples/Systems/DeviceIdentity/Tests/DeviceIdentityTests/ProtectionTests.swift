@@ -1,4 +1,4 @@
-// What the real service stores, beyond what the protocol shows.
+// ProtectionTests: what the real service stores in addition to what the protocol shows.
 
 import DeviceIdentity
 import Foundation
@@ -27,13 +27,13 @@ private func persistentReference() throws -> Data {
         try keychain.withSecItem {
             let service = KeychainService()
             try service.saveString("Ada", for: Self.key)
-            // Replacing it changes none of this.
+            // Replacing the value changes none of this.
             try service.saveString("Bob", for: Self.key)
             let items = try keychain.items()
             #expect(items.count == 1)
             let item = try #require(items.first)
             #expect(item.itemClass == "genp")
-            // A program of the command line on Linux has no bundle identifier.
+            // A command-line program on Linux has no bundle identifier.
             #expect(item.service == Bundle.main.bundleIdentifier ?? "com.poopypals")
             #expect(item.account == Self.key)
             #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
@@ -94,7 +94,7 @@ private func persistentReference() throws -> Data {
     @Test func `a save goes on where the item was deleted in between`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
-            // The addition finds an item that the update doesn't.
+            // The addition finds an item that the update doesn't find.
             keychain.inject(
                 .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
             try KeychainService().saveString("Ada", for: Self.key)

@@ -1,4 +1,4 @@
-// The names and texts that the source prints.
+// TextTests: the names and texts of the specification.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `the signatures are the source's`() {
-        // What doesn't compile here differs from the source.
+        // If this doesn't compile, the declarations differ from the specification.
         let make: () -> any KeychainServiceProtocol = { KeychainService() }
         let named: (String) -> KeychainService = KeychainService.init(service:)
         let service = MockKeychainService()

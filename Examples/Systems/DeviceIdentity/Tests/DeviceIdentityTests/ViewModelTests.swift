@@ -1,4 +1,4 @@
-// DeviceIdViewModel: loads at the first appearance, once.
+// ViewModelTests: DeviceIdViewModel loads once, at the first appearance.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -19,7 +19,7 @@ import Testing
         await model.loadDeviceIdIfNeeded()
         let deviceId = try #require(model.deviceId)
         #expect(spy.calls == ["load", "add"])
-        // What the service remembers is not what holds back the second load.
+        // The second load must not be prevented only by the cache of the service.
         try devices.resetDeviceId()
         await model.loadDeviceIdIfNeeded()
         #expect(model.deviceId == deviceId)
@@ -35,7 +35,7 @@ import Testing
         let first = Task { await model.loadDeviceIdIfNeeded() }
         while keychain.readCount == 0 { await Task.yield() }
         #expect(model.isLoading)
-        // It has nothing to wait for.
+        // This call does not wait.
         await model.loadDeviceIdIfNeeded()
         #expect(model.deviceId == nil)
         keychain.goOn(2)

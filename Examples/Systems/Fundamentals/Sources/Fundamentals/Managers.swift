@@ -1,5 +1,5 @@
-// Managers: the actor, the manager with a completion handler and the view model at work, in an open
-// keychain and in a locked one; and CryptoKit's keys.
+// Managers: uses the actor, the manager with a completion handler and the view model with an open
+// and with a locked keychain, and stores CryptoKit's keys.
 
 import CryptoKit
 import Foundation

@@ -1,5 +1,5 @@
-// Patterns: wrong code beside right code, both run, each with what comes of it. This is the only
-// file that has wrong code.
+// Patterns: runs incorrect and correct code side by side and shows the result of each. Only this
+// file contains incorrect code.
 
 import Dispatch
 import Foundation
@@ -82,8 +82,8 @@ extension Session {
             answer.status == errSecSuccess && answer.result as? Data == Data("secret".utf8))
     }
 
-    /// No call is made on the main actor. What stands in for one lasts until a tap was handled, or
-    /// for a fifth of a second.
+    /// No call is made on the main actor. Instead, the code simulates one that lasts until a tap
+    /// was handled, or a fifth of a second.
     private func blockedMainActor() async throws {
         try pattern("A SecItem call on the main actor")
         let tap = Tap()
@@ -179,22 +179,22 @@ extension Session {
     }
 }
 
-/// A tap of the user, which the main actor handles.
+/// A tap by the user, which the main actor handles.
 private final class Tap: Sendable {
     private let handled = DispatchSemaphore(value: 0)
     private let inTime = Mutex(false)
 
     var wasHandledInTime: Bool { inTime.withLock { $0 } }
 
-    /// The user taps, and a call of the thread goes on for a while.
+    /// Simulates a tap while a call on the current thread lasts for some time.
     ///
-    /// - Returns: Whether the main actor has handled the tap before the call ended.
+    /// - Returns: `true` if the main actor handled the tap before the call ended.
     func isHandledDuringCall(_ duration: DispatchTimeInterval) -> Bool {
         Task { @MainActor in handled.signal() }
         return handled.wait(timeout: .now() + duration) == .success
     }
 
-    /// The same for a call that lasts until the tap has been handled.
+    /// The same, with a call that lasts until the tap has been handled.
     func waitDuringCall() {
         let isHandled = isHandledDuringCall(.seconds(60))
         inTime.withLock { $0 = isHandled }

@@ -1,4 +1,4 @@
-// Rules: uniqueness, limits and the shapes of results.
+// Rules: uniqueness, limits and the forms of results.
 
 import Foundation
 import SecItemFundamentals
@@ -43,7 +43,7 @@ extension Session {
         try removeWebsites()
     }
 
-    /// Adds items that differ from one in one attribute each.
+    /// Adds items, each of which differs from a given item in one attribute.
     private func adding(
         to item: [String: Any], each: [(String, CFString, Any)], _ which: String,
         _ expected: OSStatus
@@ -106,7 +106,7 @@ extension Session {
         try putKey("1")
         try putKey("2")
         for row in CastRow.all {
-            // Of two items, a limit of one gives either.
+            // If two items match, a limit of one returns either of them.
             let password = row.limit == .one ? query("a") : query()
             let query = row.itemClass == .key ? Self.keys : password
             let found = find(
@@ -138,7 +138,7 @@ extension Session {
             count == 32)
     }
 
-    /// Both ways to write a dictionary.
+    /// Both types of keys for a dictionary.
     private func bothStyles() {
         let byConstant: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: Self.service,

@@ -1,6 +1,6 @@
-// Session: prints what the program does, and counts what isn't as expected.
-//   (1) It runs on a queue of its own, and so does every call of the four functions in it.
-//   (2) A check that doesn't hold is printed as "NOT SO", and ends the program with 1.
+// Session: prints the checks of the program, and counts those that fail.
+//   (1) The session and all its calls of the four functions run on a separate queue.
+//   (2) A failed check is printed as "NOT SO" and results in exit status 1.
 
 import Dispatch
 import Foundation
@@ -9,7 +9,7 @@ import Security
 import Synchronization
 
 actor Session {
-    /// The service of every generic password here.
+    /// The service of all generic passwords in this program.
     static let service = "org.example.fundamentals"
 
     private let executor = QueueExecutor(label: "Fundamentals")
@@ -21,9 +21,9 @@ actor Session {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Runs the part that the arguments name.
+    /// Runs the part of the session that the arguments specify.
     ///
-    /// - Parameter arguments: The program's.
+    /// - Parameter arguments: The program's arguments.
     /// - Returns: The exit status.
     func run(_ arguments: [String]) async -> Int32 {
         var arguments = arguments
@@ -81,7 +81,7 @@ actor Session {
         }
     }
 
-    /// A line of a table: its cells, padded to 24 characters, and whether it is as expected.
+    /// Prints a row of a table, with cells padded to 24 characters, and whether it is as expected.
     func row(_ cells: [String], _ holds: Bool) {
         let padded = cells.dropLast().map { cell in
             cell + String(repeating: " ", count: max(0, 24 - cell.count))
@@ -89,7 +89,7 @@ actor Session {
         check((padded + cells.suffix(1)).joined(separator: "  "), holds)
     }
 
-    /// Runs code, and prints the calls that it made and whether it gave what was expected.
+    /// Runs code, and prints the calls that it made and whether its result is as expected.
     func calls(_ sentence: String, _ body: () async throws -> Bool) async throws {
         let start = log.calls.withLock { $0.count }
         let holds = try await body()
@@ -99,19 +99,19 @@ actor Session {
 
     // MARK: The keychain
 
-    /// The query for all items of the service, or for the one of an account.
+    /// The query for all items of the service, or for the item of one account.
     func query(_ account: String? = nil) -> [String: Any] {
         KeychainQueryBuilder.buildQuery(account: account, service: Self.service)
     }
 
-    /// A new item of the service.
+    /// The attributes of a new item of the service.
     func password(_ account: String, _ secret: String = "secret") -> [String: Any] {
         KeychainQueryBuilder.buildAddition(
             of: Data(secret.utf8), account: account, service: Self.service,
             accessibility: kSecAttrAccessibleAfterFirstUnlock)
     }
 
-    /// Adds items that the next checks need.
+    /// Adds items for the checks that follow.
     func put(_ accounts: String...) throws {
         for account in accounts {
             let status = SecItem.add(password(account))
@@ -125,7 +125,7 @@ actor Session {
         return (status, result)
     }
 
-    /// The secret of an account as text; nil where there is none.
+    /// The secret of an account as text, or `nil` if there is none.
     func secret(_ account: String) -> String? {
         let query = KeychainQueryBuilder.buildQuery(
             account: account, service: Self.service, returnData: true)
@@ -139,14 +139,14 @@ actor Session {
         return find(search).result as? Data
     }
 
-    /// Leaves the service as the program expects it: empty, synchronizable items included.
+    /// Deletes all items of the service, including synchronizable ones.
     func removeEverything() throws {
         var query = query()
         query[kSecAttrSynchronizable as String] = kSecAttrSynchronizableAny
         try remove(query)
     }
 
-    /// Deletes what a query names, if there is any.
+    /// Deletes the items that match a query, if there are any.
     func remove(_ query: [String: Any]) throws {
         let status = SecItem.delete(query)
         guard status == errSecSuccess || status == errSecItemNotFound else {
@@ -155,7 +155,7 @@ actor Session {
     }
 }
 
-/// The calls that the program made so far, in their order.
+/// The calls that the program has made, in order.
 private final class CallLog: Sendable {
     let calls = Mutex<[SecItem.Call]>([])
     let isPrinted = Mutex(false)

@@ -1,5 +1,5 @@
-// Statuses: each status of the table, brought about where a program alone can, and the classes of
-// protection.
+// Statuses: causes each status of the table that a program alone can cause, and shows the
+// protection classes.
 
 import Foundation
 import SecItemFundamentals
@@ -22,7 +22,7 @@ extension Session {
             errSecSuccess: SecItem.add(password("alice")),
             errSecDuplicateItem: SecItem.add(password("alice")),
             errSecItemNotFound: find(query("bob")).status,
-            // The item needs a passcode, and this keychain has none.
+            // The item requires a passcode, and this keychain has none.
             errSecAuthFailed: SecItem.add(late),
             errSecParam: find(textForBoolean).status,
             errSecNoSuchAttr: find(foreignAttribute).status,
@@ -32,7 +32,8 @@ extension Session {
             if let status = provoked[row.status] {
                 check("\(row)", status == row.status)
             } else {
-                // A locked keychain, and a user who declines: the tests bring these about.
+                // The tests cause the statuses that require a locked keychain or a user who
+                // cancels.
                 check("\(row)", row.text != "OSStatus \(row.status)")
             }
         }

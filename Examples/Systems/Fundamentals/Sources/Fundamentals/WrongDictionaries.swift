@@ -1,5 +1,5 @@
-// WrongDictionaries: keys in a dictionary that doesn't take them, and claims about Apple's
-// functions that these contradict.
+// WrongDictionaries: keys in dictionaries that don't accept them, and incorrect claims about
+// Apple's functions.
 
 import Foundation
 import SecItemFundamentals

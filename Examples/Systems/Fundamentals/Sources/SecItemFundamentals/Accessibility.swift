@@ -3,17 +3,17 @@
 import Foundation
 import Security
 
-/// When an item can be read. `kSecAttrAccessibleAlways` is missing: Apple has deprecated it.
+/// When an item can be read. `kSecAttrAccessibleAlways` is missing because Apple has deprecated it.
 public enum Accessibility: CaseIterable, Sendable {
     /// While the device is unlocked.
     case whenUnlocked
-    /// From the first unlock after a start on.
+    /// From the first unlock after a boot.
     case afterFirstUnlock
-    /// As `whenUnlocked`, and never on another device.
+    /// The same as `whenUnlocked`, but only on this device.
     case whenUnlockedThisDeviceOnly
-    /// As `afterFirstUnlock`, and never on another device.
+    /// The same as `afterFirstUnlock`, but only on this device.
     case afterFirstUnlockThisDeviceOnly
-    /// While the device is unlocked and has a passcode. The item goes when the passcode goes.
+    /// While the device is unlocked and has a passcode. Removing the passcode deletes the item.
     case whenPasscodeSetThisDeviceOnly
 
     /// The value of `kSecAttrAccessible`.

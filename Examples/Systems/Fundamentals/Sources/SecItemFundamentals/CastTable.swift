@@ -1,5 +1,5 @@
-// CastTable: for each return key, alone or with attributes, and each limit, the Swift type that the
-// result has. Every row can be run.
+// CastTable: the Swift type of the result for each return key, alone or with attributes, and each
+// limit. Every row can be executed.
 
 import Foundation
 import Security
@@ -12,20 +12,20 @@ public struct CastRow: Sendable, CustomStringConvertible {
     public let limit: MatchLimit
     /// The class that is searched.
     public let itemClass: ItemClass
-    /// The cast, as it is written.
+    /// The source text of the cast.
     public let cast: String
-    /// Casts a result and says what is in it. nil: the result is of another type.
+    /// Casts a result and describes its content. Returns `nil` if the result has a different type.
     public let read: @Sendable (CFTypeRef?) -> String?
 
     /// The classes that the table shows.
     public enum ItemClass: Sendable {
-        /// Passwords have no reference objects.
+        /// Generic passwords, which have no reference objects.
         case genericPassword
-        /// Keys have: `SecKey`.
+        /// Keys, whose reference object is a `SecKey`.
         case key
     }
 
-    /// Limit, return keys and class.
+    /// The limit, the return keys and the class.
     public var description: String {
         "\(limit), \(returns)\(itemClass == .key ? " of keys" : "")"
     }
@@ -80,13 +80,13 @@ public struct CastRow: Sendable, CustomStringConvertible {
         self.read = read
     }
 
-    /// A key as an object of its class.
+    /// Casts an object to a key.
     ///
     /// - Parameter object: Any object.
-    /// - Returns: The key, or nil if it is an object of another class.
+    /// - Returns: The key, or `nil` if the object is of another class.
     public static func secKey(_ object: AnyObject) -> SecKey? {
         guard CFGetTypeID(object) == SecKeyGetTypeID() else { return nil }
-        // Only a forced cast leads to a type of Core Foundation; the line above makes it safe.
+        // A Core Foundation type requires a forced cast. The guard above makes it safe.
         // swift-format-ignore: NeverForceUnwrap
         return (object as! SecKey)
     }

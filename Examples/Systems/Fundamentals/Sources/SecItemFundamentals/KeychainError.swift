@@ -1,19 +1,19 @@
-// KeychainError: a status of Security that is no answer, with the system's text.
+// KeychainError: a status of Security that is a failure, with the system's text.
 
 import Foundation
 import Security
 
-/// A SecItem function failed. The status is the code to catch by.
+/// The error of a failed SecItem function. Its status identifies the failure.
 public struct KeychainError: Error, CustomStringConvertible, Equatable {
-    /// What the function returned.
+    /// The status that the function returned.
     public let status: OSStatus
 
-    /// The error of a status.
+    /// Creates the error for a status.
     public init(status: OSStatus) {
         self.status = status
     }
 
-    /// The status and the system's text for it, and nothing of the item.
+    /// The status and the system's text for it, with no information about the item.
     public var description: String { "KeychainError(\(status)): \(Self.text(of: status))" }
 
     /// The system's text for a status, or its number.

@@ -1,5 +1,5 @@
-// KeychainManager+Keys: CryptoKit's keys as generic passwords, in their raw form. The keychain's
-// own class for keys takes no symmetric key and no Curve25519 key.
+// KeychainManager+Keys: stores CryptoKit's keys as generic passwords, in their raw form. Items of
+// class key can't contain a symmetric key or a Curve25519 key.
 
 import CryptoKit
 import Foundation
@@ -7,14 +7,14 @@ import Security
 
 /// A key that has a raw form.
 public protocol RawKey: Sendable {
-    /// The key of a raw form; an error where the bytes are no such key.
+    /// Creates a key from its raw form, or throws an error if the bytes are not a key of this type.
     init(rawForm: Data) throws
-    /// The bytes to keep.
+    /// The bytes to store.
     var rawForm: Data { get }
 }
 
 extension SymmetricKey: RawKey {
-    /// Any number of bytes but zero is a symmetric key.
+    /// Any number of bytes except zero is a symmetric key.
     public init(rawForm: Data) throws {
         guard !rawForm.isEmpty else { throw CryptoKitError.incorrectKeySize }
         self.init(data: rawForm)
@@ -25,10 +25,10 @@ extension SymmetricKey: RawKey {
 }
 
 extension P256.Signing.PrivateKey: RawKey {
-    /// The key of 32 bytes.
+    /// Creates a key from 32 bytes.
     public init(rawForm: Data) throws { try self.init(rawRepresentation: rawForm) }
 
-    /// 32 bytes.
+    /// The 32 bytes of the key.
     public var rawForm: Data { rawRepresentation }
 }
 
@@ -52,8 +52,9 @@ extension KeychainManager {
     /// - Parameters:
     ///   - type: The type of key.
     ///   - account: The account.
-    /// - Returns: The key, or nil if there is no such item.
-    /// - Throws: `KeychainError`, or CryptoKit's error where the bytes are no such key; they stay.
+    /// - Returns: The key, or `nil` if the item does not exist.
+    /// - Throws: `KeychainError`, or CryptoKit's error if the bytes are not a key of this type, in
+    ///   which case they are kept.
     public func load<Key: RawKey>(key type: Key.Type, for account: String) throws -> Key? {
         try load(for: account).map { try Key(rawForm: $0) }
     }

@@ -1,5 +1,5 @@
-// KeychainManager: the generic passwords of one service, one call to Security at a time, none of
-// them on the main actor.
+// KeychainManager: the generic passwords of one service. It makes one call to Security at a time,
+// and none on the main actor.
 
 import Foundation
 import Security
@@ -12,29 +12,30 @@ public actor KeychainManager {
     private let service: String
     private let executor = QueueExecutor(label: "KeychainManager")
 
-    /// A call to Security waits for another process or for the disk. It does so on a queue of this
-    /// actor's own, not on a thread that Swift's tasks share.
+    /// A separate queue for this actor, because a call to Security waits for another process or for
+    /// the disk and must not block a thread of the cooperative pool.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
 
-    /// A manager of the items of one service. Nothing is opened or read before the first call.
+    /// Creates a manager for the items of one service. Nothing is opened or read before the first
+    /// call.
     ///
     /// - Parameter service: The service.
     public init(service: String = Bundle.main.bundleIdentifier ?? "default") {
         self.service = service
     }
 
-    /// Saves a secret: adds it, or changes the item where there is one.
+    /// Saves a secret: adds it or, if the item exists, updates it.
     ///
-    /// The item is never missing meanwhile, and keeps its persistent reference.
+    /// No reader finds the item missing, and it keeps its persistent reference.
     ///
     /// - Parameters:
-    ///   - data: The secret, 0 bytes and up.
+    ///   - data: The secret, which may be empty.
     ///   - key: The account.
     ///   - accessibility: One of the values of `kSecAttrAccessible`.
-    /// - Throws: `KeychainError`. With `errSecInteractionNotAllowed` the device is locked: the item
-    ///   is as it was; save again after the unlock.
+    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the device is locked and
+    ///   the item is unchanged: save again after the unlock.
     public func save(
         _ data: Data, for key: String,
         accessibility: CFTypeRef = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
@@ -42,7 +43,7 @@ public actor KeychainManager {
         var status = add(data, key, accessibility)
         if status == errSecDuplicateItem {
             status = update(data, key, accessibility)
-            // Another process deleted the item between the two calls: it is added after all.
+            // Another process deleted the item between the two calls, so add it after all.
             if status == errSecItemNotFound { status = add(data, key, accessibility) }
         }
         guard status == errSecSuccess else { throw KeychainError(status: status) }
@@ -63,9 +64,9 @@ public actor KeychainManager {
     /// Loads a secret.
     ///
     /// - Parameter key: The account.
-    /// - Returns: The secret, or nil if there is no such item.
-    /// - Throws: `KeychainError`. With `errSecInteractionNotAllowed` the item is there and locked:
-    ///   load again after the unlock.
+    /// - Returns: The secret, or `nil` if the item does not exist.
+    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the item exists but is
+    ///   locked: load again after the unlock.
     public func load(for key: String) throws -> Data? {
         let query = KeychainQueryBuilder.buildQuery(
             account: key, service: service, returnData: true)
@@ -74,9 +75,9 @@ public actor KeychainManager {
         return try Self.secret(status, result)
     }
 
-    /// Reads the answer to a search for one secret.
+    /// Interprets the result of a search for one secret.
     ///
-    /// An item that has no data is not an absent item.
+    /// An item without data is not the same as an absent item.
     static func secret(_ status: OSStatus, _ result: CFTypeRef?) throws -> Data? {
         switch status {
         case errSecSuccess:
@@ -89,7 +90,7 @@ public actor KeychainManager {
         }
     }
 
-    /// Deletes a secret. Deleting one that isn't there succeeds.
+    /// Deletes a secret. Deleting a secret that does not exist succeeds.
     ///
     /// - Parameter key: The account.
     /// - Throws: `KeychainError`.
@@ -101,9 +102,9 @@ public actor KeychainManager {
         }
     }
 
-    /// The accounts that have a secret.
+    /// Returns the accounts that have a secret.
     ///
-    /// It reads attributes and opens no secret.
+    /// This reads attributes and opens no secret.
     ///
     /// - Returns: The accounts, sorted.
     /// - Throws: `KeychainError`.

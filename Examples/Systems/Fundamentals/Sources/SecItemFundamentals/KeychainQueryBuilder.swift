@@ -1,26 +1,27 @@
-// KeychainQueryBuilder: the one place where dictionaries for the SecItem functions are made.
-//   (1) Every call gets a new dictionary; none is stored.
+// KeychainQueryBuilder: the only file that creates dictionaries for the SecItem functions.
+//   (1) Every call gets a new dictionary. None is stored.
 //   (2) Every key is one of Apple's constants, never a literal.
-//   (3) Every query asks for the data-protection keychain; macOS would search its file-based one.
-//   (4) A query names an item by its primary key alone: with a label in it, a search could miss
-//       an item that an addition then reports as a duplicate.
+//   (3) Every query specifies the data-protection keychain. Otherwise, macOS would search its
+//       file-based keychain.
+//   (4) A query identifies an item only by its primary key. If it also contained a label, a search
+//       could miss an item that an addition then reports as a duplicate.
 
 import Foundation
 import Security
 
-/// Makes the dictionaries of the SecItem functions.
+/// Creates the dictionaries of the SecItem functions.
 public enum KeychainQueryBuilder {
-    /// A query that names items, for any of the four functions.
+    /// Creates a query for any of the four functions.
     ///
-    /// Only a search takes a limit and return keys; the other functions refuse them. A limit of one
-    /// is what a search has without the key, so it is written only beside a return key.
+    /// Only a search accepts a limit and return keys; the other functions reject them. A limit of
+    /// one is the default of a search, so the query contains it only together with a return key.
     ///
     /// - Parameters:
     ///   - itemClass: One of the five classes.
-    ///   - account: The account, or nil for every account.
-    ///   - service: The service, or nil for every service.
-    ///   - accessGroup: The access group. With nil, a new item goes to the first group of the
-    ///     program and a search covers all of them.
+    ///   - account: The account, or `nil` for all accounts.
+    ///   - service: The service, or `nil` for all services.
+    ///   - accessGroup: The access group. If `nil`, a new item is added to the first group of the
+    ///     program, and a search covers all its groups.
     ///   - returnData: Whether a search returns secrets.
     ///   - returnAttributes: Whether a search returns attributes.
     ///   - matchLimit: `kSecMatchLimitOne` or `kSecMatchLimitAll`.
@@ -45,10 +46,10 @@ public enum KeychainQueryBuilder {
         return query
     }
 
-    /// A new generic password, for `SecItemAdd`.
+    /// Creates the attributes of a new generic password, for `SecItemAdd`.
     ///
     /// - Parameters:
-    ///   - secret: The secret, 0 bytes and up.
+    ///   - secret: The secret, which may be empty.
     ///   - account: The account.
     ///   - service: The service.
     ///   - accessibility: One of the values of `kSecAttrAccessible`.
@@ -62,11 +63,11 @@ public enum KeychainQueryBuilder {
         return attributes
     }
 
-    /// The second dictionary of `SecItemUpdate`. It is no query: it has neither a class nor a
-    /// primary key.
+    /// Creates the second dictionary of `SecItemUpdate`. It is not a query and contains neither a
+    /// class nor a primary key.
     ///
     /// - Parameters:
-    ///   - secret: The new secret, 0 bytes and up.
+    ///   - secret: The new secret, which may be empty.
     ///   - accessibility: One of the values of `kSecAttrAccessible`.
     /// - Returns: A new dictionary.
     public static func buildChanges(to secret: Data, accessibility: CFTypeRef) -> [String: Any] {
@@ -76,12 +77,12 @@ public enum KeychainQueryBuilder {
         ]
     }
 
-    /// A search with any of the four return keys and a limit, for `SecItemCopyMatching`.
+    /// Creates a search with any of the four return keys and a limit, for `SecItemCopyMatching`.
     ///
     /// - Parameters:
-    ///   - query: Which items.
-    ///   - returns: What of each.
-    ///   - limit: Of how many.
+    ///   - query: The query for the items.
+    ///   - returns: The parts of each item to return.
+    ///   - limit: The limit on the number of items.
     /// - Returns: A new dictionary.
     public static func buildSearch(
         _ query: [String: Any], returning returns: ReturnKeys, limit: MatchLimit

@@ -1,5 +1,5 @@
-// LegacyKeychainManager: the same for code without async and await: a serial queue, and a handler
-// that is called when the work is done.
+// LegacyKeychainManager: a manager for code without async and await, with a serial queue and
+// completion handlers.
 
 import Dispatch
 import Foundation
@@ -10,7 +10,7 @@ public final class LegacyKeychainManager: Sendable {
     private let service: String
     private let queue = DispatchQueue(label: "com.app.keychain")
 
-    /// A manager of the items of one service.
+    /// Creates a manager for the items of one service.
     ///
     /// - Parameter service: The service.
     public init(service: String = Bundle.main.bundleIdentifier ?? "default") {
@@ -22,12 +22,12 @@ public final class LegacyKeychainManager: Sendable {
     ///
     /// - Parameters:
     ///   - key: The account.
-    ///   - completion: Receives the secret, nil if there is no such item, or `KeychainError`. It
-    ///     is called once, on the queue "com.app.keychain", in the order of the calls.
+    ///   - completion: Receives the secret, `nil` if the item does not exist, or `KeychainError`.
+    ///     It is called once, on the queue "com.app.keychain", in the order of the calls.
     public func load(
         key: String, completion: @escaping @Sendable (Result<Data?, Error>) -> Void
     ) {
-        // A queue doesn't take the values of the task along.
+        // A dispatch queue doesn't inherit task-local values.
         let observer = SecItem.observer
         queue.async { [service] in
             let result = Result<Data?, Error> {

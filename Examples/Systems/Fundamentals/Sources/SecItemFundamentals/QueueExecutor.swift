@@ -1,13 +1,13 @@
-// QueueExecutor: a serial dispatch queue for one actor, so that its calls to Security block none of
-// the threads that Swift's tasks share.
+// QueueExecutor: a serial dispatch queue for one actor, so that its calls to Security don't block
+// the threads of the cooperative pool.
 
 import Dispatch
 
-/// Runs an actor's code on a serial queue of its own.
+/// Runs an actor's code on a separate serial queue.
 public final class QueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// An executor with a new queue.
+    /// Creates an executor with a new queue.
     ///
     /// - Parameter label: The queue's label.
     public init(label: String) {
@@ -15,7 +15,7 @@ public final class QueueExecutor: SerialExecutor {
         SecItem.name(queue)
     }
 
-    /// Runs a job of the actor after those before it.
+    /// Runs a job of the actor after the jobs before it.
     ///
     /// - Parameter job: The job.
     public func enqueue(_ job: consuming ExecutorJob) {

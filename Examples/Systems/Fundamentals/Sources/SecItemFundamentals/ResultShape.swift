@@ -1,50 +1,51 @@
-// ResultShape: what SecItemCopyMatching gives for each combination of return keys and limit.
+// ResultShape: the form of SecItemCopyMatching's result for each combination of return keys and
+// limit.
 
 import Foundation
 import Security
 
-/// The form of a result, without what is in it.
+/// The form of a result, without its content.
 public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
     /// No result.
     case nothing
     /// The secret.
     case data
-    /// A persistent reference: 20 bytes.
+    /// A persistent reference of 20 bytes.
     case persistentReference
     /// A dictionary with these parts.
     case dictionary(Parts)
-    /// An array of such elements.
+    /// An array of elements with this form.
     indirect case array(of: ResultShape, count: Int)
-    /// Something else.
+    /// Any other form.
     case other
 
-    /// What a dictionary holds.
+    /// The parts of a dictionary.
     public struct Parts: OptionSet, Hashable, Sendable {
         /// One bit for each part.
         public let rawValue: Int
 
-        /// The parts of these bits.
+        /// Creates a set from its bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
-        /// Attributes, the account among them.
+        /// Attributes, including the account.
         public static let attributes = Parts(rawValue: 1)
         /// `kSecValueData`.
         public static let data = Parts(rawValue: 2)
         /// `kSecValuePersistentRef`.
         public static let persistentReference = Parts(rawValue: 4)
-        /// `kSecClass`, which comes with a reference only.
+        /// `kSecClass`, which is returned only together with a reference.
         public static let itemClass = Parts(rawValue: 8)
         /// `kSecValueRef`.
         public static let reference = Parts(rawValue: 16)
     }
 
-    /// The shape of a result.
+    /// Determines the form of a result.
     ///
     /// - Parameters:
-    ///   - result: What the function wrote.
-    ///   - isSecret: Whether data are the secret, and not a persistent reference.
+    ///   - result: The result of the function.
+    ///   - isSecret: Whether data are the secret rather than a persistent reference.
     public init(of result: CFTypeRef?, isSecret: (Data) -> Bool) {
         guard let result = result else {
             self = .nothing
@@ -64,20 +65,20 @@ public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What a search for passwords gives on iOS.
+    /// The form of the result of a search for passwords on iOS.
     ///
     /// - Parameters:
     ///   - returns: The return keys.
     ///   - limit: The limit.
-    ///   - count: How many items match, 1 and up.
-    /// - Returns: The shape.
+    ///   - count: The number of matching items, at least 1.
+    /// - Returns: The form.
     public static func expected(
         returning returns: ReturnKeys, limit: MatchLimit, count: Int
     ) -> ResultShape {
         let element = expected(returning: returns)
         switch limit {
         case .one: return element
-        // What would be nothing isn't an element.
+        // An element without content is omitted.
         case .all: return .array(of: element, count: element == .nothing ? 0 : count)
         }
     }
@@ -88,7 +89,8 @@ public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
         case [], .reference: return .nothing
         case .data: return .data
         case .persistentReference: return .persistentReference
-        // Documented is what was asked for. A device lets attributes slip in: don't read them.
+        // According to the documentation, only the requested parts are returned. A device may add
+        // attributes: don't read them.
         case [.data, .persistentReference]: return .dictionary([.data, .persistentReference])
         default:
             var parts: Parts = []
@@ -100,8 +102,8 @@ public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a result of this shape has all that another shape promises. It may have attributes
-    /// beyond.
+    /// Whether a result of this form contains everything that another form promises. It may contain
+    /// additional attributes.
     public func satisfies(_ promised: ResultShape) -> Bool {
         switch (self, promised) {
         case (.dictionary(let parts), .dictionary(let expected)):
@@ -112,7 +114,7 @@ public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The shape in words.
+    /// A description of the form.
     public var description: String {
         switch self {
         case .nothing: return "nothing"
@@ -138,7 +140,7 @@ extension ResultShape.Parts: CustomStringConvertible {
         if entries[kSecValueRef as String] != nil { insert(.reference) }
     }
 
-    /// The parts in words.
+    /// The names of the parts.
     public var description: String {
         let names: [(ResultShape.Parts, String)] = [
             (.attributes, "attributes"), (.data, "data"),

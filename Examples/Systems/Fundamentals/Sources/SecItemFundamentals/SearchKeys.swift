@@ -1,14 +1,14 @@
-// SearchKeys: what a search gives, and of how many items, by Apple's constants.
+// SearchKeys: the return keys and limits of a search, with Apple's constants.
 
 import Foundation
 import Security
 
-/// What a search gives of an item.
+/// The parts of an item that a search returns.
 public struct ReturnKeys: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// One bit for each key.
     public let rawValue: Int
 
-    /// The keys of these bits.
+    /// Creates a set from its bits.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
@@ -17,15 +17,15 @@ public struct ReturnKeys: OptionSet, Hashable, Sendable, CustomStringConvertible
     public static let data = ReturnKeys(rawValue: 1)
     /// The attributes, `kSecReturnAttributes`.
     public static let attributes = ReturnKeys(rawValue: 2)
-    /// An object that stands for the item, `kSecReturnRef`. Passwords have none on iOS.
+    /// An object that represents the item, `kSecReturnRef`. Passwords have none on iOS.
     public static let reference = ReturnKeys(rawValue: 4)
-    /// Bytes that name the item as long as it exists, `kSecReturnPersistentRef`.
+    /// Bytes that identify the item for as long as it exists, `kSecReturnPersistentRef`.
     public static let persistentReference = ReturnKeys(rawValue: 8)
 
     /// All 16 combinations.
     public static let combinations = (0..<16).map { ReturnKeys(rawValue: $0) }
 
-    /// Apple's constants of these keys.
+    /// Apple's constants for these keys.
     public var keys: [CFString] {
         var keys: [CFString] = []
         if contains(.data) { keys.append(kSecReturnData) }
@@ -35,7 +35,7 @@ public struct ReturnKeys: OptionSet, Hashable, Sendable, CustomStringConvertible
         return keys
     }
 
-    /// The keys in words.
+    /// The names of the keys.
     public var description: String {
         let names: [(ReturnKeys, String)] = [
             (.data, "data"), (.attributes, "attributes"), (.reference, "reference"),
@@ -46,11 +46,11 @@ public struct ReturnKeys: OptionSet, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Of how many items a search gives something.
+/// The number of items that a search returns.
 public enum MatchLimit: CaseIterable, Sendable {
-    /// One, which is what `SecItemCopyMatching` does without a limit.
+    /// One item, which is the default of `SecItemCopyMatching`.
     case one
-    /// All, as an array.
+    /// All items, as an array.
     case all
 
     /// The value of `kSecMatchLimit`.

@@ -1,15 +1,15 @@
-// SecItem: the four functions, each of them called here and nowhere else in this program.
-//   (1) A call on the main actor ends the program: it would stop the user interface.
-//   (2) A status can't be dropped unseen, as with Apple's functions: the compiler asks for it.
-//   (3) What may be logged of a call is its name, the keys of its dictionaries and its status.
+// SecItem: the four functions. This is the only file of the program that calls them.
+//   (1) A call on the main actor terminates the program, because it would block the user interface.
+//   (2) As with Apple's functions, the compiler warns if a status is ignored.
+//   (3) A log may contain only the name of a call, the keys of its dictionaries and its status.
 
 import Dispatch
 import Foundation
 import Security
 
-/// The four SecItem functions, off the main actor.
+/// The four SecItem functions, for use off the main actor.
 public enum SecItem {
-    /// What may be known of a call.
+    /// The information about a call that may be logged.
     public struct Call: Sendable, CustomStringConvertible {
         /// Apple's name of the function.
         public let function: String
@@ -17,26 +17,26 @@ public enum SecItem {
         public let keys: [String]
         /// The keys of an update's second dictionary, sorted.
         public let changes: [String]
-        /// The answer.
+        /// The returned status.
         public let status: OSStatus
-        /// The queue that the call was made on, where it is one that ``name(_:)`` knows.
+        /// The label of the queue that made the call, if ``name(_:)`` was called for it.
         public let queue: String?
 
-        /// Function, keys and status: the line of a log.
+        /// The function, the keys and the status, as a line for a log.
         public var description: String {
             let changes = changes.isEmpty ? "" : " [\(self.changes.joined(separator: " "))]"
             return "\(function) [\(keys.joined(separator: " "))]\(changes) \(status)"
         }
     }
 
-    /// Hears of each call of the task, after it, on the thread that made it.
+    /// A closure that is called after each call of the task, on the thread that made it.
     @TaskLocal public static var observer: (@Sendable (Call) -> Void)?
 
-    /// Adds an item: `SecItemAdd`.
+    /// Adds an item with `SecItemAdd`.
     ///
     /// - Parameters:
     ///   - attributes: The item.
-    ///   - result: Receives what return keys ask for.
+    ///   - result: Receives what the return keys request.
     /// - Returns: The status.
     public static func add(
         _ attributes: [String: Any], _ result: inout CFTypeRef?
@@ -47,7 +47,7 @@ public enum SecItem {
         return status
     }
 
-    /// Adds an item: `SecItemAdd` without a result.
+    /// Adds an item with `SecItemAdd`, without a result.
     ///
     /// - Parameter attributes: The item.
     /// - Returns: The status.
@@ -58,11 +58,11 @@ public enum SecItem {
         return status
     }
 
-    /// Finds items: `SecItemCopyMatching`.
+    /// Finds items with `SecItemCopyMatching`.
     ///
     /// - Parameters:
-    ///   - query: Which items, and what of them.
-    ///   - result: Receives what return keys ask for.
+    ///   - query: The query and the return keys.
+    ///   - result: Receives what the return keys request.
     /// - Returns: The status.
     public static func copyMatching(
         _ query: [String: Any], _ result: inout CFTypeRef?
@@ -73,9 +73,9 @@ public enum SecItem {
         return status
     }
 
-    /// Finds items by a dictionary of the other style: `SecItemCopyMatching`.
+    /// Finds items with `SecItemCopyMatching`, with a dictionary whose keys are of type `CFString`.
     ///
-    /// - Parameter query: Which items, and what of them.
+    /// - Parameter query: The query and the return keys.
     /// - Returns: The status and the result.
     public static func copyMatching(_ query: [CFString: Any]) -> (OSStatus, CFTypeRef?) {
         checkActor()
@@ -86,11 +86,11 @@ public enum SecItem {
         return (status, result)
     }
 
-    /// Changes items: `SecItemUpdate`.
+    /// Changes items with `SecItemUpdate`.
     ///
     /// - Parameters:
-    ///   - query: Which items.
-    ///   - changes: What becomes different.
+    ///   - query: The query for the items.
+    ///   - changes: The changes.
     /// - Returns: The status.
     public static func update(_ query: [String: Any], _ changes: [String: Any]) -> OSStatus {
         checkActor()
@@ -99,9 +99,9 @@ public enum SecItem {
         return status
     }
 
-    /// Deletes items: `SecItemDelete`.
+    /// Deletes items with `SecItemDelete`.
     ///
-    /// - Parameter query: Which items.
+    /// - Parameter query: The query for the items.
     /// - Returns: The status.
     public static func delete(_ query: [String: Any]) -> OSStatus {
         checkActor()
@@ -120,13 +120,13 @@ public enum SecItem {
                 status: status, queue: DispatchQueue.getSpecific(key: label)))
     }
 
-    // MARK: Where a call is made
+    // MARK: Queues
 
     private static let label = DispatchSpecificKey<String>()
     private static let main = DispatchSpecificKey<Bool>()
     private static let markMain: Void = DispatchQueue.main.setSpecific(key: main, value: true)
 
-    /// Has calls know a queue by its label.
+    /// Stores the label of a queue in it, so that calls on the queue can report it.
     ///
     /// - Parameter queue: The queue.
     public static func name(_ queue: DispatchQueue) {
@@ -135,7 +135,8 @@ public enum SecItem {
 
     /// Whether this code runs on the main actor.
     ///
-    /// Asked of the queue: on Linux the main actor need not run on the main thread.
+    /// This is determined by the queue, because on Linux the main actor does not necessarily run on
+    /// the main thread.
     public static var isOnMainActor: Bool {
         _ = markMain
         return DispatchQueue.getSpecific(key: main) ?? false

@@ -1,24 +1,24 @@
-// StatusTable: the nine statuses that code over Security meets, when each comes, and what the
-// program does next.
+// StatusTable: the nine statuses that code over Security encounters, with their causes and the
+// program's responses.
 
 import Foundation
 import Security
 
-/// One status and how to take it.
+/// A status, its cause and the response to it.
 public struct StatusRow: Sendable, CustomStringConvertible {
-    /// The number.
+    /// The numeric value.
     public let status: OSStatus
-    /// Apple's name of it.
+    /// Apple's name of the status.
     public let name: String
-    /// When it comes.
+    /// The cause of the status.
     public let cause: String
-    /// What the caller does.
+    /// The caller's response.
     public let answer: String
 
     /// The system's text.
     public var text: String { KeychainError.text(of: status) }
 
-    /// Number, name and the system's text.
+    /// The number, the name and the system's text.
     public var description: String { "\(status) \(name): \(text)" }
 
     /// The nine rows.

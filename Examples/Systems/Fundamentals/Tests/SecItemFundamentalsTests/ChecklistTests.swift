@@ -1,4 +1,4 @@
-// ChecklistTests: the eleven points that code over the SecItem functions is held against.
+// ChecklistTests: the eleven points of a checklist for code that uses the SecItem functions.
 
 import ExampleTesting
 import Foundation
@@ -11,7 +11,7 @@ import Testing
     let keychain = TestKeychain()
     let manager = KeychainManager(service: service)
 
-    /// One run of each of the manager's methods, on an item that is there.
+    /// Calls each of the manager's methods with an item that exists.
     nonisolated(nonsending) private func everyMethod() async throws {
         try await manager.save(Data("1".utf8), for: "a")
         try await manager.save(Data("2".utf8), for: "a")
@@ -25,7 +25,7 @@ import Testing
         try await keychain.withSecItem { try await recorder.record { try await everyMethod() } }
         let count = recorder.calls.count
         #expect(count == 6)
-        // One call after the other fails, and its status reaches the caller.
+        // One function after the other fails, and its status reaches the caller.
         let operations: [TestKeychain.Operations] = [.add, .update, .search, .delete]
         for operation in operations {
             let keychain = TestKeychain()
@@ -76,7 +76,7 @@ import Testing
         }
         var contents: [String: String] = [:]
         for row in CastRow.all {
-            // Of two items, a limit of one gives either.
+            // If two items match, a limit of one returns either of them.
             let passwords = row.limit == .one ? query("a") : query()
             let found = keychain.copy(
                 KeychainQueryBuilder.buildSearch(
@@ -84,7 +84,7 @@ import Testing
                     limit: row.limit))
             #expect(found.status == errSecSuccess)
             contents["\(row): \(row.cast)"] = row.read(found.result)
-            // An element is no array, and an array no element.
+            // A single element is not an array, and an array is not an element.
             let isArray = found.result is [AnyObject]
             #expect(isArray == (row.limit == .all))
         }
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// Whatever was called before, a call has the keys that it has as the first one.
+    /// The keys of a call do not depend on earlier calls.
     @Test func `6. no key of one call is left in the dictionary of the next`() async throws {
         func keys(_ method: Int) async throws -> [[String]] {
             let recorder = Recorder()

@@ -1,5 +1,5 @@
-// DictionaryTests: keys in a dictionary that doesn't take them, and claims about Apple's functions
-// that these contradict.
+// DictionaryTests: keys in dictionaries that don't accept them, and incorrect claims about Apple's
+// functions.
 
 import Foundation
 import KeychainTesting
@@ -92,7 +92,7 @@ import Testing
         #expect(isUnchanged())
     }
 
-    /// A difference to iOS, which refuses it: macOS drops the key.
+    /// This differs from iOS, which rejects it. macOS ignores the key.
     @Test func `a limit of all in a delete says what a delete does`() {
         #expect(keychain.add("b") == errSecSuccess)
         #expect(

@@ -149,7 +149,8 @@ import Testing
 
     // MARK: LegacyKeychainManager
 
-    /// A dispatch queue doesn't take a test keychain along: a process of its own has a folder.
+    /// A dispatch queue doesn't inherit a test keychain, so a separate process with its own folder
+    /// is used.
     @Test func `the legacy manager answers once each, in order, on the queue com.app.keychain`()
         async
     {

@@ -1,4 +1,4 @@
-// ManagerTests: the manager over a keychain in memory, which can be locked and made to fail.
+// ManagerTests: the manager with a keychain in memory, which can be locked and made to fail.
 
 import CryptoKit
 import Foundation
@@ -66,10 +66,10 @@ import Testing
         }
     }
 
-    // MARK: One call after the other
+    // MARK: Serialization
 
-    /// Every save is an add that finds a duplicate and an update. Were two saves carried out at
-    /// once, another call would stand between these.
+    /// Every save is an addition that finds a duplicate, followed by an update. If two saves ran
+    /// concurrently, another call would occur between the two.
     @Test func `of many saves at once each is carried out as a whole, and none is lost`()
         async throws
     {
@@ -101,7 +101,7 @@ import Testing
         #expect(recorder.calls.allSatisfy { $0.queue == "KeychainManager" })
     }
 
-    // MARK: Locked, denied, cancelled
+    // MARK: Locked, denied, canceled
 
     @Test(arguments: [errSecUserCanceled, errSecAuthFailed, errSecMissingEntitlement, -34])
     func `a status that is no answer is thrown as it is`(status expected: OSStatus) async throws {
@@ -125,7 +125,7 @@ import Testing
             try await manager.save(Data("1".utf8), for: "alice")
             try await SecItem.$observer.withValue({ call in
                 if call.function == "SecItemAdd", call.status == errSecDuplicateItem {
-                    // Another process, between the add and the update.
+                    // Simulate another process between the addition and the update.
                     #expect(keychain.delete(query("alice")) == errSecSuccess)
                 }
             }) {

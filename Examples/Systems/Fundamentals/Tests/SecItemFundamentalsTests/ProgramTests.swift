@@ -1,5 +1,4 @@
-// ProgramTests: the program as a process: in a keychain that it opens itself, and through the
-// service.
+// ProgramTests: runs the program with a keychain that it opens itself, and through the service.
 
 import ExampleTesting
 import Foundation
@@ -17,7 +16,7 @@ import Testing
         try Session(readmeOf: "Fundamentals").check(in: home())
     }
 
-    /// What the README says that a command prints.
+    /// The output of a command according to the README.
     private func output(of command: String) throws -> String {
         try #require(
             Session(readmeOf: "Fundamentals").steps.first { $0.command == command }
@@ -36,7 +35,7 @@ import Testing
             .split(separator: "\n").map { try Call($0) }
         let requests = try service.end(requestsOf: "Fundamentals").map { try Call(request: $0) }
 
-        // The functions refuse a dictionary that is wrong in itself before they ask the service.
+        // The functions reject an invalid dictionary before they send a request to the service.
         let refused: Set<OSStatus> = [errSecParam, errSecNoSuchAttr]
         #expect(requests == calls.filter { !refused.contains($0.status) })
         #expect(requests.count > 150)
@@ -44,7 +43,7 @@ import Testing
         #expect(
             try output(of: "Fundamentals").contains("\n\(calls.count) calls, "))
 
-        // Its files are the service's; the program made none.
+        // The files are those of the service. The program created none.
         #expect(!FileManager.default.fileExists(atPath: home.keychain.path))
         #expect(
             FileManager.default.fileExists(
@@ -85,7 +84,7 @@ import Testing
         let queues = Dictionary(grouping: calls) { String($0.prefix { $0 != ":" }) }
         #expect(Set(queues.keys) == ["Fundamentals", "KeychainManager", "com.app.keychain"])
         #expect(queues["com.app.keychain"]?.count == 2)
-        // Each dictionary asks for the data-protection keychain.
+        // Every dictionary specifies the data-protection keychain.
         for call in calls {
             let keys = call.split { " []".contains($0) }
             #expect(keys.contains { $0 == kSecUseDataProtectionKeychain as String }, "\(call)")
@@ -106,7 +105,7 @@ import Testing
         home.environment["KEYCHAIN_SERVICE"] = restarted.socket
         #expect(try home.run("Fundamentals locked") == output(of: "Fundamentals locked"))
         #expect(try home.run("printf 1234 | keychainctl unlock --passcode-fd 0") == "")
-        // The item is as it was, and no other was made in its place.
+        // The item is unchanged, and no other item was created in its place.
         #expect(
             try home.run("Fundamentals unlocked") == output(of: "Fundamentals unlocked"))
         let requests = restarted.end(requestsOf: "Fundamentals")

@@ -1,5 +1,5 @@
-// ResultTests: how many items a call takes, what makes an item the same one, and what a search
-// gives.
+// ResultTests: the number of items that a call affects, the identity of items, and the results of
+// searches.
 
 import Foundation
 import KeychainTesting
@@ -12,8 +12,9 @@ import Testing
 
     // MARK: Shapes
 
-    /// What the documentation of each return key promises, for two passwords: the 16 combinations
-    /// in the order of the bits data, attributes, reference, persistent reference.
+    /// The promised forms of results for two passwords, according to the documentation of each
+    /// return key. The 16 combinations are in the order of the bits data, attributes, reference,
+    /// persistent reference.
     private static let promised: [String] = [
         "nothing", "data", "dictionary: attributes", "dictionary: attributes, data",
         "nothing", "dictionary: attributes, data, class", "dictionary: attributes, class",
@@ -43,7 +44,7 @@ import Testing
                     ? element
                     : element == "nothing" ? "empty array" : "array of 2 × \(element)"
                 #expect("\(shape)" == text)
-                // What the program holds its own results against says the same.
+                // The forms that the program expects are the same.
                 let expected = ResultShape.expected(returning: returns, limit: limit, count: 2)
                 #expect("\(expected)" == text)
                 #expect(shape.satisfies(expected))

@@ -1,12 +1,13 @@
-// ServiceProcess: the service, started for one test, and its log.
+// ServiceProcess: a service process for one test, and its log.
 
 import ExampleTesting
 import Foundation
 import Synchronization
 import Testing
 
-/// `keychaind` with a keychain in a home, and a socket in a folder of its own. A socket's path is
-/// limited to some hundred bytes, and that of a home can be longer.
+/// A `keychaind` process with a keychain in a home directory and a socket in a separate folder. The
+/// path of a socket is limited to about a hundred bytes, and the path of a home directory can be
+/// longer.
 final class ServiceProcess {
     let socket: String
     let keychain: URL
@@ -43,7 +44,7 @@ final class ServiceProcess {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Ends the service, and gives the lines of its log that are about requests of a program.
+    /// Ends the service, and returns the lines of its log for the requests of a program.
     func end(requestsOf program: String) -> [String] {
         process.terminate()
         process.waitUntilExit()
@@ -51,7 +52,7 @@ final class ServiceProcess {
     }
 }
 
-/// Takes lines as they come, so that the writer never waits.
+/// Reads lines as they arrive, so that the writer never blocks.
 private final class LogReader: Sendable {
     private let taken: AsyncLines
 
@@ -64,13 +65,13 @@ private final class LogReader: Sendable {
         }
     }
 
-    /// Whether the service says that it can be used; waits for that.
+    /// Waits until the service reports that it is ready, and returns whether it did.
     func isReady() -> Bool { taken.isReady() }
 
-    /// All lines so far.
+    /// The lines so far.
     func lines() -> [String] { taken.split() }
 
-    /// All lines; waits for the end.
+    /// Waits for the end, and returns all lines.
     func all() -> [String] { taken.all() }
 }
 

@@ -1,4 +1,4 @@
-// SourceTests: what can be read off the sources of the program.
+// SourceTests: properties of the program's source code.
 
 import ExampleTesting
 import Foundation
@@ -11,10 +11,10 @@ struct SourceFile {
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-    /// The lines that are no comment.
+    /// The lines that are not comments.
     var code: [Substring] { lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") } }
 
-    /// All of them.
+    /// All source files of the program.
     static func all() throws -> [SourceFile] {
         let sources = folder(ofSystem: "Fundamentals").appending(path: "Sources")
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)

@@ -1,4 +1,4 @@
-// StatusTests: the nine statuses of the table, each brought about where it comes.
+// StatusTests: causes each of the nine statuses of the table.
 
 import Foundation
 import KeychainTesting

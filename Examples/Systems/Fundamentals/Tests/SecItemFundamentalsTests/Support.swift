@@ -1,4 +1,4 @@
-// Support: what the suites share: queries, a record of calls, and the status of what was thrown.
+// Support: code that the suites share: queries, a recorder for calls, and the status of an error.
 
 import Foundation
 import KeychainTesting
@@ -47,20 +47,20 @@ extension TestKeychain {
         withSecItem { SecItem.delete(query) }
     }
 
-    /// The secret of an account as text; nil where there is none.
+    /// The secret of an account as text, or `nil` if there is none.
     func secret(_ account: String) -> String? {
         let found = copy(query(account).with(kSecReturnData, true))
         return (found.result as? Data).map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
-/// The calls of the four functions, in their order.
+/// The calls of the four functions, in order.
 final class Recorder: Sendable {
     private let recorded = Mutex<[SecItem.Call]>([])
 
     var calls: [SecItem.Call] { recorded.withLock { $0 } }
 
-    /// Records what the code calls.
+    /// Records the calls that a closure makes.
     func record<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
@@ -72,7 +72,8 @@ final class Recorder: Sendable {
     }
 }
 
-/// What code throws as a `KeychainError`; 0 if it throws nothing, nil for another error.
+/// The status of the `KeychainError` that a closure throws: 0 if it throws nothing, `nil` for
+/// another error.
 nonisolated(nonsending) func status(of body: () async throws -> Void) async -> OSStatus? {
     do {
         try await body()
@@ -84,8 +85,8 @@ nonisolated(nonsending) func status(of body: () async throws -> Void) async -> O
 
 // MARK: For managers on a dispatch queue
 
-/// Runs code with a keychain of this process, in a folder of its own. It changes the environment,
-/// so that the process must have no other use.
+/// Runs code with a keychain that this process opens in a temporary folder. Because this changes
+/// the environment, the process must not be used for anything else.
 nonisolated(nonsending) func withOwnKeychain(_ body: () async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory
         .appending(path: "fundamentals-\(UUID().uuidString)")
@@ -96,7 +97,7 @@ nonisolated(nonsending) func withOwnKeychain(_ body: () async throws -> Void) as
     try await body()
 }
 
-/// The answers of several calls, as text, given on when all are there.
+/// Collects the results of several calls as text, and returns them when all have arrived.
 final class Answers: Sendable {
     private let texts = Mutex<[String]>([])
     private let count: Int

@@ -1,14 +1,14 @@
-// AppleAuthCredential: what a sign-in gives.
-//   (1) No description or dump holds the identifier.
+// AppleAuthCredential: the result of a sign-in.
+//   (1) No description or dump contains the identifier.
 
-/// What a successful sign-in gives.
+/// The result of a successful sign-in.
 public struct AppleAuthCredential: Sendable {
-    /// The identifier of the person for this app: opaque, and the same at each sign-in.
+    /// The opaque identifier of the user for this app, which is the same at each sign-in.
     public let user: String
 
-    /// A credential.
+    /// Creates a credential.
     ///
-    /// - Parameter user: The identifier, 1 character and up.
+    /// - Parameter user: The identifier, which must not be empty.
     public init(user: String) {
         self.user = user
     }

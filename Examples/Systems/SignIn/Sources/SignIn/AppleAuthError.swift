@@ -1,21 +1,21 @@
-// AppleAuthError: why a sign-in gave no credential. It holds nothing of the answer.
+// AppleAuthError: the reason that a sign-in failed. It contains no part of the response.
 
 import Foundation
 
 /// An error of ``AppleAuthService``.
 public enum AppleAuthError: LocalizedError, Equatable {
-    /// The person, or the program, has cancelled. This is no failure to report.
+    /// The user or the program canceled. This is not a failure to report.
     case cancelled
-    /// The service answered with this status of HTTP.
+    /// The service responded with this HTTP status.
     case failed(statusCode: Int)
-    /// The service did not answer within the time limit.
+    /// The service did not respond within the time limit.
     case timedOut
     /// There is no connection to the service.
     case unreachable
-    /// The service answered with something that is no credential.
+    /// The response of the service is not a credential.
     case invalidAnswer
 
-    /// A sentence for a person.
+    /// A description for users.
     public var errorDescription: String? {
         switch self {
         case .cancelled: "The sign-in was cancelled."

@@ -1,4 +1,4 @@
-// AppleAuthService: asks the sign-in service who the person is.
+// AppleAuthService: signs the user in with the sign-in service.
 
 import Foundation
 
@@ -6,16 +6,16 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Signs a person in with the sign-in service.
+/// Signs the user in with the sign-in service.
 public final class AppleAuthService: Sendable {
     private let request: @Sendable () async throws -> AppleAuthCredential
 
-    /// A service on this machine. Nothing is sent before ``signIn()``.
+    /// Creates a client of the service on this machine. Nothing is sent before ``signIn()``.
     ///
     /// - Parameters:
-    ///   - port: Its TCP port on 127.0.0.1.
-    ///   - account: The account of the device, by which the service knows the person.
-    ///   - timeLimit: How long an answer may take, in seconds, more than 0.
+    ///   - port: The TCP port of the service on 127.0.0.1.
+    ///   - account: The account of the device, by which the service identifies the user.
+    ///   - timeLimit: The maximum time for a response, in seconds, greater than 0.
     public convenience init(
         port: UInt16 = 8755, account: String = NSUserName(), timeLimit: TimeInterval = 30
     ) {
@@ -24,15 +24,15 @@ public final class AppleAuthService: Sendable {
         }
     }
 
-    /// - Parameter request: Gives the credential.
+    /// - Parameter request: Requests the credential.
     init(request: @escaping @Sendable () async throws -> AppleAuthCredential) {
         self.request = request
     }
 
-    /// Signs the person in. Cancelling the task cancels the sign-in.
+    /// Signs the user in. Canceling the task cancels the sign-in.
     ///
-    /// - Returns: A credential whose identifier isn't empty.
-    /// - Throws: ``AppleAuthError``; `cancelled` if the person does not want to sign in.
+    /// - Returns: A credential with a non-empty identifier.
+    /// - Throws: ``AppleAuthError``, which is `cancelled` if the user canceled.
     public func signIn() async throws -> AppleAuthCredential {
         guard !Task.isCancelled else { throw AppleAuthError.cancelled }
         let credential = try await request()
@@ -41,10 +41,11 @@ public final class AppleAuthService: Sendable {
         return credential
     }
 
-    /// The one place that knows the service. It stands in for Apple's: on Apple platforms an app
-    /// runs `ASAuthorizationController` here, with a request of `ASAuthorizationAppleIDProvider`,
-    /// takes `user` from the `ASAuthorizationAppleIDCredential`, and maps the code `canceled` of
-    /// `ASAuthorizationError` to ``AppleAuthError/cancelled``.
+    /// Sends the request to the service. This is the only function that depends on the stand-in for
+    /// Apple's service. On Apple platforms, an app instead uses `ASAuthorizationController` with a
+    /// request of `ASAuthorizationAppleIDProvider`, takes `user` from the
+    /// `ASAuthorizationAppleIDCredential`, and maps the code `canceled` of `ASAuthorizationError`
+    /// to ``AppleAuthError/cancelled``.
     private static func askService(
         port: UInt16, account: String, timeLimit: TimeInterval
     ) async throws -> AppleAuthCredential {

@@ -1,12 +1,12 @@
-// AuthViewModel: who is signed in, for a user interface to observe.
-//   (1) No function throws or traps: what went wrong is in `errorMessage`.
-//   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`: what is known stays. What
-//       is stored stays, too, unless a keychain service broke off: then the change may have been
-//       made, and `restoreSession()` shows it.
-//   (3) The asynchronous functions are carried out in the order of their calls and don't block
-//       the main actor. A second sign-in while one is under way is refused.
-//   (4) The synchronous functions act at once and block. A deletion overtakes what is under way:
-//       nothing that began before it signs the person in again.
+// AuthViewModel: the session of the user, as an observable model for a user interface.
+//   (1) No function throws or traps: errors are in `errorMessage`.
+//   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`. Stored data are not
+//       changed either, unless the connection to a keychain service broke. In that case, the change
+//       may have been made, and `restoreSession()` shows it.
+//   (3) The asynchronous functions are carried out in the order of their calls and don't block the
+//       main actor. A second sign-in while one is in progress is rejected.
+//   (4) The synchronous functions take effect immediately and block. A deletion overtakes functions
+//       in progress: none that began before it signs the user in again.
 
 import Foundation
 import Observation
@@ -19,30 +19,31 @@ import Observation
 /// await model.signInWithApple()
 /// ```
 ///
-/// A view that reads a property is drawn again when it changes. Each function takes back the
-/// message of the one before it.
+/// A view that reads a property is updated when the property changes. Each function clears the
+/// message of the previous one.
 @MainActor @Observable
 public final class AuthViewModel {
-    /// Whether a person is known to be signed in. false is no proof of the contrary: see
+    /// Whether a user is known to be signed in. `false` does not prove the opposite: see
     /// ``isSessionKnown``.
     public var isAuthenticated = false
 
-    /// Whether an asynchronous function is under way.
+    /// Whether an asynchronous function is in progress.
     public var isLoading = false
 
-    /// What to tell the person about the last failure. An interface sets it to nil once it was
-    /// read.
+    /// The message for the user about the last failure. The user interface sets it to `nil` after
+    /// the user has read it.
     public var errorMessage: String?
 
-    /// The identifier of the person who is signed in; nil if none is known to be.
+    /// The identifier of the signed-in user, or `nil` if no user is known to be signed in.
     public private(set) var userIdentifier: String?
 
-    /// Whether the keychain has said who is signed in, or that no person is. Until it has, an
-    /// interface shows ``errorMessage`` and calls ``restoreSession()`` again, after unlock for
-    /// example; it doesn't show the person as signed out.
+    /// Whether the keychain has reported which user is signed in, or that none is. Until it has,
+    /// the user interface shows ``errorMessage`` and calls ``restoreSession()`` again, for example
+    /// after the unlock. It must not show the user as signed out.
     public var isSessionKnown: Bool { userIdentifier != nil || isStored == false }
 
-    /// What the keychain said last of whether there is an identifier; nil: nothing yet.
+    /// The keychain's last report on whether an identifier is stored, or `nil` if there is none
+    /// yet.
     private var isStored: Bool?
 
     @ObservationIgnored private let authService: AppleAuthService
@@ -52,11 +53,11 @@ public final class AuthViewModel {
     @ObservationIgnored private var pendingCount = 0
     @ObservationIgnored private var deletionCount = 0
 
-    /// A session that isn't restored yet. Nothing is read.
+    /// Creates a session that isn't restored yet. Nothing is read.
     ///
     /// - Parameters:
-    ///   - authService: Signs the person in.
-    ///   - keychain: Keeps the identifier.
+    ///   - authService: Signs the user in.
+    ///   - keychain: Stores the identifier.
     public init(
         authService: AppleAuthService = AppleAuthService(), keychain: KeychainService = .shared
     ) {
@@ -66,13 +67,13 @@ public final class AuthViewModel {
 
     // MARK: Asynchronous functions
 
-    /// Signs the person in, and keeps the identifier for the next launch.
+    /// Signs the user in, and stores the identifier for the next launch.
     ///
-    /// The person is signed in once the identifier is saved. If they cancel, or the task is
-    /// cancelled before the save begins, all is as before and there is no message. After a failure
-    /// all is as before, too, unless a keychain service broke off: then the identifier may have
-    /// been saved; ``errorMessage`` says why. While a sign-in is under way, a second call does
-    /// nothing.
+    /// The user is signed in once the identifier is saved. If the user cancels, or the task is
+    /// canceled before the save begins, nothing changes and there is no message. After a failure,
+    /// ``errorMessage`` contains the reason and nothing has changed, unless the connection to a
+    /// keychain service broke, in which case the identifier may have been saved. While a sign-in is
+    /// in progress, a second call has no effect.
     public func signInWithApple() async {
         guard signInTask == nil else { return }
         let deletions = deletionCount
@@ -90,8 +91,8 @@ public final class AuthViewModel {
 
     /// Restores the session of an earlier launch, without blocking.
     ///
-    /// After a failure, which is in ``errorMessage``, call it again: on a locked device after
-    /// unlock.
+    /// After a failure, which is in ``errorMessage``, call this method again. If the device is
+    /// locked, do so after the unlock.
     public func restoreSession() async {
         await perform { model in
             let deletions = model.deletionCount
@@ -112,7 +113,7 @@ public final class AuthViewModel {
             guard isSaved, deletionCount == deletions else { return }
             show(credential.user)
         } catch AppleAuthError.cancelled {
-            // The person knows.
+            // No message is needed, because the user canceled.
         } catch is CancellationError {
         } catch {
             guard deletionCount == deletions else { return }
@@ -140,22 +141,24 @@ public final class AuthViewModel {
 
     // MARK: Synchronous functions
 
-    /// Signs the person out: the stored identifier is deleted, and a sign-in that is under way is
-    /// cancelled. This blocks until the keychain has answered.
+    /// Signs the user out: deletes the stored identifier and cancels a sign-in in progress. This
+    /// blocks until the keychain responds.
     ///
-    /// After a failure, which is in ``errorMessage``, the person is still signed in and the
-    /// identifier still stored, unless a keychain service broke off: then it may be deleted.
+    /// After a failure, which is in ``errorMessage``, the user is still signed in and the
+    /// identifier is still stored, unless the connection to a keychain service broke, in which case
+    /// it may have been deleted.
     public func signOut() {
         guard deleteStoredIdentifier() else { return }
         show(nil)
     }
 
-    /// Whether an identifier is stored. Its secret isn't opened. This blocks until the keychain
-    /// has answered.
+    /// Checks whether an identifier is stored, without opening its secret. This blocks until the
+    /// keychain responds.
     ///
-    /// - Returns: false: there is none. If the keychain can't tell, ``errorMessage`` says why, and
-    ///   this is what it said last; true if it has said nothing yet, since a program that is told
-    ///   "there is none" would begin anew.
+    /// - Returns: `false` if no identifier is stored. If the keychain can't determine this,
+    ///   ``errorMessage`` contains the reason, and the result is that of the keychain's last
+    ///   report. Without an earlier report it is `true`, because a program that receives `false`
+    ///   would start from scratch.
     public func hasStoredCredentials() -> Bool {
         errorMessage = nil
         do {
@@ -168,11 +171,11 @@ public final class AuthViewModel {
         }
     }
 
-    /// Reads the stored identifier and restores the session: the blocking form of
+    /// Reads the stored identifier and restores the session. This is the blocking form of
     /// ``restoreSession()``.
     ///
-    /// - Returns: The identifier; nil if there is none. If the keychain can't tell,
-    ///   ``errorMessage`` says why, and this is ``userIdentifier``, what is known.
+    /// - Returns: The identifier, or `nil` if none is stored. If the keychain can't determine this,
+    ///   ``errorMessage`` contains the reason, and the result is ``userIdentifier``.
     @discardableResult
     public func loadStoredCredentials() -> String? {
         errorMessage = nil
@@ -184,12 +187,11 @@ public final class AuthViewModel {
         return userIdentifier
     }
 
-    /// Deletes the stored identifier and nothing else: this launch stays signed in, the next one
-    /// is signed out. A sign-in that is under way is cancelled. This blocks until the keychain
-    /// has answered.
+    /// Deletes only the stored identifier: this launch stays signed in, and the next one is signed
+    /// out. A sign-in in progress is canceled. This blocks until the keychain responds.
     ///
-    /// After a failure, which is in ``errorMessage``, the identifier is still stored, unless a
-    /// keychain service broke off: then it may be deleted.
+    /// After a failure, which is in ``errorMessage``, the identifier is still stored, unless the
+    /// connection to a keychain service broke, in which case it may have been deleted.
     public func deleteToken() {
         _ = deleteStoredIdentifier()
     }
@@ -208,9 +210,9 @@ public final class AuthViewModel {
         return true
     }
 
-    // MARK: What is shown
+    // MARK: State
 
-    /// What the keychain says: it has this identifier, or none.
+    /// Shows the keychain's report: a stored identifier, or none.
     private func show(_ user: String?) {
         isStored = user != nil
         userIdentifier = user

@@ -1,5 +1,5 @@
-// Console: the log that a developer reads. On Apple platforms that is the unified log, which
-// Console.app and Xcode show; elsewhere it is swift-log, and the program says where it goes.
+// Console: the log for developers. On Apple platforms, this is the unified log, which Console.app
+// and Xcode show. Elsewhere it is swift-log, and the program chooses its destination.
 
 #if canImport(os)
 import os
@@ -15,9 +15,10 @@ enum Console {
     private static let logger = Logger(label: KeychainService.service)
     #endif
 
-    /// Writes a line.
+    /// Writes a line to the log.
     ///
-    /// - Parameter line: What everyone who reads the log may see: no value of an item.
+    /// - Parameter line: The line. It must not contain the value of an item, because all readers of
+    ///   the log can see it.
     @Sendable static func log(_ line: String) {
         #if canImport(os)
         logger.notice("\(line, privacy: .public)")

@@ -1,21 +1,21 @@
-// KeychainError: why the keychain didn't do what the app asked for. It holds no secret.
+// KeychainError: an error of the keychain. It contains no secret.
 
 import Foundation
 import Security
 
 /// An error of ``KeychainService``.
 ///
-/// An item that is absent is no error: reading it gives nil, deleting it succeeds.
+/// An absent item is not an error: reading it returns `nil`, and deleting it succeeds.
 public enum KeychainError: LocalizedError, Equatable {
-    /// An item was there each time that a save added one, and gone each time that it updated one:
-    /// another program saves and deletes at the same time. Save again.
+    /// The item existed whenever a save tried to add it, and did not exist whenever the save tried
+    /// to update it, because another program was saving and deleting it at the same time. Retry.
     case duplicateItem
-    /// The keychain answered an addition with "there is no such item", which it has no reason to.
-    /// Save again.
+    /// The keychain reported for an addition that the item does not exist, which should never
+    /// happen. Retry.
     case itemNotFound
-    /// The keychain answered with this status. `errSecInteractionNotAllowed` (-25308): the item is
-    /// locked and still there; try again after unlock. `errSecDecode` (-26275): the stored bytes
-    /// are no text; they stay as they are.
+    /// The keychain returned this status. `errSecInteractionNotAllowed` (-25308) means that the
+    /// item is locked but still exists: retry after the unlock. `errSecDecode` (-26275) means that
+    /// the stored bytes are not text; they are not changed.
     case unexpectedStatus(OSStatus)
 
     init(_ status: OSStatus) {
@@ -26,7 +26,7 @@ public enum KeychainError: LocalizedError, Equatable {
         }
     }
 
-    /// A sentence for a person, with the status where there is no other word for it.
+    /// A description for users, with the status if there is no other text for it.
     public var errorDescription: String? {
         switch self {
         case .duplicateItem: "Item already exists in Keychain"

@@ -1,24 +1,24 @@
-// KeychainService: the app's secrets in the keychain, by the SecItem functions alone.
-//   (1) Dictionaries are made in this file only, and afresh for each call.
-//   (2) nil and false mean that there is no such item. Every other failure is thrown.
-//   (3) An item is never deleted or made anew because of an error.
-//   (4) A log line has an operation, a key and a status, never a value.
+// KeychainService: the app's secrets in the keychain, accessed only with the SecItem functions.
+//   (1) Only this file creates dictionaries, and it creates new ones for each call.
+//   (2) `nil` and `false` mean that the item does not exist. Every other failure is thrown.
+//   (3) An item is never deleted or recreated because of an error.
+//   (4) A log line contains an operation, a key and a status, never a value.
 
 import Foundation
 import Security
 
-/// Keeps the secrets of the app, each a generic password.
+/// Stores the secrets of the app, each as a generic password.
 ///
-/// Its functions block the thread that calls them, until the keychain answers. What is saved is
-/// durable when ``save(_:for:)`` returns, can be read after the first unlock, carries the attribute
-/// "this device only", and is not synchronized.
+/// Its functions block the calling thread until the keychain responds. A saved value is durable
+/// when ``save(_:for:)`` returns. It can be read after the first unlock, has the attribute "this
+/// device only", and is not synchronized.
 public final class KeychainService: Sendable {
-    /// The service that the app uses.
+    /// The keychain that the app uses.
     public static let shared = KeychainService(log: Console.log)
 
-    /// The name of a secret: the account of its item.
+    /// The key of a secret, which is the account of its item.
     public enum Key: String, CaseIterable, Sendable {
-        /// Who is signed in: the identifier that the sign-in service gave.
+        /// The identifier of the signed-in user, as issued by the sign-in service.
         case userIdentifier
     }
 
@@ -27,28 +27,29 @@ public final class KeychainService: Sendable {
 
     private let log: @Sendable (String) -> Void
 
-    /// - Parameter log: Takes one line for each call.
+    /// - Parameter log: A closure that is called with one line for each call.
     init(log: @escaping @Sendable (String) -> Void) {
         self.log = log
     }
 
-    /// Saves text, replacing what was there.
+    /// Saves text, replacing an existing value.
     ///
-    /// An existing item is updated in place: no reader finds it missing meanwhile. When this
-    /// throws, the keychain is as it was, unless a keychain service broke off: then the change may
-    /// have been made.
+    /// An existing item is updated in place, so no reader finds it missing. If this method throws,
+    /// the keychain is unchanged, unless the connection to a keychain service broke, in which case
+    /// the change may have been made.
     ///
     /// - Parameters:
-    ///   - value: The text, 0 characters and up.
-    ///   - key: Its name.
-    /// - Throws: ``KeychainError``. On a locked device keep the value and save it after unlock.
+    ///   - value: The text, which may be empty.
+    ///   - key: The key of the secret.
+    /// - Throws: ``KeychainError``. If the device is locked, keep the value and save it after the
+    ///   unlock.
     public func save(_ value: String, for key: Key) throws {
         var status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
         if status == errSecDuplicateItem {
             status = SecItemUpdate(
                 query(for: key) as CFDictionary, changes(to: value) as CFDictionary)
             if status == errSecItemNotFound {
-                // Another process has deleted it between the two calls.
+                // Another process deleted the item between the two calls.
                 status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
             }
         }
@@ -58,10 +59,10 @@ public final class KeychainService: Sendable {
 
     /// Reads text.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: The text; nil if there is none.
-    /// - Throws: ``KeychainError``: whether there is any can't be told, or it is no text. The item
-    ///   stays as it is.
+    /// - Parameter key: The key of the secret.
+    /// - Returns: The text, or `nil` if the item does not exist.
+    /// - Throws: ``KeychainError`` if it is unknown whether the item exists, or if it is not text.
+    ///   The item is not changed.
     public func read(for key: Key) throws -> String? {
         var result: CFTypeRef?
         var status = SecItemCopyMatching(search(for: key) as CFDictionary, &result)
@@ -73,11 +74,11 @@ public final class KeychainService: Sendable {
         return text
     }
 
-    /// Deletes what is there. Deleting what is absent succeeds.
+    /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
-    /// - Parameter key: Its name.
-    /// - Throws: ``KeychainError``. The item is still there, unless a keychain service broke off:
-    ///   then it may be deleted.
+    /// - Parameter key: The key of the secret.
+    /// - Throws: ``KeychainError``. The item still exists, unless the connection to a keychain
+    ///   service broke, in which case it may have been deleted.
     public func delete(for key: Key) throws {
         let status = SecItemDelete(query(for: key) as CFDictionary)
         note("delete", key, status)
@@ -86,11 +87,11 @@ public final class KeychainService: Sendable {
         }
     }
 
-    /// Whether there is an item. Its secret is not opened.
+    /// Checks whether an item exists, without opening its secret.
     ///
-    /// - Parameter key: Its name.
-    /// - Returns: false: there is none.
-    /// - Throws: ``KeychainError``: it can't be told.
+    /// - Parameter key: The key of the secret.
+    /// - Returns: `false` if the item does not exist.
+    /// - Throws: ``KeychainError`` if it is unknown whether the item exists.
     public func exists(for key: Key) throws -> Bool {
         let status = SecItemCopyMatching(query(for: key) as CFDictionary, nil)
         note("look for", key, status)
@@ -106,14 +107,14 @@ public final class KeychainService: Sendable {
 
     // MARK: Dictionaries
 
-    /// The one item of a key.
+    /// The query that matches the one item of a key.
     private func query(for key: Key) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: Self.service,
             kSecAttrAccount as String: key.rawValue,
             kSecAttrSynchronizable as String: false,
-            // On macOS, the keychain that iOS has.
+            // On macOS, use the data-protection keychain, as on iOS.
             kSecUseDataProtectionKeychain as String: true,
         ]
     }
@@ -128,7 +129,7 @@ public final class KeychainService: Sendable {
     private func changes(to value: String) -> [String: Any] {
         [
             kSecValueData as String: Data(value.utf8),
-            // A launch in the background needs it, too.
+            // A launch in the background needs the item too.
             kSecAttrAccessible as String: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
     }

@@ -1,6 +1,7 @@
-// StoredIdentifier: the stored user identifier of a view model, from the main actor and off it.
-//   (1) Saving and deleting go one after the other, under `lock`.
-//   (2) A sign-in that a deletion has cancelled saves nothing any more.
+// StoredIdentifier: a view model's access to the stored user identifier, on the main actor and off
+// it.
+//   (1) Saving and deleting are serialized by `lock`.
+//   (2) A sign-in that was canceled by a deletion no longer saves anything.
 
 import Foundation
 
@@ -20,7 +21,8 @@ final class StoredIdentifier: Sendable {
 
     func exists() throws -> Bool { try keychain.exists(for: .userIdentifier) }
 
-    /// Deletes it and, only if that succeeds, cancels what would save it again.
+    /// Deletes the identifier and, only if that succeeds, cancels the task that would save it
+    /// again.
     func delete(cancelling task: Task<Void, Never>?) throws {
         try lock.withLock {
             try keychain.delete(for: .userIdentifier)
@@ -34,9 +36,9 @@ final class StoredIdentifier: Sendable {
         try await queue.run { try self.read() }
     }
 
-    /// Saves it, unless the task was cancelled.
+    /// Saves the identifier, unless the task was canceled.
     ///
-    /// - Returns: Whether it was saved.
+    /// - Returns: `true` if the identifier was saved.
     func saveInBackground(_ user: String) async throws -> Bool {
         try await queue.run {
             try self.lock.withLock {
@@ -48,8 +50,8 @@ final class StoredIdentifier: Sendable {
     }
 }
 
-/// A place for calls to the keychain off the main actor. They wait for the disk, so they are on a
-/// queue of their own, and not on a thread that Swift's tasks share.
+/// Runs calls to the keychain off the main actor. They wait for the disk, so they use a separate
+/// queue instead of a thread of the cooperative pool.
 private actor KeychainQueue {
     private let executor = QueueExecutor()
 

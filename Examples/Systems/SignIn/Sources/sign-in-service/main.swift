@@ -1,14 +1,15 @@
-// sign-in-service: stands in for Apple's sign-in. `POST /sign-in` with an account is answered by
-//   succeed   the identifier of the person
-//   cancel    the person doesn't want to
+// sign-in-service: stands in for Apple's sign-in. The answers to `POST /sign-in` with an account
+// are:
+//   succeed   the identifier of the user
+//   cancel    the user cancels
 //   fail      status 500
-//   slow      as succeed, half a second later
+//   slow      the same as succeed, half a second later
 
 import StandIn
 
-/// An opaque identifier in the form of Apple's, the same for the same account.
+/// An opaque identifier in Apple's format, which is the same for the same account.
 func identifier(of account: String) -> String {
-    // FNV-1a with two offsets: it has to be stable, not secret.
+    // FNV-1a with two offsets. The identifier must be stable, not secret.
     let halves = [0xCBF2_9CE4_8422_2325, 0x84222325_CBF29CE4].map { (offset: UInt64) in
         let hash = account.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let digits = String(hash, radix: 16)

@@ -1,4 +1,5 @@
-// sign-in: one launch of the app for each call. What one launch has kept, the next one restores.
+// sign-in: each run is one launch of the app, and restores the session that an earlier launch
+// stored.
 
 import Foundation
 import Observation
@@ -16,7 +17,7 @@ let usage = """
 
     """
 
-/// What waits in a buffer could come after what is written to standard error.
+/// Writes without buffering, so that the text precedes later output to standard error.
 func say(_ text: String) {
     FileHandle.standardOutput.write(Data("\(text)\n".utf8))
 }
@@ -26,7 +27,7 @@ let isVerbose = words.first == "--verbose"
 if isVerbose { words.removeFirst() }
 
 #if canImport(Logging)
-// Apple's systems have a program that shows the log.
+// On Apple's systems, another program shows the log.
 LoggingSystem.bootstrap { label in
     if isVerbose { return StreamLogHandler.standardError(label: label) }
     return SwiftLogNoOpLogHandler()
@@ -44,7 +45,7 @@ case ("status", 1):
     await model.restoreSession()
 case ("sign-in", 1), ("sign-in", 2):
     await model.restoreSession()
-    // An interface that doesn't know who is signed in offers no sign-in.
+    // A user interface that doesn't know whether a user is signed in offers no sign-in.
     guard model.isSessionKnown else { break }
     withObservationTracking {
         _ = model.isLoading

@@ -1,4 +1,5 @@
-// AppleAuthService: what it makes of the answers of the stand-in, which runs as a process.
+// AppleAuthServiceTests: how the service handles the responses of the stand-in, which runs as a
+// process.
 
 import ExampleTesting
 import Foundation
@@ -91,7 +92,7 @@ import Glibc
     }
 
     @Test func `a task that is cancelled has cancelled the sign-in`() async throws {
-        // A service that takes the connection and never answers.
+        // This server accepts the connection and never responds.
         let silence = try SilentServer()
         let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 60)
         for turnCount in [0, 1, 100] {
@@ -136,7 +137,7 @@ import Glibc
     }
 }
 
-/// Takes connections on the loopback and never answers.
+/// Accepts connections on the loopback interface and never responds.
 private final class SilentServer {
     private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let port: UInt16

@@ -1,4 +1,4 @@
-// AuthViewModel: what a launch restores, what each function does, and what a bad keychain does.
+// AuthViewModelTests: restoring a session, the effect of each function, and keychains that fail.
 
 import Foundation
 import KeychainTesting
@@ -84,7 +84,7 @@ import Testing
         try test.withSecItem { () throws in #expect(try stored == bob) }
     }
 
-    // MARK: The synchronous functions
+    // MARK: Synchronous functions
 
     @Test func `loading stored credentials restores the session`() throws {
         try test.withSecItem { () throws in
@@ -108,7 +108,7 @@ import Testing
             try silent.save(alice, for: .userIdentifier)
             #expect(model.hasStoredCredentials())
             #expect(model.errorMessage == nil)
-            // That there is one doesn't tell which.
+            // It is known that an identifier exists, but not which one.
             #expect(!model.isSessionKnown)
         }
         #expect(test.openedSecretCount == 0)
@@ -133,7 +133,7 @@ import Testing
         try test.withSecItem { () throws in
             let model = AuthViewModel(alice)
             test.inject(.locked)
-            // Nothing is known.
+            // Nothing is known yet.
             #expect(model.hasStoredCredentials())
             #expect(model.errorMessage == "Keychain error: -25308")
             #expect(model.loadStoredCredentials() == nil)
@@ -149,14 +149,14 @@ import Testing
             try silent.save(alice, for: .userIdentifier)
             #expect(model.loadStoredCredentials() == alice)
             test.inject(.locked)
-            // It is known which.
+            // It is known which one.
             #expect(model.hasStoredCredentials())
             #expect(model.loadStoredCredentials() == alice)
             #expect(model.isAuthenticated)
         }
     }
 
-    // MARK: Sign-ins that are none
+    // MARK: Sign-ins that don't succeed
 
     @Test func `a sign-in that the person cancels shows no message and changes nothing`()
         async throws
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    // MARK: Bad keychains
+    // MARK: Keychains that fail
 
     @Test func `a launch on a locked device knows no user, and signs none out`() async throws {
         try await test.withSecItem { () async throws in
@@ -270,7 +270,7 @@ import Testing
             await model.signInWithApple()
             try test.setPasscode("1234")
             try test.restart()
-            // Before the first unlock nobody can tell what there is to delete.
+            // Before the first unlock, it can't be determined which item to delete.
             model.signOut()
             #expect(model.errorMessage == "Keychain error: -25308")
             #expect(model.isAuthenticated)
@@ -304,7 +304,7 @@ import Testing
     }
 
     nonisolated static let badKeychains = [
-        // A lock stops no deletion.
+        // A lock doesn't prevent a deletion.
         BadKeychain(
             fault: .locked, status: errSecInteractionNotAllowed, calls: [.restore, .signIn],
             testDescription: "locked"),

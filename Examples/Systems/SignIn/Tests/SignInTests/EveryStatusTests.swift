@@ -1,4 +1,4 @@
-// Every status of the keychain, given to every function of the view model.
+// EveryStatusTests: every status of the keychain with every function of the view model.
 
 import KeychainTesting
 import Security
@@ -11,7 +11,7 @@ import Testing
         case signInWithApple, restoreSession, signOut, hasStoredCredentials, loadStoredCredentials
         case deleteToken
 
-        /// Calls it. What it returns is what was known.
+        /// Calls the function. The result would be what was known before, so it is ignored.
         @MainActor func call(_ model: AuthViewModel) async {
             switch self {
             case .signInWithApple: await model.signInWithApple()
@@ -23,7 +23,8 @@ import Testing
             }
         }
 
-        /// The statuses that are failures of it. "Not found" is an answer, but to an addition.
+        /// The statuses that are failures of the function. "Not found" is a failure only for an
+        /// addition.
         var failures: [OSStatus] {
             Statuses.failures.filter { self == .signInWithApple || $0 != errSecItemNotFound }
         }
@@ -57,7 +58,7 @@ import Testing
                 #expect(try silent.read(for: .userIdentifier) == alice)
             }
         }
-        // The table has 380 statuses. Each has a message of its own, which the model published.
+        // The table has 380 statuses. Each has its own message, which the model published.
         #expect(reached.count == (function == .signInWithApple ? 380 : 379))
     }
 

@@ -1,4 +1,4 @@
-// KeychainService: save, read, delete and exists, by the SecItem functions on a keychain in memory.
+// KeychainServiceTests: save, read, delete and exists, with a keychain in memory.
 
 import Foundation
 import KeychainTesting
@@ -107,7 +107,7 @@ import Testing
 
     @Test func `an item that another process deletes during a save is saved nevertheless`() throws {
         try test.withSecItem { () throws in
-            // It was there for the addition, and isn't any more for the update.
+            // The item exists for the addition, but no longer exists for the update.
             test.inject(.failure(.duplicateItem), into: .add, times: 1)
             try keychain.save(alice, for: .userIdentifier)
             #expect(try keychain.read(for: .userIdentifier) == alice)
@@ -151,7 +151,7 @@ import Testing
         var reached: Set<String> = []
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
-            // What every call takes for an answer is looked at elsewhere.
+            // Statuses that are regular results are tested elsewhere.
             for status in Statuses.failures + [-99_999] where status != errSecItemNotFound {
                 test.inject(.failure(.init(rawValue: status)))
                 let error =

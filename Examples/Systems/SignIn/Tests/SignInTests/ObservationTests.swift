@@ -1,4 +1,4 @@
-// What a user interface sees of the view model, and that it goes on while others work.
+// ObservationTests: what a user interface observes of the view model, and that it stays responsive.
 
 import KeychainTesting
 import Observation
@@ -83,7 +83,8 @@ import Testing
             let model = AuthViewModel(authService: service.service, keychain: silent)
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // These turns are the interface's, and the sign-in is under way in each.
+            // These turns belong to the user interface, and the sign-in is in progress during each
+            // of them.
             for _ in 0..<100 {
                 #expect(model.isLoading)
                 await turn()
@@ -129,14 +130,15 @@ import Testing
             await model.restoreSession()
             #expect(calls.lines.count == 3)
             #expect(calls.mainActorLines.isEmpty)
-            // The others block, as their documentation says; so the test can tell the two apart.
+            // The synchronous functions block, as their documentation says. This shows that the
+            // test can distinguish the two kinds.
             #expect(model.loadStoredCredentials() == alice)
             #expect(calls.mainActorLines == ["read userIdentifier: 0"])
         }
     }
 }
 
-/// Draws itself again when what it has read changes, as a view does.
+/// Redraws itself when the properties that it has read change, as a view does.
 @MainActor private final class Screen {
     struct Drawing: Equatable {
         var isAuthenticated: Bool
@@ -152,7 +154,7 @@ import Testing
         draw()
     }
 
-    /// Waits until this is what it shows.
+    /// Waits until the screen shows this drawing.
     func shows(_ drawing: Drawing) async {
         await wait { self.drawings.last == drawing }
     }

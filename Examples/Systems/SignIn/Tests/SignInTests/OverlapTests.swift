@@ -1,4 +1,5 @@
-// Calls of the view model that overlap: what is carried out in order, refused, or dropped.
+// OverlapTests: overlapping calls of the view model, which are carried out in order, rejected or
+// dropped.
 
 import Dispatch
 import KeychainTesting
@@ -58,7 +59,7 @@ import Testing
             await second.value
             #expect(service.requestCount == 1)
             #expect(model.userIdentifier == alice)
-            // Afterwards there can be another.
+            // Afterwards, another sign-in is possible.
             await model.signInWithApple()
             #expect(service.requestCount == 2)
             #expect(model.userIdentifier == bob)
@@ -116,7 +117,8 @@ import Testing
             service.answer()
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // The save has not begun, has begun, or is done: in none does it come last.
+            // The save has not begun, has begun, or has ended. In none of these cases does it take
+            // effect last.
             for _ in 0..<turnCount { await turn() }
             model.signOut()
             await signIn.value

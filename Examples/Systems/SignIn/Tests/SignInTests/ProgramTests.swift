@@ -1,4 +1,5 @@
-// sign-in as a program: each run is a launch. The sessions of README.md, and bad keychains.
+// ProgramTests: runs sign-in, where each run is a launch: the sessions of README.md, and keychains
+// that fail.
 
 import ExampleTesting
 import Foundation
@@ -16,7 +17,7 @@ import Testing
             portVariable: "SIGN_IN_PORT")
     }
 
-    /// Signs in, and returns the line that says so.
+    /// Signs in, and returns the line that reports it.
     private func signIn(_ account: String = "alice") throws -> String {
         let report = try home.run("sign-in sign-in \(account)")
         let lines = report.split(separator: "\n").map(String.init)
@@ -60,7 +61,7 @@ import Testing
     func `a program with other entitlements does not see the session`(key: String?) throws {
         try turnOn()
         let alice = try signIn()
-        // The same program as another app.
+        // The same program as a different app.
         _ = try home.run("ln bin/sign-in bin/other-app")
         if let key {
             let group = "ABCDE12345.com.example.other"
@@ -73,7 +74,7 @@ import Testing
         #expect(try home.run("other-app status") == "signed out\n")
         #expect(try home.run("other-app sign-out") == "signed out\n")
         #expect(try home.run("sign-in status") == alice)
-        // With the app's own it is the app: it is the entitlements that decide.
+        // With the app's entitlements, the program is the app: only the entitlements decide.
         _ = try home.run("ln -f bin/sign-in.entitlements bin/other-app.entitlements")
         #expect(try home.run("other-app status") == alice)
     }
@@ -99,7 +100,7 @@ import Testing
         #expect(console.contains("save userIdentifier: 0\n"))
         #expect(!console.contains("001234"))
         #expect(!console.contains("alice"))
-        // Without the option there is none.
+        // Without the option, there is no log.
         #expect(try home.run("sign-in status 2>&1 >/dev/null") == "")
     }
 
@@ -126,7 +127,7 @@ import Testing
         #expect(try home.run("sign-in sign-out; sign-in status") == "signed out\nsigned out\n")
     }
 
-    // MARK: Answers of the service
+    // MARK: Responses of the service
 
     @Test func `a cancelled sign-in leaves the session as it was, without a message`() throws {
         try turnOn("cancel succeed cancel")
@@ -150,7 +151,7 @@ import Testing
         #expect(try home.run("sign-in status") == alice)
     }
 
-    // MARK: Bad keychains
+    // MARK: Keychains that fail
 
     @Test func `a locked keychain is reported, and the session is there after unlock`() throws {
         try turnOn()

@@ -1,4 +1,5 @@
-// What the tests of sign-in share: persons, a look at each call to the keychain, and gates.
+// SignInSupport: code that the tests of sign-in share: users, a recorder for calls to the keychain,
+// and gates.
 
 import Dispatch
 import Foundation
@@ -11,19 +12,19 @@ import Testing
 let alice = "001234.a11ce00000000000000000000000000f.0907"
 let bob = "001234.b0b0000000000000000000000000000f.0907"
 
-/// A service that logs nothing.
+/// A keychain service that logs nothing.
 let silent = KeychainService { _ in }
 
 extension AuthViewModel {
-    /// A launch of the app, at a device whose person signs in with an identifier.
+    /// Creates a launch of the app on a device whose user signs in with an identifier.
     convenience init(_ user: String, keychain: KeychainService = silent) {
         self.init(
             authService: AppleAuthService { AppleAuthCredential(user: user) }, keychain: keychain)
     }
 }
 
-/// The calls of a keychain service: their log lines, and which of them were on the main actor.
-/// One of them can be held right after the keychain has answered.
+/// Records the calls of a keychain service: their log lines, and whether they were on the main
+/// actor. A call can be held right after the keychain has responded.
 final class Calls: Sendable {
     private struct State {
         var lines: [String] = []
@@ -32,7 +33,7 @@ final class Calls: Sendable {
         var isHolding = false
     }
 
-    /// The main actor's jobs are those of the main queue; its thread is not always the first one.
+    /// The main actor's jobs run on the main queue, but not always on the main thread.
     private static let mainActor: DispatchSpecificKey<Void> = {
         let key = DispatchSpecificKey<Void>()
         DispatchQueue.main.setSpecific(key: key, value: ())
@@ -42,7 +43,7 @@ final class Calls: Sendable {
     private let state = Mutex(State())
     private let gate = DispatchSemaphore(value: 0)
 
-    /// A service that tells its calls to this object.
+    /// A keychain service that reports its calls to this object.
     var keychain: KeychainService { KeychainService { self.note($0) } }
 
     var lines: [String] { state.withLock { $0.lines } }
@@ -51,7 +52,7 @@ final class Calls: Sendable {
     /// Whether a call is being held.
     var isHolding: Bool { state.withLock { $0.isHolding } }
 
-    /// Holds the next call whose line begins so, until ``release()``.
+    /// Holds the next call whose line begins with this text, until ``release()``.
     func hold(_ operation: String) { state.withLock { $0.held = operation } }
 
     func release() { gate.signal() }
@@ -67,13 +68,13 @@ final class Calls: Sendable {
             return true
         }
         guard isHeld else { return }
-        // A test that never releases it fails here and doesn't hang.
+        // If the test never releases the call, it fails here and doesn't hang.
         #expect(gate.wait(timeout: .now() + 60) == .success)
         state.withLock { $0.isHolding = false }
     }
 }
 
-/// A sign-in service whose person takes their time: it answers when the test says so.
+/// A sign-in service that responds when the test tells it to.
 final class PatientService: Sendable {
     private struct State {
         var requestCount = 0
@@ -84,13 +85,13 @@ final class PatientService: Sendable {
     private let state = Mutex(State())
 
     var requestCount: Int { state.withLock { $0.requestCount } }
-    /// How many requests were answered after their task was cancelled.
+    /// The number of requests that were answered after their task was canceled.
     var cancelledCount: Int { state.withLock { $0.cancelledCount } }
 
-    /// Lets this and all later requests be answered.
+    /// Answers this and all later requests.
     func answer() { state.withLock { $0.isOpen = true } }
 
-    /// A service that gives alice's identifier first, and bob's from then on.
+    /// A service that returns alice's identifier first, and bob's from then on.
     var service: AppleAuthService {
         AppleAuthService {
             let number = self.state.withLock { state in
@@ -104,14 +105,14 @@ final class PatientService: Sendable {
     }
 }
 
-/// Lets others have a turn of the main actor. `Task.yield()` would go by way of the pool.
+/// Lets other jobs of the main actor run. `Task.yield()` would use the cooperative pool.
 @MainActor func turn() async {
     await withCheckedContinuation { continuation in
         DispatchQueue.main.async { continuation.resume() }
     }
 }
 
-/// Takes turns of the main actor until something holds, for a minute at most.
+/// Yields the main actor until a condition holds, for at most a minute.
 @MainActor func wait(
     until condition: @MainActor () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
 ) async {
@@ -133,7 +134,7 @@ func persistentReference() throws -> Data {
     return try #require(result as? Data)
 }
 
-/// Adds the item as another version of the app could have left it.
+/// Adds the item as another version of the app could have stored it.
 func addItem(_ data: Data, accessible: CFString = kSecAttrAccessibleAfterFirstUnlock) {
     let item: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword,

@@ -1,4 +1,4 @@
-// What can be read off the sources of the app.
+// SourceTests: properties of the app's source code.
 
 import ExampleTesting
 import Foundation
@@ -8,7 +8,7 @@ import Testing
     struct Source {
         let name: String
         let text: String
-        /// Without comments.
+        /// The source code without comments.
         var code: String {
             text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
                 .joined(separator: "\n")
@@ -49,7 +49,7 @@ import Testing
         let sources = try sources("SignIn") + sources("sign-in")
         let speakers = sources.filter { $0.code.contains(/SecItem\w+\(|kSec[A-Z]/) }
         #expect(speakers.map(\.name) == ["KeychainService.swift"])
-        // Each query is made of the one that asks for the data-protection keychain.
+        // Every query is derived from the one that specifies the data-protection keychain.
         let code = try #require(speakers.first).code
         #expect(code.matches(of: /kSecClass as String/).count == 1)
         #expect(code.matches(of: /kSecUseDataProtectionKeychain as String: true/).count == 1)

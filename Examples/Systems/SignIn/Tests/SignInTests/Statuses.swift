@@ -1,5 +1,5 @@
-// Statuses: every status that a call to the keychain can give, as Apple's SecBase.h has them
-// (apple-oss-distributions/Security, Security-61901.0.87.0.1), but errSecSuccess.
+// Statuses: every status that a call to the keychain can return except errSecSuccess, as defined in
+// Apple's SecBase.h (apple-oss-distributions/Security, Security-61901.0.87.0.1).
 
 import Security
 

@@ -1,4 +1,4 @@
-// CleanKeychain: a keychain of its own for each test, and the clean-up of the test service.
+// CleanKeychain: a separate keychain for each test, and the cleanup of the test service.
 
 import Foundation
 import KeychainTesting
@@ -11,7 +11,7 @@ import Testing
 let testService = "com.DaraConsultingInc.LGTVRemoteWidget.test"
 
 extension TestKeychain {
-    /// The keychain of the test that is running.
+    /// The keychain of the running test.
     @TaskLocal static var current = TestKeychain()
 
     /// Deletes every item of the test service.
@@ -30,7 +30,7 @@ extension TestKeychain {
     }
 }
 
-/// Runs each test with a new keychain behind the SecItem functions, and cleans up after it.
+/// Runs each test with a new keychain for the SecItem functions, and cleans up after it.
 struct CleanKeychain: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -61,7 +61,7 @@ extension TVCredentials {
         ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50")
 }
 
-/// The status of the keychain error that the code throws; nil if it throws none.
+/// The status of the keychain error that the closure throws, or `nil` if it throws none.
 func status(_ body: () throws -> Void) -> OSStatus? {
     do {
         try body()
@@ -73,7 +73,7 @@ func status(_ body: () throws -> Void) -> OSStatus? {
     return nil
 }
 
-/// The status of the keychain error that the code throws; nil if it throws none.
+/// The status of the keychain error that the closure throws, or `nil` if it throws none.
 func status(_ body: () async throws -> Void) async -> OSStatus? {
     do {
         try await body()
@@ -85,7 +85,7 @@ func status(_ body: () async throws -> Void) async -> OSStatus? {
     return nil
 }
 
-/// Adds an item of the test service, past the manager.
+/// Adds an item of the test service without the manager.
 func addItem(_ attributes: [String: Any]) -> OSStatus {
     let item: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword,

@@ -1,11 +1,11 @@
-// The connection status in the defaults that app and widget share.
+// ConnectionStatusTests: the connection status in the defaults that app and widget share.
 
 import Foundation
 import Testing
 
 @testable import TVRemote
 
-/// Defaults of a suite that goes with the test.
+/// The defaults of a temporary suite, which is removed after the test.
 final class TemporaryDefaults {
     private let suiteName = "tv-remote-test-\(UUID().uuidString)"
     let defaults: UserDefaults
@@ -20,12 +20,12 @@ final class TemporaryDefaults {
         defaults.removePersistentDomain(forName: suiteName)
         defaults.synchronize()
         let folder = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"]
-        // What is left is a file without a value.
+        // A file without values is left.
         try? FileManager.default.removeItem(
             atPath: "\(folder ?? NSHomeDirectory() + "/.config")/\(suiteName).plist")
     }
 
-    /// What another program reads.
+    /// The value that another program reads.
     func stored(_ key: String) -> Any? { UserDefaults(suiteName: suiteName)?.object(forKey: key) }
 }
 

@@ -1,4 +1,4 @@
-// What the keychain manager does with its items, and with a keychain that fails.
+// KeychainFailureTests: the items of the keychain manager, and keychains that fail.
 
 import Foundation
 import KeychainTesting
@@ -86,7 +86,8 @@ import Testing
 
     // MARK: Failures
 
-    /// Statuses of a keychain that is locked, denied, absent, broken, or has a full disk.
+    /// The statuses of a keychain that is locked, denied, unavailable or damaged, or has a full
+    /// disk.
     static let statuses: [Int32] = [-25308, -25293, -25291, -25295, -26275, -34018, -34, -36]
 
     @Test(arguments: statuses)

@@ -1,5 +1,5 @@
-// Migration: the plain client key of an earlier release becomes part of the credentials, and no key
-// is lost.
+// MigrationTests: the plaintext client key of an earlier release is moved to the credentials, and
+// no key is lost.
 
 import Foundation
 import KeychainTesting
@@ -7,7 +7,7 @@ import Testing
 
 @testable import TVRemote
 
-/// Defaults in memory, which a test can protect from being written or removed.
+/// Defaults in memory, which a test can make read-only.
 private final class DefaultsWithoutFile: UserDefaults {
     var values: [String: Any] = [:]
     var canWrite = true
@@ -66,8 +66,8 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(try manager.migrateClientKey(from: new.defaults) == .nothingToMigrate)
     }
 
-    /// The faults of a keychain that stops a migration: before it, in the saving, and between the
-    /// saving and the removal.
+    /// The faults that stop a migration: before it starts, during the save, and between the save
+    /// and the removal.
     static let stops: [(String, TestKeychain.Fault, TestKeychain.Operations?, Int)] = [
         ("locked", .locked, nil, 0),
         ("the keychain can't be searched", .failure(.ioError), .search, 0),
@@ -113,7 +113,7 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(wasSaved == [false, false, false, false, true, true])
     }
 
-    /// As when the program ends after a step.
+    /// Simulates that the program ends after a step.
     @Test(arguments: LGTVControlManager.MigrationStep.allCases)
     func `nothing is lost when the program ends after a step`(
         _ last: LGTVControlManager.MigrationStep
@@ -179,7 +179,7 @@ private final class DefaultsWithoutFile: UserDefaults {
                 account: LGTVControlManager.Constants.keychainAccount) == "other")
     }
 
-    /// As with a value of a domain that the program can't change.
+    /// Simulates a value from a domain that the program can't change.
     @Test func `a key that can't be removed from the defaults is reported`() throws {
         let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-unremovable"))
         defaults.values["clientKey"] = key

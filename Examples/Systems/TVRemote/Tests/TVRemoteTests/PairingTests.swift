@@ -1,5 +1,5 @@
-// Pairing: when a television is asked for a key, and what is stored. A closure stands in for the
-// network; the television on the loopback has its own tests.
+// PairingTests: when a television is asked for a key, and what is stored. A closure replaces the
+// network; the connection to a television process has its own tests.
 
 import Foundation
 import KeychainTesting
@@ -8,13 +8,13 @@ import Testing
 
 @testable import TVRemote
 
-/// A television in memory: it takes its answers from a list and writes down what it was asked.
+/// A television in memory, which takes its answers from a list and records its requests.
 private final class FakeTelevision: Sendable {
     private let state: Mutex<(answers: [Result<String, LGTVControlError>], keys: [String?])>
 
     init(_ answers: Result<String, LGTVControlError>...) { state = Mutex((answers, [])) }
 
-    /// The keys that were shown, nil for a request to be paired.
+    /// The keys in the requests, where `nil` is a request for pairing.
     var shownKeys: [String?] { state.withLock { $0.keys } }
 
     func answer(_ television: Television, _ key: String?) throws -> String {
@@ -155,7 +155,7 @@ private final class FakeTelevision: Sendable {
         }
     }
 
-    // MARK: At the same time
+    // MARK: Concurrency
 
     @Test func `of connections at the same time one is asked for, the others show its key`()
         async throws
@@ -166,7 +166,7 @@ private final class FakeTelevision: Sendable {
                 $0.append(key)
                 return $0.count
             }
-            // Lets the others come while this one waits for the user.
+            // Let the other connections start while this one waits for the user.
             for _ in 0..<100 { await Task.yield() }
             return key ?? "key \(count)"
         }
@@ -224,7 +224,7 @@ private final class FakeTelevision: Sendable {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    // MARK: A keychain that fails
+    // MARK: Keychains that fail
 
     @Test func `a locked keychain is an error, and the television is not asked`() async throws {
         let television = FakeTelevision(.success("key"))
@@ -259,8 +259,8 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .unpaired)
     }
 
-    /// Connecting and waiting for it block the main thread until a time limit, unless the work is
-    /// done elsewhere.
+    /// Connecting and waiting for the connection would block the main thread until a time limit if
+    /// the work were not done elsewhere.
     @MainActor
     @Test func `a connection does its work off the main actor`() async throws {
         let manager = FakeTelevision(.success("key")).manager()

@@ -1,4 +1,4 @@
-// App, widget and stranger: three processes, told apart by the entitlements beside them.
+// ProcessTests: app, widget and stranger are three processes, which their entitlements distinguish.
 
 import ExampleTesting
 import Foundation
@@ -6,11 +6,11 @@ import Testing
 
 @testable import TVRemote
 
-/// The one entitlements file of app and widget.
+/// The entitlements file that app and widget share.
 let entitlements = folder(ofSystem: "TVRemote").appending(
     path: "LG TV Remote Widget.entitlements")
 
-/// A home with the programs, and a television that can be switched on.
+/// A home directory with the programs, and a television that can be switched on.
 func remoteHome() throws -> Home {
     try Home(
         ["tv-app", "tv-widget", "tv-stranger", "television", "keychainctl"],
@@ -27,7 +27,7 @@ extension Home {
         #expect(try run(Self.connect) == "Connected to 127.0.0.1.\n")
     }
 
-    /// The key that the television gave last.
+    /// The key that the television issued last.
     var clientKey: String {
         get throws {
             let data = try Data(contentsOf: url.appending(path: "television.json"))
@@ -195,7 +195,7 @@ extension Home {
                 == "Moved the client key of an earlier release to the keychain.\n\(shown)")
         #expect(try home.run("tv-app show") == shown)
         #expect(try home.run("grep -rl \(key) .") == "[1]\n")
-        // It is the key: a television that knows it lets the widget in.
+        // It is the correct key: a television that knows it accepts the widget.
         _ = try home.run("printf '{\"\(key)\":\"LG TV Remote\"}' >television.json; television on")
         #expect(
             try home.run("tv-widget").hasPrefix("Connected to 127.0.0.1 (34:E6:E6:F9:05:50)"))
@@ -218,7 +218,7 @@ extension Home {
     }
 }
 
-/// What the tests look at in a list.
+/// The entries of an entitlements file that the tests examine.
 private struct EntitlementList: Decodable {
     enum CodingKeys: String, CodingKey {
         case accessGroups = "keychain-access-groups"

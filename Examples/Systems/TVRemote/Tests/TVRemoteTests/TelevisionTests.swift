@@ -1,4 +1,5 @@
-// The connection to a television that is a process of its own, on the loopback.
+// TelevisionTests: the connection to a television that is a separate process, on the loopback
+// interface.
 
 import ExampleTesting
 import Foundation
@@ -51,7 +52,7 @@ import Testing
         #expect(text.contains(#":"LG TV Remote""#))
     }
 
-    /// What its user, or it, does, and what that is called here.
+    /// The answers of the television or its user, and the corresponding errors.
     static let refusals: [(String, LGTVControlError)] = [
         ("decline", .declined), ("fail", .unexpectedAnswer(500)),
     ]

@@ -1,5 +1,5 @@
-// The errors of the README's troubleshooting section: each is shown with its cause, and is gone
-// after its remedy.
+// TroubleshootingTests: each problem in the README's troubleshooting section occurs with its cause,
+// and disappears after its remedy.
 
 import ExampleTesting
 import Foundation
@@ -18,7 +18,7 @@ import Testing
     @Test func `a widget without the entitlements can't access the credentials`() throws {
         let file = "bin/tv-widget.entitlements"
         #expect(try home.run("mv \(file) list; tv-widget") == "Setup Required\n")
-        // Another group than the app's is no better than none.
+        // A different group has the same effect as no group.
         _ = try home.run("sed s/LGTVRemoteWidget/OtherWidget/ list >\(file)")
         #expect(try home.run("tv-widget") == "Setup Required\n")
         #expect(try home.run("mv list \(file); tv-widget") == Processes.connected)
