@@ -35,8 +35,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// `./dev test` measures which lines of the libraries the tests execute. `swift test
-/// --enable-code-coverage` would recompile all dependencies.
+/// `./dev test` measures which lines of the libraries the tests execute.
+/// `swift test --enable-code-coverage` would recompile all dependencies.
 let isMeasured = Context.environment["KEYCHAIN_COVERAGE"] != nil
 let coverageSettings: [SwiftSetting] =
     isMeasured ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []

@@ -53,10 +53,11 @@ extension Keychain {
         /// A password that the program defines and that the item's encryption depends on
         /// (`applicationPassword`).
         ///
-        /// Set it as the credential of a context, with `context.setCredential(_:type:
-        /// .applicationPassword)`. Without a credential, the user is asked for the password. If the
-        /// password is wrong, or is missing and the user can't be asked, the operation fails with
-        /// ``KeychainError/Code/authFailed``. A forgotten password can't be recovered.
+        /// Set it as the credential of a context, with
+        /// `context.setCredential(_:type: .applicationPassword)`. Without a credential, the user is
+        /// asked for the password. If the password is wrong, or is missing and the user can't be
+        /// asked, the operation fails with ``KeychainError/Code/authFailed``. A forgotten password
+        /// can't be recovered.
         public static let applicationPassword = AccessControl(.applicationPassword)
 
         /// This access control with an application password as an additional condition.
