@@ -30,7 +30,8 @@ extension KeychainError {
         /// The user was asked and canceled (`errSecUserCanceled`).
         public static let userCanceled = Code(rawValue: -128)
         /// The keychain is not available: it could not be opened, or its structure is damaged
-        /// (`errSecNotAvailable`). Nothing was changed, unless the cause is ``KeychainError/Cause/interruption``.
+        /// (`errSecNotAvailable`). Nothing was changed, unless the cause is
+        /// ``KeychainError/Cause/interruption``.
         public static let notAvailable = Code(rawValue: -25291)
         /// The keychain can't be changed (`errSecReadOnly`).
         public static let readOnly = Code(rawValue: -25292)
