@@ -44,8 +44,8 @@ extension Keychain {
 
         /// Whether the state can end without a correction, either by itself or with an unlock.
         ///
-        /// This is `true` if the keychain or item is locked or busy, and if the keychain does not
-        /// exist yet, as can happen while a system boots.
+        /// This is `true` if the keychain or item is locked or busy, and if the keychain is not
+        /// available yet, as can happen while a system boots.
         public var isPassing: Bool {
             switch state {
             case .locked, .busy: true

@@ -127,8 +127,8 @@ extension Keychain {
     ///
     /// - Parameter key: The key of the value.
     /// - Returns: `true` if the value exists.
-    /// - Throws: ``KeychainError`` with a status of the keychain. A locked or damaged item is
-    ///   reported as an error, never as `false`.
+    /// - Throws: ``KeychainError`` with a status of the keychain. A lock, or damage
+    ///   that is detected, is reported as an error, never as `false`.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
         try access(.load, key.account).attributes() != nil
     }

@@ -1,6 +1,6 @@
 // SystemAuthenticator: asks the user with the first available prompter. TerminalAuthenticator: asks
 // at the terminal of the process.
-//   (1) The prompter is chosen for each prompt anew, because a process can lose its terminal.
+//   (1) The prompter is chosen again for each prompt, because a process can lose its terminal.
 //   (2) This package supports no biometric hardware.
 //   (3) The terminal shows one prompt at a time, whichever threads ask. A prompt that waits for its
 //       turn can also be canceled.
