@@ -99,7 +99,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
             Issue.record("the process has keys that nobody gave it")
         } catch let refusal {
             #expect(refusal.status == .interactionNotAllowed)
-            #expect(refusal.reason.contains("Another process changed the keys of the keychain"))
+            #expect(refusal.reason.contains("Another process rotated the keychain's keys"))
         }
         try embedded.unlock(passcode: passcode)
         #expect(try client.perform(RotateKeys(provedBy: .passcode(passcode))).isEmpty)

@@ -125,7 +125,7 @@ import Testing
             Issue.record("It isn't locked.")
         } catch let error as KeychainFailure {
             #expect(error.status == .interactionNotAllowed)
-            #expect(error.reason.contains("Another process changed the keys"))
+            #expect(error.reason.contains("Another process rotated the keychain's keys"))
         }
         #expect(status { try add("b", to: other, .whenUnlocked) } == .interactionNotAllowed)
         try other.unlock(passcode: passcode("1"))
