@@ -66,7 +66,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
             (words.replacing("drill", with: "drilll"), "Word 2"),
             (words.replacing("grab", with: "gra"), "Word 3"),
             (words.replacing("grab", with: "gräb"), "Word 3"),
-            (words.replacing("drill grab", with: "grab drill"), "another one"),
+            (words.replacing("drill grab", with: "grab drill"), "in the wrong place"),
         ]
         for (text, part) in wrong {
             do throws(KeychainFailure) {
