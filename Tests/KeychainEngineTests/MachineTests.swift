@@ -79,7 +79,7 @@ import Testing
         for name in Self.staying {
             let refusal = failure { _ = try secrets(moved, name) }
             #expect(refusal?.cause == .otherMachine)
-            #expect(refusal?.reason.contains("3 items") == true)
+            #expect(refusal?.reason.contains("3 device-only items") == true)
             #expect(refusal?.reason.contains("recovery code") == true)
         }
         // Unreadable items are told apart from absent ones and aren't overwritten. The others can

@@ -15,9 +15,9 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Imports the secrets of another program.",
         discussion: """
-            import shows what it will do and asks for confirmation. The whole file is checked \
-            first: one that can't be parsed changes nothing. Variables become passwords of the \
-            --service, and logins become passwords of their servers. The file stays unchanged.
+            This command shows what it will do and asks for confirmation. The whole file is \
+            checked first: one that can't be parsed changes nothing. Variables become passwords of \
+            the --service, and logins become passwords of their servers. The file stays unchanged.
 
             pass takes the folder of a password store, whose files gpg decrypts. secret-service \
             takes no file: it reads from the running Secret Service, such as gnome-keyring or \
