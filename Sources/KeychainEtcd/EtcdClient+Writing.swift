@@ -6,7 +6,7 @@
 //       transaction only, as signed and encrypted ones are. Otherwise two that put the same may both
 //       count as successful, as may two that delete the same.
 //   (3) If another writer replaced such a value before the next try, the transaction counts as
-//       failed, with the items as they are now. Nothing is lost by that: whoever decides anew
+//       failed, with the items as they are now. Nothing is lost: the caller decides again and
 //       compares with those.
 //   (4) A try without an answer may be carried out late, as long as its comparisons hold. For the
 //       revision of a change they never hold again; for a version or a key's absence they may, once

@@ -1,6 +1,6 @@
 // PastedCode: 130 bits that stand for a machine's keys, or for a circle, where digits can't be
 // compared at the same time. Documentation/Synchronization.md, "Joining".
-//   (1) A code is no secret. Whoever pastes it must have it from the right machine.
+//   (1) A code isn't secret, but the user must copy it from the right machine.
 
 import KeychainCore
 import KeychainCrypto
