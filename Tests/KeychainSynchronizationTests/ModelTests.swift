@@ -34,14 +34,14 @@ import Testing
         search([], depth: 6, outcomes: 90_000)
     }
 
-    /// Eight events in all. The first four bring an item of one machine to all three.
+    /// Nine events in all. The first four bring an item of one machine to all three.
     @Test(arguments: [
         [World.Event.write1, .exchange1, .exchange2, .exchange3],
         [.write2, .exchange2, .exchange1, .exchange3],
         [.write3, .exchange3, .exchange1, .exchange2],
     ])
-    func `four more events after an item has reached all machines`(_ start: [World.Event]) {
-        search(start, depth: 4, outcomes: 10_000)
+    func `five more events after an item has reached all machines`(_ start: [World.Event]) {
+        search(start, depth: 5, outcomes: 90_000)
     }
 
     /// A search that looks at fewer than `outcomes` states fails.
