@@ -23,6 +23,8 @@ package final class KeychainEngine: RequestHandler {
     let keybagCopyDiffered: Bool
     /// `nil` for a keychain in memory, which belongs to this process alone.
     private let lease: StoreFolder.Lease?
+    /// `nil` if this program was built without synchronization.
+    let synchronization: (any SynchronizationAnswerer)?
     /// Receives operations and the names of the attributes in a query, never attribute values.
     let log: Logger
     /// The number of secrets opened since the engine was opened. Tests compare it with the number
@@ -41,6 +43,7 @@ package final class KeychainEngine: RequestHandler {
         latest = Mutex(session)
         self.options = options
         self.log = options.log
+        synchronization = options.synchronization()
         self.lease = lease
     }
 
@@ -210,6 +213,8 @@ package struct EngineOptions: Sendable {
     /// Returns the credential with which a service unlocks the keychain without a user. It is
     /// called if the keychain has a slot for a credential.
     package var credential: @Sendable () -> SecretBytes?
+    /// Makes what answers the messages of synchronization for one keychain.
+    package var synchronization: @Sendable () -> (any SynchronizationAnswerer)? = { nil }
     /// When the database is verified, and where the result is recorded. `nil` to verify it only on
     /// request, and to record the result in the memory of this process.
     package var freshness: FreshnessOptions?

@@ -54,6 +54,12 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: Synchronize, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Synchronize.Answer {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
         throw Self.unimplemented

@@ -4,8 +4,12 @@ package import KeychainCore
 import KeychainSQLite
 
 extension Replica {
-    /// How many versions one entry has at most. An entry has at most 1 MiB.
+    /// How many versions, and how many bytes of them, one entry has at most. An entry has at most
+    /// 1 MiB.
     static let versionLimit = 128
+    static let versionByteLimit = 768 << 10
+    /// The number of machines to which one entry grants keys. A grant has a kilobyte and more.
+    static let grantLimit = 64
 
     /// A version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
@@ -53,17 +57,32 @@ extension Replica {
     private mutating func plan(
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
-        guard var plan = ledger.plan(compacts: compacts, limit: Self.versionLimit) else {
-            return nil
+        var limit = Self.versionLimit
+        var compacts = compacts
+        while true {
+            guard var plan = ledger.plan(compacts: compacts, limit: limit) else { return nil }
+            versions = []
+            var byteCount = 0
+            for name in plan.versions.keys.sorted() {
+                guard let version = load(name), version.name == name else { continue }
+                byteCount += SealedVersion.byteCount(of: version)
+                versions.append(version)
+            }
+            if byteCount > Self.versionByteLimit, plan.versions.count > 1 {
+                limit = plan.versions.count / 2
+                continue
+            }
+            if compacts, versions.count < plan.versions.count {
+                // Without a version that can't be read, the older entries are still needed.
+                compacts = false
+                continue
+            }
+            // The keychain may have changed since.
+            for version in versions { write(version) }
+            if versions.isEmpty, !plan.versions.isEmpty { return nil }
+            plan.versions = Dictionary(uniqueKeysWithValues: versions.map { ($0.name, $0.stamp) })
+            return plan
         }
-        for name in plan.versions.keys.sorted() {
-            guard let version = load(name) else { continue }
-            // The keychain may have gone on since.
-            write(version)
-            versions.append(version)
-        }
-        plan.versions = Dictionary(uniqueKeysWithValues: versions.map { ($0.name, $0.stamp) })
-        return plan
     }
 
     /// The entry is in the log.
@@ -129,7 +148,7 @@ extension Replica {
 
     private func grantParts() throws(KeychainFailure) -> [LogEntry.Part] {
         var parts: [LogEntry.Part] = []
-        for machine in owedCircleKey.union(owed.keys).sorted() {
+        for machine in owedCircleKey.union(owed.keys).sorted() where parts.count < Self.grantLimit {
             guard
                 let description = machine == circle.recovery?.id
                     ? circle.recovery : circle.member(machine)?.description

@@ -36,6 +36,8 @@ package struct Replica: Sendable {
     package internal(set) var notices: [SynchronizationFailure] = []
     /// The latest signed head of each machine.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
+    /// How far this machine had read all logs when it was last stopped.
+    private let remembered: LogHeads
     /// The highest index of each log that any machine has mentioned.
     package internal(set) var claimed: LogIndexes = [:]
     var myHead = LogHead.empty
@@ -76,11 +78,15 @@ package struct Replica: Sendable {
     }
 
     /// A machine that was added. The membership log is verified up to its addition at least.
-    package init(_ keys: MachineKeys, _ circle: Circle) {
+    /// `remembered` is how far the machine had read all logs, its own included, when it was last
+    /// stopped.
+    package init(_ keys: MachineKeys, _ circle: Circle, remembering remembered: LogHeads = [:]) {
         self.keys = keys
         self.circle = circle
+        self.remembered = remembered
         ledger = Ledger(me: keys.id, roster: circle.roster)
         claimed = circle.member(keys.id)?.heads.indexes ?? [:]
+        claim(remembered)
     }
 
     package var id: MachineID { keys.id }
@@ -204,6 +210,12 @@ package struct Replica: Sendable {
             {
                 throw .fork("entry \(head.index) of \(writer)")
             }
+            if let head = replica.remembered[writer],
+                head.index == entry.index && head != entry.head
+                    || head.index + 1 == entry.index && head != entry.frame.previous
+            {
+                throw .fork("entry \(entry.index) of \(writer)")
+            }
             try replica.compare(entry.frame.acknowledged)
             replica.claim(entry.frame.acknowledged)
             replica.cursors[writer] = cursor
@@ -235,9 +247,21 @@ package struct Replica: Sendable {
         return changes
     }
 
+    /// Records an item that the keychain has, that this machine's log contained before, and that no
+    /// log contains now that all were read. Unless an entry turns out to be missing, it was deleted.
+    package mutating func hold(_ item: SynchronizedItem) {
+        ledger.hold(item.name, item.stamp, until: claimed)
+    }
+
+    /// Gives up a version that was written on this machine and isn't appended yet, because the
+    /// keychain doesn't have the item any more.
+    package mutating func abandon(_ name: Bytes16) { ledger.abandon(name) }
+
     /// What turned out to be deleted, now that logs were read.
     package mutating func settle() -> [Change] {
-        guard cursors.values.allSatisfy(\.isWhole) else { return [] }
+        // A version that can't be opened yet may be that of any item.
+        let isOpened = unopened.isEmpty || circle.member(id)?.scope != .all
+        guard isOpened, cursors.values.allSatisfy(\.isWhole) else { return [] }
         var changes: [Change] = []
         for outcome in ledger.settle() {
             switch outcome {

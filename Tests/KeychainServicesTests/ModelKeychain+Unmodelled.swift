@@ -29,6 +29,12 @@ extension ModelKeychain {
     }
 
     func execute(
+        _ request: Synchronize, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Synchronize.Answer {
+        throw .notModelled
+    }
+
+    func execute(
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
         throw .notModelled

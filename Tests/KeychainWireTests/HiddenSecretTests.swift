@@ -36,7 +36,7 @@ import Testing
             ChangePasscode(from: passcode, to: passcode), RemovePasscode(passcode),
             UnlockWith(.passcode(passcode)),
             ChangeSlots(.add(.credential(passcode)), provedBy: .recoveryCode(passcode)),
-            RotateKeys(provedBy: .passcode(passcode)),
+            RotateKeys(provedBy: .passcode(passcode)), Synchronize(Data(), secret: passcode),
         ]
     }()
 
@@ -47,7 +47,10 @@ import Testing
             hasData: true, data: secret)
         let sharedSecret: DeriveSharedSecret.Answer = SecretBytes(copying: secret)
         let version = ItemVersion(number: 1, moment: 2, change: .deleted, item: item)
-        return [[item], [version], Identity(certificate: item, key: item), grant, sharedSecret]
+        return [
+            [item], [version], Identity(certificate: item, key: item), grant, sharedSecret,
+            Synchronize.Answer(Data(), secret: sharedSecret),
+        ]
     }()
 
     /// The output of all of the standard library's functions that describe a value.

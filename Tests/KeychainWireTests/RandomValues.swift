@@ -157,6 +157,7 @@ struct RandomValues {
             RestoreVersion(query(), number: version(), replaces: flag()),
             PurgeVersions(query(), number: maybe { $0.version() }),
             SetHistory(maybe { $0.policy() }),
+            Synchronize(data(), secret: maybe { $0.passcode() }),
             FindIdentities(IdentityQuery(certificate: query(), key: query()), retrieval()),
             UpdateIdentities(
                 IdentityQuery(certificate: query(), key: query()),
@@ -315,6 +316,7 @@ struct RandomValues {
             MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(),
             SecretBytes(copying: data()), status(), statistics(), report(),
             list(upTo: 3) { $0.slot() }, policy(),
+            Synchronize.Answer(data(), secret: maybe { $0.passcode() }),
             list(upTo: 3) {
                 ItemVersion(
                     number: $0.version(), moment: Double($0.count() % 1_000_000),

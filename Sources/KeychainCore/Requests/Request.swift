@@ -168,6 +168,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case rotate = 41
     case statistics = 42
     case setHistory = 43
+    case synchronize = 44
 
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
@@ -186,7 +187,8 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .restoreVersion, .purgeVersions, .authenticate, .unlock, .lock, .lockAll, .setPasscode,
-            .changePasscode, .removePasscode, .unlockWith, .changeSlots, .rotate, .setHistory:
+            .changePasscode, .removePasscode, .unlockWith, .changeSlots, .rotate, .setHistory,
+            .synchronize:
             false
         }
     }
@@ -263,6 +265,9 @@ package protocol RequestExecutor {
     func execute(
         _ request: SetHistory, as caller: AccessGroups
     ) throws(KeychainFailure) -> HistoryPolicy
+    func execute(
+        _ request: Synchronize, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Synchronize.Answer
     func execute(
         _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> [SlotSummary]

@@ -34,7 +34,8 @@ extension RequestCode {
             .derivation
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .slots,
-            .statistics, .findVersions, .restoreVersion, .purgeVersions, .setHistory:
+            .statistics, .findVersions, .restoreVersion, .purgeVersions, .setHistory,
+            .synchronize:
             .ordinary
         }
     }

@@ -105,6 +105,7 @@ struct ReceivedMessage: Sendable {
         case .slots: try read(ListSlots.self, &reader, claim, id)
         case .changeSlots: try read(ChangeSlots.self, &reader, claim, id)
         case .setHistory: try read(SetHistory.self, &reader, claim, id)
+        case .synchronize: try read(Synchronize.self, &reader, claim, id)
         case .rotate: try readStream(RotateKeys.self, &reader, claim, id)
         case .check: try readStream(CheckKeychain.self, &reader, claim, id)
         }

@@ -189,8 +189,10 @@ private struct RunningRestore {
             guard canSeal(item, as: opened.row.reference) else {
                 return leaveOut(item, .applicationPassword)
             }
-            try engine.removeTombstones(
-                under: item.record, butNot: opened.row.id, in: &transaction)
+            var item = item
+            item.record.makeLater(
+                than: try engine.removeTombstones(
+                    under: item.record, butNot: opened.row.id, in: &transaction))
             let row = sealed(item, labels, keys, as: opened.row.reference, id: opened.row.id)
             try transaction.replace(opened.row, with: row, replacesSecret: true)
             result.updated.append(item.name(nil))
@@ -198,8 +200,10 @@ private struct RunningRestore {
             guard canSeal(item, as: item.reference) else {
                 return leaveOut(item, .applicationPassword)
             }
-            try engine.removeTombstones(under: item.record, in: &transaction)
-            try transaction.insert(sealed(item, labels, keys, as: item.reference, id: 0))
+            var restored = item
+            restored.record.makeLater(
+                than: try engine.removeTombstones(under: item.record, in: &transaction))
+            try transaction.insert(sealed(restored, labels, keys, as: item.reference, id: 0))
             switch removed.removeValue(forKey: PrimaryKey(item.record))?.item?.modified {
             case item.modified?: result.keptCount += 1
             case .some: result.updated.append(item.name(nil))
@@ -235,19 +239,8 @@ private struct RunningRestore {
         _ item: RestoredItem, _ labels: RowLabels, _ keys: ClassKeys,
         as reference: ItemReference, id: Int64
     ) -> SealedRow {
-        let binding = RowBinding(
-            keychainID: engine.store.keychainID, reference: reference,
-            protection: item.protection.rawValue, labels: labels)
-        var record = item.record
-        var secret: Data?
-        if let data = item.data {
-            let sealed = RowSealing.seal(
-                secret: data, itemClass: record.itemClass, constraints: record.constraints,
-                for: binding, keys: keys)
-            secret = sealed.bytes
-            record.secretTag = sealed.tag
-        }
-        return SealedRow(id: id, binding, record, keys: keys, secret: secret)
+        engine.sealedRow(
+            item.record, item.data, item.protection, labels, keys, as: reference, id: id)
     }
 
     private mutating func leaveOut(_ item: RestoredItem, _ reason: BackupOmission) {

@@ -118,7 +118,7 @@ extension KeychainEngine {
         into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> ItemSnapshot {
         var record = record
-        try removeTombstones(under: record, in: &transaction)
+        record.makeLater(than: try removeTombstones(under: record, in: &transaction))
         let binding = RowBinding(
             keychainID: store.keychainID, reference: .random(),
             protection: item.protection.rawValue, labels: labels)
@@ -139,13 +139,16 @@ extension KeychainEngine {
     /// Makes sure that a primary key is free in both tiers: a live item with it is a duplicate, a
     /// damaged row is set aside, and a tombstone is removed. `labels` are those in the tier that
     /// the item goes to. In an update, `id` is the row that is about to take the key.
+    ///
+    /// - Returns: As `removeTombstones(of:butNot:in:)`.
+    @discardableResult
     func makeRoom(
         for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
         in transaction: inout StoreTransaction
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Double? {
         guard try occupant(of: record, labels, in: tier, besides: id, &transaction) == nil
         else { throw .duplicateItem }
-        try removeTombstones(under: record, butNot: id, in: &transaction)
+        return try removeTombstones(under: record, butNot: id, in: &transaction)
     }
 
     /// The row that has a primary key, in either tier. A damaged row that has it is set aside. The
@@ -168,13 +171,17 @@ extension KeychainEngine {
         return nil
     }
 
+    /// Deletes the tombstones that have the primary key of an item.
+    ///
+    /// - Returns: As `removeTombstones(of:butNot:in:)`.
+    @discardableResult
     func removeTombstones(
         under record: ItemRecord, butNot id: Int64? = nil,
         in transaction: inout StoreTransaction
-    ) throws(KeychainFailure) {
-        guard !record.isTombstone else { return }
+    ) throws(KeychainFailure) -> Double? {
+        guard !record.isTombstone else { return nil }
         var tombstone = record
         tombstone.isTombstone = true
-        try removeTombstones(of: tombstone, butNot: id, in: &transaction)
+        return try removeTombstones(of: tombstone, butNot: id, in: &transaction)
     }
 }

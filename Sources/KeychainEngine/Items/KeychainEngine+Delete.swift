@@ -114,8 +114,8 @@ extension KeychainEngine {
             },
             accessGroup: old.accessGroup, isSynchronizable: old.isSynchronizable,
             isTombstone: true)
-        record.attributes[.modificationDate] = .date(options.now())
-        try removeTombstones(of: record, in: &transaction)
+        record.attributes[.modificationDate] = .date(nextModification(of: old))
+        record.makeLater(than: try removeTombstones(of: record, in: &transaction))
         let binding = RowBinding(
             keychainID: store.keychainID, reference: .random(),
             protection: opened.protection.rawValue,
@@ -126,17 +126,37 @@ extension KeychainEngine {
 
     /// Deletes the tombstones that have the primary key of `tombstone`, in both tiers. The row with
     /// `id` is kept.
+    ///
+    /// - Returns: The latest modification date of the deleted tombstones, in seconds since
+    ///   2001-01-01. The item that takes their place must have a later one, because other machines
+    ///   keep the later of two versions.
+    @discardableResult
     func removeTombstones(
         of tombstone: ItemRecord, butNot id: Int64? = nil, in transaction: inout StoreTransaction
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Double? {
+        var latest: Double?
         for tier in Tier.allCases where transaction.header.count(of: tier) > 0 {
             let labels = RowLabels(tombstone, index: try transaction.tiers.keys(of: tier).index)
             guard let row = try transaction.row(under: labels), row.id != id else { continue }
-            if case .damaged = open(row) {
+            switch open(row) {
+            case .damaged:
                 try transaction.setAside(row, reason: .replaced, at: options.now())
-            } else {
-                try transaction.delete(row, isOfItem: false)
+                continue
+            case .opened(let opened): latest = max(latest ?? opened.modified, opened.modified)
+            case .locked: break
             }
+            try transaction.delete(row, isOfItem: false)
         }
+        return latest
+    }
+}
+
+extension ItemRecord {
+    /// Makes the modification date later than a moment if it is not, by a millisecond.
+    mutating func makeLater(than moment: Double?) {
+        guard let moment, case .date(let modified) = attributes[.modificationDate],
+            modified <= moment
+        else { return }
+        attributes[.modificationDate] = .date(moment + 0.001)
     }
 }

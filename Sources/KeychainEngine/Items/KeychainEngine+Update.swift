@@ -118,8 +118,9 @@ extension KeychainEngine {
             secret = try rebound(opened, record.constraints, binding, keys)
         }
         if isKeyOther {
-            try makeRoom(
-                for: record, labels, in: protection.tier, replacing: old.id, in: &transaction)
+            record.makeLater(
+                than: try makeRoom(
+                    for: record, labels, in: protection.tier, replacing: old.id, in: &transaction))
         }
         try transaction.replace(
             old, with: SealedRow(id: old.id, binding, record, keys: keys, secret: secret),

@@ -134,7 +134,8 @@ extension KeychainEngine {
             guard replaces, case .opened(let other) = occupant else { throw .duplicateItem }
             try delete(other, .automatic, in: &transaction)
         }
-        try removeTombstones(under: record, butNot: present?.id, in: &transaction)
+        let deleted = try removeTombstones(
+            under: record, butNot: present?.id, in: &transaction)
         var current: OpenedRow?
         if let present {
             switch open(present) {
@@ -147,6 +148,7 @@ extension KeychainEngine {
         }
         record.attributes[.modificationDate] = .date(
             nextModification(of: current?.record ?? record))
+        record.makeLater(than: deleted)
         let sealed = SealedRow(
             id: current?.row.id ?? 0, RowBinding(row, keychainID: store.keychainID), record,
             keys: opened.keys, secret: row.secret)

@@ -12,6 +12,11 @@ struct OpenedRow {
     let protection: ProtectionClass
     let keys: ClassKeys
 
+    /// The modification date in seconds since 2001-01-01; 0 if there is none.
+    var modified: Double {
+        if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
+    }
+
     func item(data: Data? = nil) -> ItemSnapshot {
         ItemSnapshot(
             itemClass: record.itemClass, reference: row.reference, attributes: record.attributes,

@@ -275,12 +275,16 @@ extension KeychainEngine {
         }
         let total = Int(clamping: header.itemCount)
         let history = try old.historyPolicy()
+        let (circle, outbox) = (try old.circle(), try old.outbox())
         _ = try Conversion.make(
             in: place, rings.new, deviceKey, generation: header.generation,
             blobClasses: []
         ) {
             transaction throws(KeychainFailure) in
             if history != .standard { try transaction.setHistory(history, at: options.now()) }
+            transaction.isKeptFromOutbox = true
+            if let circle { try transaction.setCircle(circle) }
+            try transaction.addToOutbox(outbox)
             var done = 0
             try RowKeys(rings.old).resealAll(
                 of: old, aside, into: &transaction, for: RowKeys(rings.new), at: options.now()

@@ -23,6 +23,26 @@ extension Store {
         }
     }
 
+    /// The row with a reference, with its secret.
+    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
+        var found: SealedRow?
+        try connections.run(.reading) { database throws(KeychainFailure) in
+            try Self.visit(
+                database, Self.rowOfReferenceSQL, [reference.value], includesSecret: true
+            ) { candidate throws(KeychainFailure) in
+                guard case .row(let row) = candidate, row.reference == reference else {
+                    throw .misleadingIndex
+                }
+                found = row
+                return false
+            }
+        }
+        return found
+    }
+
+    private static let rowOfReferenceSQL =
+        SearchStatement.select(includesSecret: true, index: "items_uuid") + " WHERE entry.uuid = ?"
+
     static let setAsideSQL =
         "SELECT id, \(StoreSchema.rowColumns), secret, at, reason, tag FROM set_aside ORDER BY id"
 

@@ -4,8 +4,7 @@
 //       version.
 //   (2) The SQL texts here are identical to those that SQLite stores in `sqlite_schema`, so that
 //       both can be compared.
-//   (3) `outbox` is reserved for future use. Nothing reads or writes it yet.
-//   (4) A database that is replaced by another is marked in `state`, and its tables are renamed in
+//   (3) A database that is replaced by another is marked in `state`, and its tables are renamed in
 //       the same transaction. SQLite itself therefore rejects every later statement of every
 //       process.
 

@@ -16,6 +16,11 @@ package struct StoreTransaction {
     private var isChanged = false
     /// The items whose rows were added, replaced or deleted.
     package private(set) var touched: [ItemReference] = []
+    /// Those among them whose changes other machines of the circle don't have yet.
+    private(set) var outbound: [ItemReference] = []
+    /// Whether changes from now on come from another machine of the circle, or move rows to another
+    /// database, so that they don't have to be sent.
+    package var isKeptFromOutbox = false
     /// `nil` if no versions of replaced or deleted rows are kept.
     var keeping: VersionKeeping?
 
@@ -176,6 +181,7 @@ package struct StoreTransaction {
 
     private mutating func noteTouched(_ row: SealedRow) {
         touched.append(row.reference)
+        if !isKeptFromOutbox { outbound.append(row.reference) }
         isChanged = true
     }
 
@@ -210,7 +216,7 @@ package struct StoreTransaction {
     }
 
     /// The row as it is in the database, with its secret.
-    private func withSecret(_ row: SealedRow) throws(KeychainFailure) -> SealedRow {
+    package func withSecret(_ row: SealedRow) throws(KeychainFailure) -> SealedRow {
         var whole: SealedRow?
         try Store.visit(
             database,
@@ -301,6 +307,7 @@ package struct StoreTransaction {
     mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
         guard header.keybagGeneration == write.keybagGeneration else { return }
         keeping = nil
+        isKeptFromOutbox = false
         let before = self
         try execute("SAVEPOINT shared")
         do {
@@ -322,6 +329,7 @@ package struct StoreTransaction {
     /// - Returns: The new header and its bytes, or `nil` if nothing changed.
     mutating func finish() throws(KeychainFailure) -> (bytes: [UInt8], header: StoreHeader)? {
         guard isChanged else { return nil }
+        try fillOutbox()
         header.generation &+= 1
         header.renewMask()
         let bytes = header.seal(with: tiers)

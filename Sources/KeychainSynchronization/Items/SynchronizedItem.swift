@@ -21,7 +21,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         self.record = record
         self.protection = protection
         _data = Hidden(wrappedValue: data)
-        guard Self.reasonToStay(record, protection) == nil, record.misfit == nil,
+        guard Self.reasonToStay(record, protection, data) == nil, record.misfit == nil,
             record.secretTag == nil,
             case .date(let modified) = record.attributes[.modificationDate],
             modified.isFinite, data == nil || !record.isTombstone, !record.accessGroup.isEmpty,
@@ -37,10 +37,15 @@ package struct SynchronizedItem: Hashable, Sendable {
         case systemBound
         /// Its access control asks for a person's presence or a password.
         case accessControl
+        /// Attributes and data together have too many bytes.
+        case tooLarge
     }
 
+    /// The size of an item that travels, in bytes: an entry has to have room for it.
+    package static let byteLimit = 640 << 10
+
     package static func reasonToStay(
-        _ record: ItemRecord, _ protection: ProtectionClass
+        _ record: ItemRecord, _ protection: ProtectionClass, _ data: Data?
     ) -> ReasonToStay? {
         if !record.isSynchronizable { return .notSynchronizable }
         if protection.isThisDeviceOnly { return .thisDeviceOnly }
@@ -51,6 +56,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         if record.constraints.needsAuthentication || record.enrollment != nil {
             return .accessControl
         }
+        if record.encoded().count + (data?.count ?? 0) > byteLimit { return .tooLarge }
         return nil
     }
 
@@ -84,8 +90,6 @@ package struct SynchronizedItem: Hashable, Sendable {
     // MARK: Bytes
 
     private static let version: UInt8 = 1
-    private static let byteLimit = 1 << 20
-
     /// The plaintext, which is the caller's to erase.
     package func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 256 + (data?.count ?? 0))

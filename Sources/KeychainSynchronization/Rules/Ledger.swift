@@ -69,8 +69,11 @@ package struct Ledger: Hashable, Sendable {
 
     /// What this machine waits for before it decides on an item that no log contains any more.
     private struct Doubt: Hashable, Sendable {
-        /// The machine whose log was the last to contain the item. nil: that log was retired.
+        /// The machine whose log was the last to contain the item. nil: that log was retired, or
+        /// the machine is unknown.
         let writer: MachineID?
+        /// Whether any machine may have been the last, since this one doesn't know it.
+        var isAnyones = false
         /// How far this machine must have read the logs: as far as `writer` had or, if its log was
         /// retired, as far as the logs went that had taken over its versions.
         let needed: LogIndexes
@@ -128,6 +131,22 @@ package struct Ledger: Hashable, Sendable {
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
         replace(name, stamp)
         items[name]?.isPending = true
+    }
+
+    /// Records an item that this machine has, that was in its log before, and that no log contains
+    /// any more. It was deleted, unless an entry up to `needed` turns out to contain it.
+    package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp, until needed: LogIndexes) {
+        guard items[name] == nil else { return }
+        items[name] = Held(stamp: stamp)
+        doubts[name] = Doubt(writer: nil, isAnyones: true, needed: needed)
+    }
+
+    /// Gives up a version that this machine has yet to append, because it doesn't have the item any
+    /// more. An earlier version, if a log contains one, becomes current again.
+    package mutating func abandon(_ name: Bytes16) {
+        guard items[name]?.isPending ?? false else { return }
+        items[name]?.isPending = false
+        doubt(name, nil, until: [:])
     }
 
     // MARK: Reading
@@ -252,10 +271,9 @@ package struct Ledger: Hashable, Sendable {
         // The machine may have dropped the item for a newer version in an entry that became void.
         // It has appended no clean entry since the last change that closed logs, and may append
         // that version again.
-        if let writer = doubt.writer, writer != me, isPresent(writer),
-            logs[writer]?.settledKnown ?? 0 < roster.lastClosing
-        {
-            return false
+        let writers = doubt.isAnyones ? roster.members : [doubt.writer].compactMap { $0 }
+        for writer in writers where writer != me && isPresent(writer) {
+            if logs[writer]?.settledKnown ?? 0 < roster.lastClosing { return false }
         }
         return doubt.needed.allSatisfy { $0.key == me || logs[$0.key]?.head ?? 0 >= $0.value }
     }
@@ -318,6 +336,16 @@ package struct Ledger: Hashable, Sendable {
         return Plan(
             index: index, first: first, acknowledged: acknowledged, isClean: isClean,
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
+    }
+
+    /// Whether this machine's log contains more outdated versions than current ones, so that
+    /// appending the current ones again pays.
+    package var isWorthCompacting: Bool {
+        let done = logs[me].map { log in
+            log.items.values.reduce(0) { $0 + $1.count { isDone($0) } }
+        }
+        let current = logs[me].map { log in log.items.values.reduce(0) { $0 + $1.count } } ?? 0
+        return outdated.count + (done ?? 0) > max(64, current)
     }
 
     /// The plan of an entry without versions.

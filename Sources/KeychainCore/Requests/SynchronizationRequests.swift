@@ -1,0 +1,44 @@
+// SynchronizationRequests: the request by which items are exchanged with the other machines of a
+// circle.
+//   (1) The content of the messages is defined by the module `KeychainSynchronization`. This module
+//       and the service only pass it on.
+
+#if canImport(Darwin)
+package import Foundation
+#else
+package import FoundationEssentials
+#endif
+
+/// Carries out a message of synchronization. Throws `unimplemented` if the program that has the
+/// keychain open was built without the package trait `Synchronization`.
+package struct Synchronize: GeneralRequest {
+    package static let code = RequestCode.synchronize
+    package var message: Data
+    /// A recovery code or a join token that belongs to the message.
+    package var secret: SecretBytes?
+
+    package init(_ message: Data, secret: SecretBytes? = nil) {
+        self.message = message
+        self.secret = secret
+    }
+
+    /// The answer's bytes, and a secret that belongs to them.
+    package struct Answer: Sendable {
+        package var message: Data
+        package var secret: SecretBytes?
+
+        package init(_ message: Data, secret: SecretBytes? = nil) {
+            self.message = message
+            self.secret = secret
+        }
+    }
+
+    /// A message can contain many versions of items.
+    package var effort: RequestEffort { .survey }
+
+    package func execute<Executor: RequestExecutor>(
+        on executor: Executor, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Answer {
+        try executor.execute(self, as: caller)
+    }
+}

@@ -1,0 +1,244 @@
+// KeychainEngine+Circle: what synchronization reads and changes in a keychain.
+// Documentation/Synchronization.md, "The outbox".
+//   (1) Versions from other machines are stored in one transaction, with the dates that they have,
+//       and don't enter the outbox.
+//   (2) An item whose last change is still in the outbox isn't deleted because other machines
+//       deleted it.
+//   (3) Everything here needs an unlocked keychain. While it is locked, it throws
+//       `interactionNotAllowed`, and nothing is changed.
+
+package import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+package import KeychainSQLite
+
+/// A synchronizable item, or its tombstone, with its attributes and data opened.
+package struct OpenedItem: Sendable {
+    /// Of the keychain that it is in. It isn't the same on other machines.
+    package let reference: ItemReference
+    /// Without the tag of a secret.
+    package let record: ItemRecord
+    package let protection: ProtectionClass
+    @Hidden package private(set) var data: Data?
+
+    package init(
+        reference: ItemReference, record: ItemRecord, protection: ProtectionClass, data: Data?
+    ) {
+        self.reference = reference
+        self.record = record
+        self.protection = protection
+        _data = Hidden(wrappedValue: data)
+    }
+}
+
+/// What became of a version from another machine.
+package enum Takeover: Sendable {
+    /// The keychain has it now, under this reference.
+    case stored(ItemReference)
+    /// The keychain has this item, which isn't older, and keeps it.
+    case kept(OpenedItem)
+    /// The keychain has an item with the same primary key that can't be opened on this machine.
+    case blocked
+}
+
+extension KeychainEngine {
+    // MARK: The outbox
+
+    /// The circle that changes are collected for. `nil` if there is none.
+    package func circle() throws(KeychainFailure) -> StoredCircle? {
+        try attempt { () throws(KeychainFailure) in try store.circle() }
+    }
+
+    /// Collects changes for a circle from now on. `nil` ends that.
+    package func setCircle(_ circle: StoredCircle?) throws(KeychainFailure) {
+        try attempt { () throws(KeychainFailure) in
+            try write { transaction throws(KeychainFailure) in try transaction.setCircle(circle) }
+        }
+    }
+
+    /// The changes that other machines don't have yet, in their order.
+    package func outbox() throws(KeychainFailure) -> [OutboxEntry] {
+        try attempt { () throws(KeychainFailure) in try store.outbox() }
+    }
+
+    package func removeFromOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {
+        guard !entries.isEmpty else { return }
+        try attempt { () throws(KeychainFailure) in
+            try write { transaction throws(KeychainFailure) in
+                try transaction.removeFromOutbox(entries)
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Visits all synchronizable items and their tombstones. Damaged rows, and rows that only
+    /// another machine can open, are left out.
+    package func forEachSynchronizable(
+        _ visit: (OpenedItem) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        try attempt { () throws(KeychainFailure) in
+            try requireUnlocked()
+            try store.forEachRow { row throws(KeychainFailure) in
+                if let item = openedItem(row) { try visit(item) }
+            }
+        }
+    }
+
+    /// The synchronizable items and tombstones with some references.
+    package func synchronizableItems(
+        _ references: [ItemReference]
+    ) throws(KeychainFailure) -> [ItemReference: OpenedItem] {
+        try attempt { () throws(KeychainFailure) in
+            try requireUnlocked()
+            var items: [ItemReference: OpenedItem] = [:]
+            for reference in references {
+                guard let row = try store.row(withReference: reference),
+                    let item = openedItem(row)
+                else { continue }
+                items[reference] = item
+            }
+            return items
+        }
+    }
+
+    /// - Returns: `nil` if the row, which was read with its secret, is not synchronizable, can't be
+    ///   opened on this machine, or is damaged.
+    private func openedItem(_ row: SealedRow) -> OpenedItem? {
+        guard case .opened(let opened) = open(row), opened.record.isSynchronizable else {
+            return nil
+        }
+        var data: Data?
+        if opened.record.secretTag != nil {
+            guard let content = openContent(opened) else { return nil }
+            data = content
+        }
+        var record = opened.record
+        record.secretTag = nil
+        return OpenedItem(
+            reference: row.reference, record: record, protection: opened.protection, data: data)
+    }
+
+    private func requireUnlocked() throws(KeychainFailure) {
+        try reloadKeybag()
+        guard lockState == .unlocked else { throw .locked(.whenUnlocked) }
+    }
+
+    // MARK: Changing
+
+    /// Stores versions from other machines, and deletes items that other machines deleted.
+    ///
+    /// - Parameters:
+    ///   - versions: Items and tombstones, whose references are ignored, without constraints that
+    ///     require authentication.
+    ///   - deleted: References of items that no other machine has any more.
+    ///   - supersedes: Whether a version replaces the one that the keychain has.
+    /// - Returns: What became of each version.
+    package func takeOver(
+        _ versions: [OpenedItem], deleting deleted: [ItemReference] = [],
+        supersedes: (_ version: OpenedItem, _ present: OpenedItem) -> Bool
+    ) throws(KeychainFailure) -> [Takeover] {
+        guard !versions.isEmpty || !deleted.isEmpty else { return [] }
+        return try attempt { () throws(KeychainFailure) in
+            try requireUnlocked()
+            return try write { transaction throws(KeychainFailure) in
+                try transaction.requireGuardedTier()
+                transaction.isKeptFromOutbox = true
+                try keepVersions(isAsked: true, in: &transaction)
+                var outcomes: [Takeover] = []
+                for version in versions {
+                    outcomes.append(try takeOver(version, supersedes, in: &transaction))
+                }
+                for reference in deleted {
+                    guard try !transaction.isInOutbox(reference),
+                        let row = try transaction.row(withReference: reference)
+                    else { continue }
+                    try transaction.delete(row)
+                }
+                return outcomes
+            }
+        }
+    }
+
+    private func takeOver(
+        _ version: OpenedItem, _ supersedes: (OpenedItem, OpenedItem) -> Bool,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Takeover {
+        let keys = try keys(for: version.protection)
+        let tier = version.protection.tier
+        let index = try transaction.tiers.keys(of: tier).index
+        var present: OpenedRow?
+        for isTombstone in [true, false] {
+            var key = version.record
+            key.isTombstone = isTombstone
+            let occupant = try occupant(
+                of: key, RowLabels(key, index: index), in: tier, &transaction)
+            guard let occupant else { continue }
+            guard case .opened(let opened) = occupant,
+                let item = openedItem(try transaction.withSecret(opened.row))
+            else { return .blocked }
+            guard supersedes(version, item) else { return .kept(item) }
+            if !isTombstone { present = opened }
+        }
+        try removeTombstones(under: version.record, in: &transaction)
+        if version.record.isTombstone {
+            try removeTombstones(of: version.record, in: &transaction)
+            if let present { try transaction.delete(present.row) }
+            present = nil
+        }
+        let reference = present?.row.reference ?? .random()
+        let row = sealedRow(
+            version.record, version.data, version.protection,
+            RowLabels(version.record, index: index), keys, as: reference, id: present?.row.id ?? 0)
+        if let present {
+            try transaction.replace(present.row, with: row, replacesSecret: true)
+        } else {
+            try transaction.insert(row)
+        }
+        return .stored(reference)
+    }
+
+    /// Gives an item a modification date after a moment, in seconds since 2001-01-01, so that other
+    /// machines prefer it to a version of that moment. Without the item nothing happens.
+    package func makeLater(
+        _ reference: ItemReference, than moment: Double
+    ) throws(KeychainFailure) {
+        try attempt { () throws(KeychainFailure) in
+            try write { transaction throws(KeychainFailure) in
+                guard let row = try transaction.row(withReference: reference) else { return }
+                switch open(row) {
+                case .locked: throw .locked(.whenUnlocked)
+                case .damaged: throw .damagedItem(reference)
+                case .opened(let opened):
+                    var record = opened.record
+                    record.attributes[.modificationDate] = .date(nextModification(of: record))
+                    record.makeLater(than: moment)
+                    let sealed = SealedRow(
+                        id: row.id, RowBinding(row, keychainID: store.keychainID), record,
+                        keys: opened.keys, secret: nil)
+                    try transaction.replace(row, with: sealed, replacesSecret: false)
+                }
+            }
+        }
+    }
+
+    /// Seals an item that isn't protected by an application password.
+    func sealedRow(
+        _ record: ItemRecord, _ data: Data?, _ protection: ProtectionClass, _ labels: RowLabels,
+        _ keys: ClassKeys, as reference: ItemReference, id: Int64
+    ) -> SealedRow {
+        let binding = RowBinding(
+            keychainID: store.keychainID, reference: reference, protection: protection.rawValue,
+            labels: labels)
+        var record = record
+        var secret: Data?
+        if let data {
+            let sealed = RowSealing.seal(
+                secret: data, itemClass: record.itemClass, constraints: record.constraints,
+                for: binding, keys: keys)
+            secret = sealed.bytes
+            record.secretTag = sealed.tag
+        }
+        return SealedRow(id: id, binding, record, keys: keys, secret: secret)
+    }
+}

@@ -1,0 +1,28 @@
+// KeychainEngine+Synchronize: passes messages of synchronization on to the module that understands
+// them.
+//   (1) The engine and the programs that link it need no part of synchronization. A program that
+//       was built with it provides an answerer in its options.
+
+package import KeychainCore
+
+/// Answers the messages of synchronization for one keychain. Documentation/Synchronization.md,
+/// "Messages".
+package protocol SynchronizationAnswerer: Sendable {
+    func answer(
+        _ request: Synchronize, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> Synchronize.Answer
+}
+
+extension KeychainEngine {
+    package func execute(
+        _ request: Synchronize, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Synchronize.Answer {
+        guard let synchronization else {
+            throw KeychainFailure(
+                .unimplemented,
+                "This program was built without synchronization. Build it with the package trait "
+                    + "Synchronization.")
+        }
+        return try synchronization.answer(request, in: self)
+    }
+}

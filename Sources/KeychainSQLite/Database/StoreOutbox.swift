@@ -1,0 +1,138 @@
+// StoreOutbox: references of the items whose changes are yet to be sent to the other machines of a
+// circle, in the order of the changes. Documentation/Synchronization.md, "The outbox".
+//   (1) A reference is added in the transaction that changes the item, so no acknowledged change is
+//       missing.
+//   (2) Without a circle nothing is added. The circle is named in `state`.
+//   (3) A change that came from another machine is not added.
+//   (4) The outbox may contain a reference several times, and references of items that were deleted
+//       or don't travel.
+
+import FoundationEssentials
+package import KeychainCore
+
+/// A row of `outbox`.
+package struct OutboxEntry: Hashable, Sendable {
+    /// Ascending in the order of the changes.
+    package let id: Int64
+    package let reference: ItemReference
+}
+
+/// The circle of a keychain, as the database names it.
+package struct StoredCircle: Hashable, Sendable {
+    package static let byteCount = 32
+
+    /// The circle's identifier: ``byteCount`` bytes.
+    package let bytes: [UInt8]
+
+    /// - Returns: `nil` for another number of bytes.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
+
+enum StoreOutbox {
+    private static let name = "circle"
+
+    static func circle(in database: DatabaseConnection) throws(KeychainFailure) -> StoredCircle? {
+        let cursor = try database.rows("SELECT body FROM state WHERE name = '\(name)'")
+        guard try cursor.next() else { return nil }
+        guard let circle = cursor.data(0).flatMap({ StoredCircle($0) }) else {
+            throw .damagedStore("the identifier of its circle can't be read")
+        }
+        return circle
+    }
+
+    static func set(
+        _ circle: StoredCircle?, in database: DatabaseConnection
+    ) throws(KeychainFailure) {
+        guard let circle else {
+            return try database.run("DELETE FROM state WHERE name = '\(name)'")
+        }
+        try database.run(
+            "INSERT OR REPLACE INTO state(name, body) VALUES ('\(name)', ?)",
+            [.blob(Data(circle.bytes))])
+    }
+
+    static func entries(
+        in database: DatabaseConnection
+    ) throws(KeychainFailure) -> [OutboxEntry] {
+        var entries: [OutboxEntry] = []
+        let cursor = try database.rows("SELECT id, body FROM outbox ORDER BY id")
+        while try cursor.next() {
+            guard let id = cursor.integer(0), let reference = cursor.bytes16(1) else {
+                throw .damagedStore("its outbox can't be read")
+            }
+            entries.append(OutboxEntry(id: id, reference: ItemReference(reference)))
+        }
+        return entries
+    }
+}
+
+extension Store {
+    /// The circle that changes are collected for. `nil` if there is none.
+    package func circle() throws(KeychainFailure) -> StoredCircle? {
+        guard file.version == StoreSchema.version else { return nil }
+        return try connections.run { database throws(KeychainFailure) in
+            try StoreOutbox.circle(in: database)
+        }
+    }
+
+    /// The changes that are yet to be sent, in their order.
+    package func outbox() throws(KeychainFailure) -> [OutboxEntry] {
+        guard file.version == StoreSchema.version else { return [] }
+        return try connections.run(.reading) { database throws(KeychainFailure) in
+            try StoreOutbox.entries(in: database)
+        }
+    }
+}
+
+extension StoreTransaction {
+    package func circle() throws(KeychainFailure) -> StoredCircle? {
+        try StoreOutbox.circle(in: database)
+    }
+
+    /// Collects changes for a circle from now on. `nil` ends that and empties the outbox.
+    package mutating func setCircle(_ circle: StoredCircle?) throws(KeychainFailure) {
+        try StoreOutbox.set(circle, in: database)
+        if circle == nil { try execute("DELETE FROM outbox") }
+        noteChange()
+    }
+
+    /// Adds the entries of another database's outbox.
+    package mutating func addToOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {
+        for entry in entries {
+            try execute(
+                "INSERT INTO outbox(id, body) VALUES (?, ?)",
+                [.integer(entry.id), .blob(Data(entry.reference.bytes))])
+        }
+    }
+
+    /// Removes entries whose changes no longer have to be sent.
+    package mutating func removeFromOutbox(
+        _ entries: some Sequence<OutboxEntry>
+    ) throws(KeychainFailure) {
+        for entry in entries {
+            // Another process may have removed the entry, and its id may be that of a later one.
+            try execute(
+                "DELETE FROM outbox WHERE id = ? AND body = ?",
+                [.integer(entry.id), .blob(Data(entry.reference.bytes))])
+        }
+        noteChange()
+    }
+
+    /// Whether a change of an item is yet to be sent. This reads the whole outbox.
+    package func isInOutbox(_ reference: ItemReference) throws(KeychainFailure) -> Bool {
+        let cursor = try database.rows("SELECT 1 FROM outbox WHERE body = ?", [reference.value])
+        return try cursor.next()
+    }
+
+    /// Adds the items that this transaction changed to the outbox if there is a circle.
+    mutating func fillOutbox() throws(KeychainFailure) {
+        guard !outbound.isEmpty, try circle() != nil else { return }
+        var added: Set<ItemReference> = []
+        for reference in outbound where added.insert(reference).inserted {
+            try execute("INSERT INTO outbox(body) VALUES (?)", [.blob(Data(reference.bytes))])
+        }
+    }
+}
