@@ -1,7 +1,8 @@
 // BackupFile: a new file that gets its name when it is complete.
 //   (1) It is written in the destination folder under the name with `.part` appended, accessible
 //       only to its owner, and is synchronized to disk before it is renamed.
-//   (2) An existing file is replaced only if requested, and stays intact until then.
+//   (2) An existing file is replaced only if requested, and stays intact until the new file is
+//       complete.
 //   (3) If the process is killed, the partial file remains, encrypted like the backup; the next
 //       attempt overwrites it.
 
@@ -56,8 +57,8 @@ struct BackupFile: ~Copyable {
     func commit() throws(ControlFailure) {
         guard fsync(file.number) == 0 else { throw failed() }
         if !replaces {
-            // For a moment the file has two names. Linking, unlike renaming, doesn't replace a file
-            // that was created in the meantime.
+            // Linking, unlike renaming, doesn't replace a file that was created since the check in
+            // `init`. For a moment the new file has two names.
             if Files.link(part, as: path) {
                 Files.remove(part)
                 return sync()

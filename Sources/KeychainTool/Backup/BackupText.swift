@@ -67,11 +67,11 @@ enum BackupText {
     private static func why(_ name: BackupName) -> String {
         switch name.omission {
         case nil: ""
-        case .passcodeBound: "exists only while a passcode is set, on its device"
+        case .passcodeBound: "exists only on its device and only while a passcode is set"
         case .hardware: "its key is in hardware"
         case .systemBound: "bound to its system"
-        case .unidentifiedMachine: "for this device only, but this machine has no identity"
-        case .otherMachine: "for this device only, which is another machine"
+        case .unidentifiedMachine: "this-device-only, but this machine has no identity"
+        case .otherMachine: "this-device-only, from another machine"
         case .applicationPassword: "its application password works only in its own keychain"
         case .passcodeNeeded: "requires the passcode, but none is set"
         case .damaged: "damaged"

@@ -2,8 +2,8 @@
 // programs.
 //   (1) Such a program gets the secret as a file in memory on its standard input, never as an
 //       argument.
-//   (2) A background process clears the clipboard after the time has passed, if it still contains
-//       the same secret. That process knows only the secret's SHA-256.
+//   (2) A background process clears the clipboard after the given time, if the clipboard still
+//       contains the same secret. That process knows only the secret's SHA-256.
 
 import FoundationEssentials
 import Glibc
@@ -116,8 +116,10 @@ struct Clipboard {
         spawn(arguments, input: input, output: nil).flatMap(ProgramStart.exitStatus)
     }
 
-    /// A process that the program leaves in the background must not keep this process's output
-    /// open.
+    /// Starts a clipboard program.
+    ///
+    /// The program doesn't inherit this process's output: a process that the program leaves in the
+    /// background would keep the output open.
     private func spawn(_ arguments: [String], input: [UInt8], output: Int32?) -> pid_t? {
         guard let name = arguments.first, let path = ProgramStart.find(name, in: path),
             let null = Files.open("/dev/null", O_WRONLY),
