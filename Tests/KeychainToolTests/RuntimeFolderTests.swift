@@ -62,7 +62,7 @@ extension TestHome {
             """)
         #expect(
             outcome.output == """
-                mode:            service: a process of its own keeps the keychain; chosen by \
+                mode:            service: the service process has the keychain open; chosen by \
                 the socket of this user's service
                 socket:          /run/user/0/keychain/socket
                 secret
@@ -77,7 +77,7 @@ extension TestHome {
                 secret
                 4. the machine's service in its place
                 exit 1
-                mode:            service: a process of its own keeps the keychain; chosen by \
+                mode:            service: the service process has the keychain open; chosen by \
                 the socket of the machine's service
 
                 """, "\(outcome.errors)")

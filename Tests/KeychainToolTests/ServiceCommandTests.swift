@@ -56,11 +56,11 @@ import Testing
                 manager:   none
                 socket:    ~/run/keychain/socket
                 log:       ~/.local/state/keychain/keychaind.log
-                at login:  put this line into ~/.profile: PROGRAMS/keychainctl service enable
-                programs:  don't use this service, by the variable KEYCHAIN_SERVICE
-                done:      nothing: it runs already
+                at login:  add this line to ~/.profile: PROGRAMS/keychainctl service enable
+                programs:  don't use this service; chosen by the variable KEYCHAIN_SERVICE
+                done:      nothing: the service is already running
                 secret
-                mode:            service: a process of its own keeps the keychain; chosen by \
+                mode:            service: the service process has the keychain open; chosen by \
                 the socket of this user's service
                 a session of its own
                 /
@@ -77,13 +77,13 @@ import Testing
                 }
                 1
                 0
-                done:      ended keychaind, process N
+                done:      stopped keychaind, process N
                 running:   no
                 manager:   none
                 socket:    ~/run/keychain/socket
                 log:       ~/.local/state/keychain/keychaind.log
-                programs:  don't use this service, by the default, as there is no socket of a service
-                done:      nothing: it doesn't run
+                programs:  don't use this service; chosen by the default, as there is no socket of a service
+                done:      nothing: the service is not running
                 ended
                 secret
 
@@ -124,8 +124,8 @@ import Testing
                 running:   yes
                 manager:   systemd
                 socket:    ~/run/keychain/socket
-                at login:  systemd listens; `loginctl enable-linger` has it do so without a login, \
-                for cron
+                at login:  systemd listens; with `loginctl enable-linger` also without a login, \
+                for example for cron
                 programs:  use this service
                 keychaind.service
                 keychaind.socket

@@ -77,7 +77,8 @@ struct BackupCommand: ParsableCommand {
                 "A recipient's public key can't be used for "
                     + "encryption.")
         case .derivation:
-            ControlFailure(.failure, "There is too little memory for the passphrase.")
+            ControlFailure(
+                .failure, "There is not enough memory to derive a key from the passphrase.")
         default:
             ControlFailure(
                 .failure,

@@ -101,8 +101,8 @@ struct CheckCommand: ParsableCommand {
         if !report.problems.isEmpty {
             return ControlFailure(
                 .damaged,
-                "The keychain is damaged. `keychainctl recover` rebuilds it from every item that "
-                    + "is whole and keeps the damaged file.")
+                "The keychain is damaged. `keychainctl recover` rebuilds it from all intact items "
+                    + "and keeps the damaged file.")
         }
         if report.damagedItems.isEmpty {
             return ControlFailure(

@@ -11,9 +11,9 @@ struct ConvertCommand: ParsableCommand {
         commandName: "convert",
         abstract: "Converts a keychain of an earlier version.",
         discussion: """
-            A keychain without a passcode is converted by the first program that opens it. A \
-            keychain with a passcode requires it once for the conversion. No other program may use \
-            the keychain meanwhile. Nothing is changed until the new database is complete.
+            A keychain without a passcode is converted by the first program that opens it. If a \
+            passcode is set, the conversion requires it. No other program may use the keychain \
+            during the conversion. Nothing is changed until the new database is complete.
             """)
 
     @OptionGroup var passcode: PasscodeOptions

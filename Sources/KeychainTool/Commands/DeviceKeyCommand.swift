@@ -17,9 +17,9 @@ struct DeviceKeyCommand: ParsableCommand {
             discussion: """
                 The keychain then opens only on this machine, and every process that opens it \
                 needs the TPM. All keys are replaced, as by `keychainctl rotate`: an earlier copy \
-                of the folder opens what was in it, but nothing stored later. If the TPM breaks or \
-                is cleared, the keychain is lost: run `keychainctl device-key unseal` before \
-                making a copy that doesn't need the TPM.
+                of the folder still opens the items in it, but nothing stored later. If the TPM \
+                breaks or is cleared, the keychain is lost. To make a copy that doesn't need the \
+                TPM, first run `keychainctl device-key unseal`.
                 """)
 
         @Flag(help: "Confirms without asking that the keychain will depend on the TPM.")

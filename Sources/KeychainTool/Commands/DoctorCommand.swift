@@ -68,16 +68,17 @@ struct DoctorCommand: ParsableCommand {
             return [
                 Finding(
                     kind: .otherMachine,
-                    text: "The keychain is bound to another machine, or the identity of this one "
-                        + "changed: \(count) can't be read here. Use the first machine, or the "
-                        + "recovery code: `keychainctl bind --recovery-code`.")
+                    text: "The keychain is bound to another machine, or the identity of this "
+                        + "machine has changed: \(count) can't be read here. Use the original "
+                        + "machine, or bind the keychain to this one with the recovery code: "
+                        + "`keychainctl bind --recovery-code`.")
             ]
         case .thisMachine where status.deviceItemCount > 0 && !status.hasRecoveryCode:
             return [
                 Finding(
                     kind: .boundWithoutRecovery,
-                    text: "\(count) would be lost with this machine. `keychainctl slot add "
-                        + "recovery-code` makes the way to take them along.")
+                    text: "\(count) would be lost with this machine. Create a recovery code with "
+                        + "`keychainctl slot add recovery-code` to be able to move them.")
             ]
         case .notBound, .thisMachine: return []
         }

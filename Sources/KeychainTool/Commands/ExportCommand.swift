@@ -1,5 +1,6 @@
 // ExportCommand: writes secrets unencrypted, for other programs to read.
-//   (1) The command says that they are unencrypted, before and after, and asks for confirmation.
+//   (1) The command says before and after writing that the secrets are unencrypted, and asks for
+//       confirmation.
 //   (2) All items are opened before the first byte is written: if an item can't be opened, or can't
 //       be represented in the format, no file is created.
 
@@ -88,7 +89,7 @@ struct ExportCommand: ParsableCommand {
         try write(Array(try text(of: items).utf8))
         Output.complain(
             "keychainctl: \(counted(items.count, "secret")) written to \(place), UNENCRYPTED"
-                + (path == "-" ? "." : ": remove it when it has served."))
+                + (path == "-" ? "." : ": delete the file when it is no longer needed."))
     }
 
     private func text(of items: [ItemSnapshot]) throws(ControlFailure) -> String {

@@ -16,8 +16,8 @@ struct GetCommand: ParsableCommand {
             terminal interprets, is not shown without --raw. For a certificate, the secret is its \
             DER encoding; for a key, its external representation.
 
-            An item under an access control may require the passcode even if nothing is locked, or \
-            its application password.
+            An item with an access control may require its application password, or the passcode \
+            even if nothing is locked.
             """,
         aliases: ["show"])
 

@@ -1,5 +1,5 @@
 // HistoryCommand: lists the earlier versions of items, and sets how many are kept, for how long,
-// and of which programs' changes.
+// and for which programs' changes.
 
 import ArgumentParser
 import KeychainCore
@@ -10,10 +10,10 @@ struct HistoryCommand: ParsableCommand {
         commandName: "history",
         abstract: "Lists the earlier versions of items.",
         discussion: """
-            When keychainctl replaces or deletes an item, it keeps an earlier version, encrypted \
-            as the item was, up to a number of versions and days. No secret is opened: \
-            `keychainctl get --version` shows a secret, `keychainctl restore --version` brings a \
-            version back, and `keychainctl purge` deletes versions permanently.
+            When keychainctl replaces or deletes an item, it keeps the item as an earlier version, \
+            encrypted as before. The number and the age of versions are limited. This command \
+            opens no secret: `keychainctl get --version` shows one, `keychainctl restore \
+            --version` brings a version back, and `keychainctl purge` deletes versions permanently.
 
             --keep, --days and --programs set which versions are kept from now on, for the whole \
             keychain. Versions that exceed the new limits are deleted at once.
@@ -33,8 +33,8 @@ struct HistoryCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keeps versions of the changes of all programs, or only of those of keychainctl and of "
-                + "programs that request it.",
+            "Keeps a version when any program changes an item, or only when keychainctl or a "
+                + "program that requests it does.",
             valueName: "all|asking"))
     var programs: Programs?
 

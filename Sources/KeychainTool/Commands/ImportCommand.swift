@@ -16,8 +16,9 @@ struct ImportCommand: ParsableCommand {
         abstract: "Imports the secrets of another program.",
         discussion: """
             This command shows what it will do and asks for confirmation. The whole file is \
-            checked first: one that can't be parsed changes nothing. Variables become passwords of \
-            the --service, and logins become passwords of their servers. The file stays unchanged.
+            checked first: if it can't be parsed, nothing is imported. Variables become passwords \
+            of the --service, and logins become passwords of their servers. The file stays \
+            unchanged.
 
             pass takes the folder of a password store, whose files gpg decrypts. secret-service \
             takes no file: it reads from the running Secret Service, such as gnome-keyring or \

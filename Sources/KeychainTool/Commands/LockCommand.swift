@@ -50,7 +50,7 @@ struct UnlockCommand: ParsableCommand {
         discussion: """
             The passcode is asked for at the terminal or read with --passcode-fd; a recovery code \
             or a credential can be used instead. The keychain stays unlocked until `keychainctl \
-            lock`, or for the time that the service is configured for.
+            lock`, or until the time set in the service's configuration has passed.
             """)
 
     @OptionGroup var way: WayInOptions

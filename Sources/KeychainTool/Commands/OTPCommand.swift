@@ -23,7 +23,7 @@ struct OTPCommand: ParsableCommand {
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Writes the current code, or that of the next count, to standard output.",
+            abstract: "Writes the current code, or the next counted code, to standard output.",
             discussion: """
                 At a terminal, it also shows how long the code is valid. For counted codes (RFC \
                 4226), the counter is incremented before the code is shown.
@@ -182,7 +182,7 @@ struct OTPCommand: ParsableCommand {
             guard parameters.isEmpty else {
                 throw OneTimeSecret.Problem(
                     "--algorithm, --digits, --period and --counter are for keys in Base32: an "
-                        + "otpauth: URI contains them itself.")
+                        + "otpauth: URI already contains these values.")
             }
             return try OneTimeSecret(text)
         }
@@ -204,8 +204,8 @@ extension KeychainSession {
             case .failure(.unusable(let problem)):
                 throw ControlFailure(
                     .failure,
-                    "The secret can't generate codes. \(problem) Save one with `keychainctl otp "
-                        + "set`.")
+                    "The item's secret can't generate codes. \(problem) Save a key for codes with "
+                        + "`keychainctl otp set`.")
             }
         }
         throw ControlFailure(

@@ -70,9 +70,9 @@ struct PasscodeCommand: ParsableCommand {
             discussion: """
                 From then on, every process must provide the passcode before it can read items, \
                 except those of the classes always and always-this-device-only. Without the \
-                passcode, only a recovery code opens the items: `keychainctl slot add \
-                recovery-code`. The passcode must have at least 12 characters or five words, \
-                unless --weak is given.
+                passcode, only a recovery code or a credential opens the items: add one with \
+                `keychainctl slot add`. The passcode must have at least 12 characters or five \
+                words, unless --weak is given.
                 """)
 
         @OptionGroup var new: NewPasscodeOptions

@@ -1,6 +1,6 @@
 // ProgramCommand: manages the registry, which says which entitlements the user's service grants to
 // which programs.
-//   (1) The service needn't run. A running service reads the registry again.
+//   (1) The service needn't be running. A running service reads a changed registry again.
 
 import ArgumentParser
 import FoundationEssentials
@@ -221,7 +221,7 @@ extension RegistryEntry {
     /// Removes the entry for a subject.
     static func remove(_ subject: Subject, _ advice: String) throws {
         let folder = try RegistryFolder.ofUser()
-        // Problems with the registry are reported with the name of the file.
+        // Reading the entries first reports problems with the registry, with the file's name.
         _ = try entries(of: folder)
         guard try folder.remove(subject) > 0 else {
             throw ControlFailure(

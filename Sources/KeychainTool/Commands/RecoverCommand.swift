@@ -19,8 +19,9 @@ struct RecoverCommand: ParsableCommand {
             nothing confirms that the recovered items are the ones saved last, the output says so, \
             and the exit status is 6: a program that can write the folder may have put back \
             earlier pages. No other program may use the keychain during the recovery. If a \
-            passcode is set, it is required, because without it locked items can't be told from \
-            damaged ones. The next recovery completes one that was interrupted.
+            passcode is set, it is required, because without it locked items can't be \
+            distinguished from damaged ones. If a recovery is interrupted, the next one completes \
+            it.
             """)
 
     @Flag(help: "Writes a JSON object.")

@@ -1,8 +1,8 @@
 // RenameCommand: changes the name or the label of an item by changing attributes only.
-//   (1) The secret is not read. An item under an access control requires the same proof as opening
-//       its secret: a user who can't open it may not change it.
-//   (2) If an item has the new name already, it stays unchanged unless --replace is given. It is
-//       deleted only after the change itself was found to be permitted.
+//   (1) The secret is not read. Changing an item with an access control requires the same
+//       authentication as opening its secret.
+//   (2) An item that already has the new name stays unchanged unless --replace is given. With
+//       --replace it is deleted, but only after the engine has found the change to be permitted.
 
 import ArgumentParser
 import KeychainCore

@@ -13,25 +13,25 @@ struct RestoreCommand: ParsableCommand {
             + "aside.",
         discussion: """
             With --backup: verifies the whole file, shows what would change, asks for \
-            confirmation, and makes all changes or none. If an item exists already, the later \
-            modification is kept, with the existing reference. Nothing is deleted unless --replace \
-            is given, which first deletes every item that isn't synchronizable.
+            confirmation, and makes all changes or none. If an item already exists, the version \
+            that was modified later is kept, under the existing reference. Nothing is deleted \
+            unless --replace is given, which first deletes every item that isn't synchronizable.
 
             With --version: returns one item to an earlier version; its current state becomes a \
             version. A deleted item is restored. A renamed item gets its earlier name.
 
             Without both: puts back items that were set aside. An item is put back only if all its \
             bytes are as they were written. An item that was, or may have been, deleted or \
-            replaced is put back only by its reference. Items that can't be restored stay set \
-            aside; `keychainctl doctor` lists them. --dismiss deletes them permanently, and \
+            replaced is put back only if its reference is given. Items that can't be restored stay \
+            set aside; `keychainctl doctor` lists them. --dismiss deletes them permanently, and \
             accepts the losses of a recovery: items that are not found then count as absent.
             """)
 
     @Argument(
         help: ArgumentHelp(
             "With --version: the item, as SERVICE/ACCOUNT or its reference. Otherwise: references, "
-                + "as shown by `keychainctl doctor`. Without any, all items that a check or "
-                + "recovery found damaged; with --dismiss, all that were set aside."))
+                + "as shown by `keychainctl doctor`. Without references, all items that a check or "
+                + "recovery found damaged; with --dismiss, all items that were set aside."))
     var item: [String] = []
 
     @Option(
@@ -45,7 +45,7 @@ struct RestoreCommand: ParsableCommand {
     @Flag(
         help: ArgumentHelp(
             "With --backup: also deletes the items that are not in the backup. With --version: "
-                + "deletes another item that has the name."))
+                + "deletes another item that has the version's name."))
     var replace = false
 
     @Flag(help: "With --backup: shows what would change, and changes nothing.")
@@ -56,7 +56,7 @@ struct RestoreCommand: ParsableCommand {
 
     @OptionGroup var opening: BackupIdentityOptions
 
-    @Flag(help: "Writes a JSON array.")
+    @Flag(help: "Writes JSON.")
     var json = false
 
     @OptionGroup var passcode: PasscodeOptions

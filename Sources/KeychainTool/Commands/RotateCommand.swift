@@ -9,10 +9,10 @@ struct RotateCommand: ParsableCommand {
         commandName: "rotate",
         abstract: "Generates a new device key and replaces every key under it.",
         discussion: """
-            An earlier copy of the keychain opens what was in it, with the passcode of that time, \
-            but nothing stored later. Setting a passcode and sealing the device key also do this. \
-            Each item is encrypted again, which takes a while and temporarily as much disk space \
-            again as the keychain; programs can read meanwhile.
+            An earlier copy of the keychain still opens the items in it, with the passcode of that \
+            time, but nothing stored later. Setting a passcode and sealing the device key also \
+            replace all keys. Each item is encrypted again, which takes a while and temporarily \
+            doubles the keychain's disk space; programs can read meanwhile.
 
             A recovery code becomes invalid, and so does a credential that this process wasn't \
             given: create them again. If a passcode is set, other programs are locked until they \
@@ -60,7 +60,7 @@ struct RotateCommand: ParsableCommand {
         let line = ProgressLine()
         defer { line.end() }
         return try body { progress in
-            line.show("sealed \(progress.done) of \(counted(progress.total, "item"))")
+            line.show("encrypted \(progress.done) of \(counted(progress.total, "item"))")
             return true
         }
     }

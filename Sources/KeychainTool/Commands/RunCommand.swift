@@ -236,8 +236,8 @@ struct RunCommand: ParsableCommand {
                 .failure, "Can't create a file in memory: \(errorText(errno))."
             ).of(item)
         }
-        // With a number that this process chose, the descriptor stays open until the program
-        // replaces this process.
+        // Without a requested number, the program inherits the file under this process's own
+        // descriptor, which must therefore stay open.
         if number == nil { _ = file.handOn() }
         return given
     }
@@ -255,14 +255,14 @@ struct RunCommand: ParsableCommand {
 }
 
 extension ControlFailure {
-    /// - Throws: ``ControlFailure`` if this process has more rights than its caller (set-user-ID
-    ///   and such).
+    /// - Throws: ``ControlFailure`` if this process has more rights than its caller, for example as
+    ///   a set-user-ID program.
     static func refuseRightsOfOthers() throws(ControlFailure) {
         guard !ProcessEnvironment.hasRightsOfOthers else {
             throw ControlFailure(
                 .denied,
-                "This process has rights that its caller doesn't have, and starts no program with "
-                    + "them.")
+                "This process has rights that its caller doesn't have, and must not pass them to "
+                    + "another program.")
         }
     }
 

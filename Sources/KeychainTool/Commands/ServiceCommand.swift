@@ -39,11 +39,12 @@ struct ServiceCommand: ParsableCommand {
                 guard service.answersSoon() else {
                     throw ControlFailure(
                         .failure,
-                        "systemd was told to listen at \(service.socket), and nothing does. "
-                            + "`systemctl --user status \(UserUnits.socketName)` says why.")
+                        "systemd was told to listen at \(service.socket), but nothing listens "
+                            + "there. See `systemctl --user status \(UserUnits.socketName)` for "
+                            + "the reason.")
                 }
             } else if service.isRunning {
-                report.add("nothing: it runs already")
+                report.add("nothing: the service is already running")
             } else {
                 report.add("started keychaind in the background, process \(try service.start())")
             }
@@ -68,9 +69,9 @@ struct ServiceCommand: ParsableCommand {
                 try report.run(
                     ["disable", "--now", UserUnits.socketName, UserUnits.serviceName])
             } else if let process = try service.stop() {
-                report.add("ended keychaind, process \(process)")
+                report.add("stopped keychaind, process \(process)")
             } else {
-                report.add("nothing: it doesn't run")
+                report.add("nothing: the service is not running")
             }
             try report.show(isEnabled: false)
         }
@@ -78,7 +79,8 @@ struct ServiceCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Shows whether the service runs, and where.")
+            commandName: "status",
+            abstract: "Shows whether the service is running, and where it listens.")
 
         @OptionGroup var options: ServiceOptions
 
@@ -141,7 +143,7 @@ private struct ServiceReport {
             switch choice {
             case .success(let choice) where choice.mode == .service(socket: service.socket):
                 "use this service"
-            case .success(let choice): "don't use this service, by \(choice.reason)"
+            case .success(let choice): "don't use this service; chosen by \(choice.reason)"
             case .failure(let failure): "\(failure)"
             }
         fields.append(Self.field("programs", words))
@@ -155,8 +157,9 @@ private struct ServiceReport {
 
     private var atLogin: String {
         options.usesSystemd
-            ? "systemd listens; `loginctl enable-linger` has it do so without a login, for cron"
-            : "put this line into ~/.profile: "
+            ? "systemd listens; with `loginctl enable-linger` also without a login, for example "
+                + "for cron"
+            : "add this line to ~/.profile: "
                 + "\(EmbeddedKeychain.executablePath ?? "keychainctl") service enable"
     }
 

@@ -25,7 +25,7 @@ struct SlotCommand: ParsableCommand {
             }
             guard !slots.isEmpty else {
                 return try Output.print(
-                    "There are none: the keychain opens with the device key alone.")
+                    "There are no ways in: the keychain opens with the device key alone.")
             }
             let rows = slots.map {
                 ["\($0.number)", $0.kind.name, $0.opens, timestamp($0.madeAt)]
@@ -45,8 +45,8 @@ struct SlotCommand: ParsableCommand {
                 abstract: "Generates a recovery code and prints it once.",
                 discussion: """
                     The code is twelve words. It replaces a forgotten passcode and, on another \
-                    machine, opens the items that are bound to this one. It replaces any earlier \
-                    code. Write it down, and keep it away from this machine.
+                    machine, opens the items that are bound to this one. The code makes any \
+                    earlier code invalid. Write it down, and keep it away from this machine.
                     """)
 
             @OptionGroup var way: WayInOptions
@@ -173,7 +173,7 @@ extension SlotSummary.Kind {
 struct BindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bind",
-        abstract: "Binds the items of this device only to this machine.",
+        abstract: "Binds the this-device-only items to this machine.",
         discussion: """
             Items of the this-device-only classes then open only on this machine: with its TPM if \
             this program uses one, otherwise with its identity, /etc/machine-id. A new keychain is \
@@ -203,8 +203,11 @@ struct BindCommand: ParsableCommand {
 struct UnbindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unbind",
-        abstract: "Lets the items of this device only open with the device key alone.",
-        discussion: "A copy of the folder can then be opened on any machine.")
+        abstract: "Unbinds the this-device-only items from this machine.",
+        discussion: """
+            The items then open with the device key alone, unless a passcode is set: a copy of the \
+            folder can be opened on any machine.
+            """)
 
     @OptionGroup var way: WayInOptions
 

@@ -28,7 +28,7 @@ struct StatusCommand: ParsableCommand {
             ]
         case .service(let socket):
             fields = [
-                mode("service", "a process of its own keeps the keychain", choice),
+                mode("service", "the service process has the keychain open", choice),
                 field("socket", "socket", socket),
             ]
         }
@@ -55,7 +55,7 @@ struct StatusCommand: ParsableCommand {
     private func state(_ mode: KeychainChoice.Mode) throws(KeychainFailure) -> [ItemField] {
         guard try KeychainPlace.holdsKeychain() else {
             return [
-                flag("exists", "exists", false, "not yet: it is made when the first item is saved")
+                flag("exists", "exists", false, "not yet: saving the first item creates it")
             ]
         }
         let keychain = try ProcessKeychain.administration()
@@ -94,8 +94,8 @@ struct StatusCommand: ParsableCommand {
             switch protection {
             case .file, .memory:
                 "in the file \(path), readable only by this user. This protects against other "
-                    + "users, and if only the database is copied, but not against programs that "
-                    + "can read this user's files"
+                    + "users and against a copy of the database alone, but not against programs "
+                    + "that can read this user's files"
             case .hardware:
                 "in the file \(path), sealed: it opens only on this machine"
             }
@@ -122,7 +122,7 @@ struct StatusCommand: ParsableCommand {
             switch (mode, EmbeddedKeychain.entitlementsSource()) {
             case (.service, _): (nil, "those that the service grants to this program")
             case (.embedded, .variable(let path)):
-                (path, "\(path), by the variable \(EmbeddedKeychain.entitlementsVariable)")
+                (path, "\(path), named by the variable \(EmbeddedKeychain.entitlementsVariable)")
             case (.embedded, .besideExecutable(let path)): (path, "\(path), next to the executable")
             case (.embedded, .none):
                 (nil, "none, so the group is “\(EmbeddedKeychain.defaultGroup)”")
@@ -196,7 +196,7 @@ struct StatusCommand: ParsableCommand {
                         ?? "not bound. `keychainctl bind` binds the items of this device only to "
                         + "this machine"
                 )
-            case .thisMachine: ("this-machine", "bound to this one")
+            case .thisMachine: ("this-machine", "bound to this machine")
             case .otherMachine:
                 (
                     "other-machine",
@@ -215,14 +215,15 @@ struct StatusCommand: ParsableCommand {
         let text =
             switch (count, status.machine, status.hasRecoveryCode) {
             case (0, _, _): "0"
-            case (_, .notBound, _): "\(count), although a copy of the folder contains them readably"
+            case (_, .notBound, _):
+                "\(count), but a copy of the folder contains them in readable form"
             case (_, .thisMachine, false):
-                "\(count), which would be lost: create a recovery code with `keychainctl slot add "
-                    + "recovery-code` to be able to move them"
+                "\(count), which would be lost with this machine: create a recovery code with "
+                    + "`keychainctl slot add recovery-code` to be able to move them"
             case (_, .thisMachine, true): "\(count), which can be moved with the recovery code"
             default: "\(count), which can't be read here"
             }
-        return field("staying behind", "deviceItems", count, text)
+        return field("device items", "deviceItems", count, text)
     }
 
     private func field(
