@@ -19,16 +19,16 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
 
     package var meaning: String {
         switch self {
-        case .success: "done"
+        case .success: "success"
         case .failure: "any other failure"
-        case .notFound: "no item matches, or there is no keychain yet"
-        case .locked: "the item is locked or asks for more, or what was given is wrong"
-        case .denied: "not permitted: an entitlement is missing, or a file's permissions"
+        case .notFound: "no item matches, or the keychain doesn't exist yet"
+        case .locked: "the item is locked, or authentication is required or failed"
+        case .denied: "permission denied: an entitlement or a file permission is missing"
         case .damaged: "an item or the keychain is damaged"
-        case .exists: "the item exists already"
-        case .usage: "the arguments are wrong"
+        case .exists: "the item already exists"
+        case .usage: "invalid arguments"
         case .notExecutable: "run: the program can't be executed"
-        case .noProgram: "run: there is no such program"
+        case .noProgram: "run: the program was not found"
         }
     }
 

@@ -39,14 +39,14 @@ struct Diagnosis {
     }
 
     private var hasFound: Bool { findings.contains { $0.kind == .found } }
-    /// Whether there is an explanation other than lost items.
+    /// Whether there is an explanation other than damage.
     private var isExplained: Bool { findings.contains { $0.kind != .damaged } }
 
     mutating func run() throws {
         if let group = selection.key.group, !groups.contains(group) {
             note(
                 .deniedGroup,
-                "The program may not use the group “\(group)”: naming it gives "
+                "The program may not use the group “\(group)”: a query with it fails with "
                     + "errSecMissingEntitlement (-34018). Its groups are \(list(groups.names)).")
         }
         do {
@@ -62,13 +62,13 @@ struct Diagnosis {
             note(
                 .locked,
                 "Items that may match are locked with the passcode: a program that doesn't "
-                    + "unlock the keychain gets errSecInteractionNotAllowed (-25308). Give the "
-                    + "passcode to look further.")
+                    + "unlock the keychain gets errSecInteractionNotAllowed (-25308). Provide the "
+                    + "passcode for a full diagnosis.")
         }
         if findings.isEmpty {
             note(
                 .nothing,
-                "No such item is there, in no group and no class, and none with a like name.")
+                "There is no such item in any group or class, and none with a similar name.")
         }
     }
 
@@ -105,19 +105,21 @@ struct Diagnosis {
             examine(item, query)
             guard findings.count == before else { continue }
             guard groups.contains(item.accessGroup) else {
-                note(.otherGroup, "The item is there, in the group “\(item.accessGroup)”.", item)
+                note(.otherGroup, "The item exists, in the group “\(item.accessGroup)”.", item)
                 continue
             }
             note(.found, "The query finds the item in the group “\(item.accessGroup)”.", item)
             if !item.hasData {
                 note(
-                    .noSecret, "It has no secret, only attributes: asking for its data gives none.",
+                    .noSecret,
+                    "It has only attributes and no secret: a query for its data returns none.",
                     item)
             } else if item.constraints.needsAuthentication {
                 note(
                     .accessControl,
-                    "Its secret is under an access control (\(item.constraints.names.joined(separator: ", "))): "
-                        + "a program that reads it without authentication gets "
+                    "Its secret is protected by an access control ("
+                        + item.constraints.names.joined(separator: ", ")
+                        + "): a program that reads it without authentication gets "
                         + "errSecInteractionNotAllowed (-25308) or errSecAuthFailed (-25293).",
                     item)
             }
@@ -144,14 +146,15 @@ struct Diagnosis {
         case (true, false):
             note(
                 .synchronizable,
-                "An item is not synchronizable, so a query for synchronizable ones passes it by.",
+                "An item is not synchronizable, so a query for synchronizable items doesn't find "
+                    + "it.",
                 item)
         default: break
         }
         if let wanted = query.protection, wanted != item.protection {
             note(
                 .otherAccessibility,
-                "An item is of the class \(item.protection.commandLineName), not "
+                "An item has the protection class \(item.protection.commandLineName), not "
                     + "\(wanted.commandLineName). Leave kSecAttrAccessible out of queries.", item)
         }
         for (attribute, wanted) in query.attributes.sorted(by: { $0.key.name < $1.key.name }) {
@@ -173,7 +176,7 @@ struct Diagnosis {
             if case .date(let seconds)? = item.attributes[.modificationDate] {
                 " on " + timestamp(seconds)
             } else { "" }
-        note(.tombstone, "A synchronizable item of this name was deleted\(date).", item)
+        note(.tombstone, "A synchronizable item with this name was deleted\(date).", item)
     }
 
     // MARK: Items with similar names
@@ -189,7 +192,7 @@ struct Diagnosis {
         for item in try find(query) {
             note(
                 .otherClass,
-                "It is there as \(ClassName(other).rawValue) password: a query of class "
+                "The item exists as \(ClassName(other).rawValue) password: a query of class "
                     + "\(own == .genericPassword ? "kSecClassGenericPassword" : "kSecClassInternetPassword")"
                     + " doesn't find it.", item)
         }
@@ -212,7 +215,7 @@ struct Diagnosis {
             let texts = differing.map { "\($0.0) “\(item.text(of: $0.0))”" }
             note(
                 .nearMiss,
-                "An item differs only in case, spaces or the form of its letters: "
+                "An item differs only in case, spaces or Unicode normalization: "
                     + texts.joined(separator: ", ") + ".", item)
         }
         guard let (first, wanted) = names.first, first == query.itemClass.firstKey, !isExplained
@@ -223,7 +226,7 @@ struct Diagnosis {
         let more = accounts.count > Self.shownAccounts ? ", …" : ""
         note(
             .otherAccounts,
-            "The \(first) is there with \(counted(accounts.count, "other account")): "
+            "The \(first) exists with \(counted(accounts.count, "other account")): "
                 + accounts.prefix(Self.shownAccounts).joined(separator: ", ") + more + ".")
     }
 

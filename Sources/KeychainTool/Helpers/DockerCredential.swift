@@ -61,8 +61,8 @@ struct DockerCredential {
         do {
             credentials = try JSONDecoder().decode(Credentials.self, from: Data(input))
         } catch {
-            // The input contains the secret, so nothing of it is repeated.
-            throw Refusal(message: "the credentials are not JSON as they should be")
+            // The input contains the secret, so the error repeats no part of it.
+            throw Refusal(message: "the credentials are not valid JSON")
         }
         guard let url = credentials.url, !url.isEmpty else { throw Refusal(message: noServer) }
         guard let user = credentials.user, !user.isEmpty else { throw Refusal(message: noUser) }

@@ -5,7 +5,7 @@
 //       that belongs to it, as in the items of git's own helper for Apple's keychain.
 //   (2) Unknown attributes are ignored, as git requires of helpers.
 //   (3) A credential with a scheme (`authtype`) is given only to a git that supports schemes,
-//       because another git would send it incorrectly as a password.
+//       because a git without this support would send the credential as a password.
 
 import FoundationEssentials
 import KeychainCore

@@ -1,14 +1,14 @@
 // ExportedItems: parses the output of `keychainctl export json`: an array of the objects that `get
 // --json` writes.
 //   (1) Bytes, names, label, description, comment, group, protection class and the mark for
-//       synchronization are imported. An item under an access control is an error: the JSON doesn't
+//       synchronization are imported. An item with an access control is an error: the JSON doesn't
 //       contain the access control's requirements in full.
 
 import FoundationEssentials
 import KeychainCore
 
 enum ExportedItems {
-    /// The members of an object. Further members, which other items have, are ignored.
+    /// The members of an object that are imported. All others are ignored.
     private struct Item: Decodable {
         var `class`: String
         var service: String?
@@ -48,7 +48,7 @@ enum ExportedItems {
         }
         guard item.accessControl?.isEmpty ?? true else {
             throw problem(
-                "is under an access control, which `backup` preserves and this format doesn't.")
+                "has an access control, which `backup` preserves but this format doesn't.")
         }
         var keys: Attributes = [:]
         keys[.account] = item.account.map { .string($0) }

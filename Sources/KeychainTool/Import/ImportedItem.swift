@@ -17,8 +17,8 @@ struct ImportedItem {
     /// The time of the last change, in seconds since 2001-01-01, or `nil` if the source doesn't
     /// record it.
     var modified: Double?
-    /// The access group. It and the next two are known only for sources in this project's own
-    /// format.
+    /// The access group. This property and the next two are known only if the source has this
+    /// project's own format.
     var group: String?
     var protection: ProtectionClass?
     var isSynchronizable: Bool?
@@ -111,8 +111,8 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     /// Whether the source records when an item was changed.
     var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
-    /// Returns all items of a source, each name once. `service` is the service for environment
-    /// variables; the other sources have servers.
+    /// Returns all items of a source, each name once. `service` is the service of the items from
+    /// environment variables; other sources ignore it.
     func items(
         in bytes: [UInt8], named path: String, service: String
     ) throws(ControlFailure) -> [ImportedItem] {

@@ -3,7 +3,7 @@
 //   (1) Each entry begins with `keychain:` and has `class:`, attributes, and `data:` with the
 //       secret on the next line.
 //   (2) A value is "TEXT", or 0xHEX followed by the same value as text, or <NULL>. In "TEXT"
-//       nothing is escaped: a value with characters that would need it is written as 0xHEX.
+//       nothing is escaped: a value with characters that would need escaping is written as 0xHEX.
 //   (3) Entries of other classes than passwords, and those whose secret is not text, are skipped.
 //       They are keys and certificates, which have their own export formats.
 

@@ -227,7 +227,7 @@ private enum KeyringText {
             }
             let value = unescaped(line[line.index(after: sign)...])
             // The name of an attribute precedes its value. Once the name was read, `attribute` is
-            // an equals sign followed by it.
+            // an equals sign followed by the name.
             switch (attribute, line[..<sign]) {
             case ("", "display-name"): item.name = value
             case ("", "secret"): item.secret = Data(value.utf8)

@@ -107,7 +107,7 @@ enum SecurityVerb: String, CaseIterable {
             ]
         }
         lines += [
-            "    -l  the label" + (adds ? "; without it the \(place)" : ""),
+            "    -l  the label" + (adds ? "; the default is the \(place)" : ""),
             "    -D  the kind",
             "    -j  the comment",
             "    -c  the creator, four characters",
