@@ -1,7 +1,7 @@
 // KeychainSession+Authentication: items that require more than an unlocked keychain.
 //   (1) The user is prompted only after an item was found to require authentication, and only for
-//       what can satisfy it.
-//   (2) The passcode that unlocked the keychain also proves presence: it is asked for once.
+//       the passcode or password that the item requires.
+//   (2) The passcode that unlocked the keychain also proves presence: the user enters it only once.
 
 import FoundationEssentials
 import KeychainCrypto

@@ -1,8 +1,8 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
-//   (1) The tool belongs to the keychain's owner: it sees every access group. New items go into the
+//   (1) The tool acts for the keychain's owner: it sees every access group. New items go into the
 //       first group of the entitlements, or into the group "default".
-//   (2) The user is prompted only after something was found to be locked, and not again without
-//       effect: a request that is still locked after a correct passcode fails.
+//   (2) The user is prompted only after a request failed because something is locked. If the
+//       request fails again after a correct passcode, the user is not prompted again.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -32,9 +32,9 @@ struct KeychainSession {
         guard try KeychainPlace.service() != nil else {
             throw ControlFailure(
                 .failure,
-                "No keychain service is in use. Without one, each process unlocks the keychain for "
-                    + "itself, and it is locked again when the process ends. `keychainctl "
-                    + "status` shows what is in use.")
+                "No keychain service is in use. Without a service, each process unlocks the "
+                    + "keychain only for itself, until the process ends. `keychainctl status` "
+                    + "shows what is in use.")
         }
         self.init(passcode, try KeychainPlace.opened())
     }
@@ -51,8 +51,8 @@ struct KeychainSession {
         keychain.close()
     }
 
-    /// Closes the keychain after a search, for the same reason, but only if its log is long.
-    /// Usually it isn't.
+    /// Closes the keychain after a search, for the same reason as ``close()``, but only if its log
+    /// is long, which is rare.
     func closeIfLogIsLong() {
         keychain.closeIfLogIsLong()
     }
@@ -108,8 +108,8 @@ struct KeychainSession {
         }
     }
 
-    /// The passcode that unlocked the keychain, or else one that is obtained now and unlocks it.
-    /// Returns `nil` if it can't be obtained.
+    /// The passcode that unlocked the keychain. If there is none yet, obtains a passcode and
+    /// unlocks the keychain with it. Returns `nil` if no passcode can be obtained.
     func givenPasscode() throws -> SecretBytes? {
         if given.passcode == nil, try !unlock() { return nil }
         return given.passcode
@@ -123,8 +123,8 @@ struct KeychainSession {
         return password
     }
 
-    /// Holds what was entered or read for the rest of the session, because a descriptor can't be
-    /// read twice. A passcode in it has been verified.
+    /// Holds the passcode and the application password for the rest of the session, because a
+    /// descriptor can't be read twice. The passcode has been verified.
     private final class GivenPasscode {
         var passcode: SecretBytes?
         var applicationPassword: SecretBytes?
@@ -189,16 +189,17 @@ struct KeychainSession {
     func findOne(_ queries: [ItemQuery], includesData: Bool = false) throws -> ItemSnapshot {
         var queries = queries
         var found: [ItemSnapshot] = []
-        // A caller without administrative rights gets no status. The search then reports what is
-        // locked.
+        // A caller without administrative rights gets no status. The search then reports that items
+        // are locked.
         let status = try? keychain.perform(ReadStatus())
         if status?.lockState == .beforeFirstUnlock {
-            // Whether a locked item also matches can't be determined.
+            // Search the readable items first: whether a locked item also matches can't be
+            // determined.
             let readable = queries.flatMap(\.ofOpenTier)
             do {
                 found = try find(readable, limit: 2, includesData: includesData)
             } catch let failure as KeychainFailure where failure.status == .decode {
-                // An item that is damaged or lost in the open tier may be found by the full search.
+                // Items of the open tier are damaged or lost. The full search may still find one.
             }
             if !found.isEmpty { queries = readable }
         }

@@ -65,7 +65,7 @@ import Testing
         try dialogue.type("tiger\r")
         try dialogue.expect("Secret again: ")
         try dialogue.type("tigre\r")
-        try dialogue.expect("The two are not the same. Once more.\nSecret: ")
+        try dialogue.expect("The entries don't match. Try again.\nSecret: ")
         try dialogue.type("lion\r")
         try dialogue.expect("Secret again: ")
         try dialogue.type("lion\r")

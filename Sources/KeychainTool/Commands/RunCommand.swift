@@ -23,7 +23,7 @@ struct RunCommand: ParsableCommand {
             """,
         discussion: """
             An item is SERVICE/ACCOUNT, separated at the last slash, or SERVICE alone if one item \
-            matches. Write %2F for a slash that doesn't separate.
+            matches. Write %2F for a slash that isn't the separator.
 
             All secrets are read before the program is started; if one is missing, nothing is \
             started. Without --mask, the program replaces the keychainctl process.

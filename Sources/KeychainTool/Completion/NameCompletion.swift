@@ -1,7 +1,7 @@
 // NameCompletion: lists the names of items for completion in shells.
 //   (1) Names are untrusted text. Each is one line that a shell reads as data: no script passes it
-//       to `eval`, or to `compgen -W`, which expands it. Names with characters that a line or a
-//       terminal interprets are not offered.
+//       to `eval`, or to `compgen -W`, which expands it. Names with line breaks, or with other
+//       characters that a terminal interprets, are not offered.
 //   (2) Completion never prompts and creates no keychain. Failures are ignored silently.
 
 import ArgumentParser

@@ -8,7 +8,7 @@ import FoundationEssentials
 import KeychainCore
 
 enum ExportedItems {
-    /// The members of an object that are imported. All others are ignored.
+    /// The members of an object that are used. All others are ignored.
     private struct Item: Decodable {
         var `class`: String
         var service: String?

@@ -1,5 +1,5 @@
-// Base32: the encoding of RFC 4648, section 6. Encoding adds no padding. Decoding accepts small
-// letters and needs no padding, because users type Base32 in this way.
+// Base32: the encoding of RFC 4648, section 6. Encoding adds no padding. Decoding accepts
+// lower-case letters and needs no padding, because users type Base32 in this way.
 
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
@@ -27,7 +27,7 @@ enum Base32 {
         var characters = Array(text.utf8)
         while characters.last == UInt8(ascii: "=") { characters.removeLast() }
         // A group has 8 characters. If the last group has 1, 3 or 6, the text is incomplete: no
-        // number of bytes is encoded in this way.
+        // number of bytes has such an encoding.
         guard !characters.isEmpty, ![1, 3, 6].contains(characters.count % 8) else { return nil }
         var bytes: [UInt8] = []
         var bits = 0

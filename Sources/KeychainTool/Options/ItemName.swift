@@ -1,9 +1,9 @@
 // ItemName: the name of a generic password as one word, SERVICE/ACCOUNT.
-//   (1) The last slash separates, so that a service may be a URL: `https://example.org/ada`.
+//   (1) The last slash is the separator, so that a service may be a URL: `https://example.org/ada`.
 //   (2) Without a slash, or with nothing after it, any account of the service is meant, and exactly
 //       one item must match.
-//   (3) `%2F` stands for a slash that doesn't separate, and `%25` for a percent sign. Any other `%`
-//       stands for itself.
+//   (3) `%2F` stands for a slash that isn't the separator, and `%25` for a percent sign. Any other
+//       `%` stands for itself.
 
 import KeychainCore
 
@@ -29,12 +29,12 @@ struct ItemName: Hashable, CustomStringConvertible {
     static func text(service: String, account: String) -> String? {
         guard !service.isEmpty else { return nil }
         let service = withMarkedPercents(service)
-        // If the account is empty, a slash in the service would separate.
+        // If the account is empty, a slash in the service would be taken for the separator.
         guard !account.isEmpty else { return service.contains("/") ? service + "/" : service }
         return service + "/" + withMarkedPercents(account).replacing("/", with: "%2F")
     }
 
-    /// Replaces each percent sign that would begin an escape by `%25`.
+    /// Replaces each percent sign that would begin an escape with `%25`.
     private static func withMarkedPercents(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         let scalars = Array(text.unicodeScalars)

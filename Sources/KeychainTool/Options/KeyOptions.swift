@@ -9,7 +9,7 @@ struct KeyOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "The generic password, as SERVICE/ACCOUNT or SERVICE, instead of the options below. "
-                + "The last slash separates; write %2F for a slash that doesn't."))
+                + "The last slash is the separator; write %2F for a slash that isn't."))
     var item: String?
 
     @Option(

@@ -100,7 +100,7 @@ enum SecretInput {
                 let second = terminal.askHidden("\(what) again: ")
             else { throw ControlFailure(.failure, "Nothing was entered. Nothing was changed.") }
             if first.isEqual(to: second) { return first }
-            terminal.show("The two are not the same. Once more.\n")
+            terminal.show("The entries don't match. Try again.\n")
         }
         throw ControlFailure(
             .failure, "The entries didn't match three times. Nothing was changed.")

@@ -90,8 +90,8 @@ extension ControlFailure {
 }
 
 extension KeychainSession {
-    /// The item whose primary key is the one that `item` would have with these attributes, or `nil`
-    /// if there is none.
+    /// The item that already has the primary key that `item` would get from these attributes, or
+    /// `nil` if there is none.
     func occupant(
         of item: ItemSnapshot, with attributes: Attributes
     ) throws(KeychainFailure) -> ItemSnapshot? {

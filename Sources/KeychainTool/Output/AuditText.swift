@@ -105,33 +105,33 @@ enum AuditText {
         case .altered(let number, let file):
             (
                 "altered", number...number,
-                "Record \(number) in \(quoted(file)) is not as it was written."
+                "Record \(number) in \(quoted(file)) was altered."
             )
         case .misplaced(let number, let file):
             (
                 "misplaced", number...number,
-                "Record \(number) in \(quoted(file)) stands in another place."
+                "Record \(number) in \(quoted(file)) is in the wrong place."
             )
         case .noAnchor:
-            ("no-anchor", nil, "The anchor is missing, so that the last records may be too.")
+            ("no-anchor", nil, "The anchor is missing, so the last records may be missing as well.")
         case .alteredAnchor:
-            ("altered-anchor", nil, "The anchor is not as the service left it.")
+            ("altered-anchor", nil, "The anchor was altered.")
         case .otherAnchor(let chain):
             (
                 "other-anchor", nil,
-                "This audit was ended, and another one begun, \(Hexadecimal.text(chain.bytes)). "
-                    + "Its last records may be missing."
+                "This audit was ended and another one, \(Hexadecimal.text(chain.bytes)), was "
+                    + "started. The last records of this audit may be missing."
             )
         case .otherKey:
             (
                 "other-key", nil,
-                "Nothing here fits the verification key: it is of another audit, or all of this one "
-                    + "was removed."
+                "Nothing here matches the verification key: the key belongs to another audit, or "
+                    + "all records of this audit were removed."
             )
         case .otherHead(let number):
             (
                 "other-head", number...number,
-                "The records up to \(number) are not those that --expect was given for."
+                "The records up to \(number) don't match the value of --expect."
             )
         case .unreadable(let file):
             ("unreadable", nil, "The file \(quoted(file)) can't be read.")

@@ -1,5 +1,5 @@
 // KeyNames: readable names for the numbers and DER values in items for keys and certificates.
-//   (1) The names are for display only. Nothing is decided by them, and any bytes are accepted.
+//   (1) The names are for display only: no decision depends on them. Any bytes are accepted.
 
 import FoundationEssentials
 package import KeychainCore

@@ -13,8 +13,9 @@ enum VerificationText {
                 "yes, at \(moment), by this process only: there is no XDG_RUNTIME_DIR"
             case .running: "not yet: verification is in progress"
             case .never:
-                "no, not since the machine booted, or since a process left its log behind. "
-                    + "`keychainctl check` verifies it; if a passcode is set, it is required"
+                "no, not since the machine booted, or since a killed process left the keychain's "
+                    + "log behind. `keychainctl check` verifies it; if a passcode is set, it is "
+                    + "required"
             case .changed:
                 "no: its files have changed in an unknown way since it was verified at \(moment). "
                     + "`keychainctl check` verifies it again; if a passcode is set, it is required"

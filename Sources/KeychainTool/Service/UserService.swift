@@ -83,8 +83,8 @@ struct UserService {
         let program = try program()
         let file = try openLog()
         defer { file.close() }
-        // A keychain folder that the caller's environment names is not meant for the service of all
-        // programs.
+        // These variables of the caller's environment apply to the caller alone, not to the service
+        // of all programs.
         let own = [
             KeychainChoice.variable, EmbeddedKeychain.directoryVariable,
             EmbeddedKeychain.entitlementsVariable,
@@ -162,7 +162,8 @@ struct UserService {
         return true
     }
 
-    /// Whether the service answers within the waiting time.
+    /// Waits until the service answers.
+    /// - Returns: `false` if it doesn't answer in time.
     func answersSoon() -> Bool { eventually { isRunning } }
 
     // MARK: With systemd

@@ -53,8 +53,9 @@ enum UserUnits {
         """
         # One user's keychain service.
         #
-        # Nothing here may put the service into a namespace of its own, as ProtectSystem=, ProtectHome= or
-        # PrivateTmp= do for a user's services: the kernel then hides from it which programs its peers run.
+        # Don't use options that put a user's service into a separate namespace, such as
+        # ProtectSystem=, ProtectHome= or PrivateTmp=: the kernel would then hide from the service
+        # which programs its peers run.
 
         [Unit]
         Description=Keychain service
@@ -67,7 +68,7 @@ enum UserUnits {
         ExecStart=\(word(executable))
         Restart=on-failure
         TimeoutStopSec=30
-        # The service says every 90 seconds that its threads take work.
+        # The service notifies systemd every 90 seconds that its threads are responsive.
         WatchdogSec=3min
         UMask=0077
         LimitCORE=0
@@ -84,7 +85,7 @@ enum UserUnits {
         RestrictSUIDSGID=yes
         SystemCallArchitectures=native
         SystemCallFilter=@system-service
-        # With it goes process_vm_readv; pipes are among it too, and stay.
+        # This removes process_vm_readv. The group also contains pipes, which are allowed again.
         SystemCallFilter=~@ipc
         SystemCallFilter=pipe pipe2
         SystemCallErrorNumber=EPERM
@@ -106,7 +107,7 @@ enum UserUnits {
         ListenStream=%t/keychain/socket
         SocketMode=0600
         DirectoryMode=0700
-        # A file without anybody behind it would keep programs waiting for a service.
+        # If the socket remained while no service listens, programs would wait for one.
         RemoveOnStop=yes
 
         [Install]

@@ -16,7 +16,7 @@ struct ConfigurationFile {
     private let place: String
     /// The content of the file, or `nil` if it doesn't exist.
     let content: String?
-    /// Whether a file and folder that are created are accessible only to their owner.
+    /// Whether a new file and its new folders are accessible only to their owner.
     private let isPrivate: Bool
 
     private static let longest = 1 << 20

@@ -15,7 +15,7 @@ struct HelperLink {
     private let path: String?
     private let executable: String
 
-    /// Creates a link to this program, whose file is `executable`.
+    /// Describes a link to this program, whose file is `executable`. Creates nothing.
     init(_ name: String, home: String, path: String?, executable: String) {
         self.name = name
         place = home + "/.local/bin/" + name
@@ -28,7 +28,7 @@ struct HelperLink {
         Files.locate(path).flatMap { Files.target(ofLink: "/proc/self/fd/\($0.number)") }
     }
 
-    /// The path that a name has in the PATH.
+    /// The path of the program that is found in the PATH under a name.
     private func found(_ name: String) -> String? { ProgramStart.find(name, in: path) }
 
     private func leadsHere(_ path: String) -> Bool { Self.file(at: path) == executable }
@@ -48,7 +48,8 @@ struct HelperLink {
             throw ControlFailure(
                 .exists,
                 "\(printable(place)) exists and is another program. Nothing was changed. Move it "
-                    + "away, or create another link to keychainctl with that name.")
+                    + "away, or create a link to keychainctl with that name in another folder of "
+                    + "the PATH.")
         }
         let target = target
         return SetupStep(shown: "\(printable(place)):\n  + link to \(printable(target))") {

@@ -94,8 +94,8 @@ struct SectionedText {
                     + [TextChange.added(number, text)])
         }
         if let heading = sections[section] {
-            // Use the indentation of the first setting. If it were larger, that setting would
-            // continue the value of this one.
+            // Use the indentation of the first setting. With a smaller indentation, the first
+            // setting would continue the value of the new one.
             let first = settings.first { $0.section == section }
             let space = first.map(indentation) ?? ""
             new.insert(space + text + ending, at: heading + 1)

@@ -40,7 +40,7 @@ struct SetupCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard (program == .aws) == (name != nil) else {
-            throw ValidationError("A profile is for aws, which requires one.")
+            throw ValidationError("aws requires a profile. Other programs don't accept one.")
         }
         // The name becomes part of a command line and of a section heading.
         if let name {

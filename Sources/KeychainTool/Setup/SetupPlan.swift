@@ -2,8 +2,8 @@
 // this.
 //   (1) A plan changes nothing by itself. It is derived from the present state, so that a second
 //       plan is empty.
-//   (2) A different setting is replaced only if requested, and only changes that such a plan would
-//       have made are undone.
+//   (2) A different setting is replaced only if requested. Undoing reverts only the changes that a
+//       plan makes.
 
 import FoundationEssentials
 import Glibc

@@ -43,8 +43,8 @@ final class SecurityPasswords {
 
     // MARK: The keychain
 
-    /// Checks the names of keychains. The user has only one keychain, which can be named by its path
-    /// or by the names of macOS's login keychain.
+    /// Checks the names of keychains. The user has only one keychain, which can be named by its
+    /// path or by the names of macOS's login keychain.
     private func require(_ keychains: [String], _ verb: SecurityVerb) throws {
         for name in keychains {
             let last = name.split(separator: "/").last ?? ""
