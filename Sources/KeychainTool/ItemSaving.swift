@@ -1,4 +1,4 @@
-// ItemSaving: saves a secret under a name, in the item that has the name or in a new one.
+// ItemSaving: saves a secret under a name, in the existing item with this name or in a new item.
 
 import ArgumentParser
 import FoundationEssentials

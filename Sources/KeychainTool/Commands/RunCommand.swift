@@ -3,8 +3,8 @@
 //   (1) All secrets are read before the program is started; if one is missing, nothing is started.
 //   (2) Without --mask the program replaces this process: the process ID stays the same, signals
 //       reach the program directly, and the exit status is the program's.
-//   (3) The program inherits the descriptors that the caller left open and those that options name.
-//       It doesn't inherit any that this process opened, or that a passcode was read from.
+//   (3) The program inherits the descriptors that the caller left open and those with its secrets.
+//       It inherits no other descriptor of this process, and none that a passcode was read from.
 
 import ArgumentParser
 import FoundationEssentials

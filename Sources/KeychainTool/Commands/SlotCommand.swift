@@ -69,9 +69,9 @@ struct SlotCommand: ParsableCommand {
                 abstract: "Lets a systemd credential unlock the keychain unattended.",
                 discussion: """
                     A service that gets the credential keychain.unlock, or the one that \
-                    KEYCHAIN_CREDENTIAL names, unlocks with it when it opens the keychain. The \
-                    credential must have at least 16 random bytes. If no passcode is set, it \
-                    protects the keychain like a passcode.
+                    KEYCHAIN_CREDENTIAL names, uses it to unlock the keychain when it opens the \
+                    keychain. The credential must have at least 16 random bytes. If no passcode \
+                    is set, the credential protects the keychain like a passcode.
                     """)
 
             @Option(

@@ -3,7 +3,7 @@
 // Docker compares them.
 //   (1) A credential is a generic password. Its service is the server's URL as Docker gives it, and
 //       its description marks it as a registry credential.
-//   (2) A server has one credential: storing another user's replaces it.
+//   (2) A server has one credential: storing a credential of another user replaces it.
 
 import FoundationEssentials
 import KeychainCore

@@ -14,7 +14,7 @@ extension ControlFailure {
         ]
         for (index, own) in options.enumerated().prefix(shownCount) {
             var shown = own.filter { option in !options.allSatisfy { $0.contains(option) } }
-            // An item that lacks an attribute can't be selected by options alone.
+            // An item can't be selected by options if all of them also match another item.
             let others = options.indices.filter { $0 != index }
             if others.contains(where: { shown.allSatisfy(options[$0].contains) }) {
                 shown = [items[index].referenceOption]
