@@ -314,7 +314,8 @@ import Testing
                 try place.migrate(KeychainKey<String>("vault"), from: source)
             }
             #expect(error?.code == .unimplemented && error?.operation == .migrate)
-            #expect(error?.failureReason?.contains("a key that names its access control") == true)
+            #expect(
+                error?.failureReason?.contains("a key that specifies its access control") == true)
         }
         #expect(try source.items() == before)
         #expect(try destination.items().isEmpty)

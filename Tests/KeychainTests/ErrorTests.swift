@@ -423,7 +423,7 @@ extension KeychainKey where Value == DeviceState {
     @Test(arguments: [KeychainError.Code.invalidData, .decodingFailed, .dataConversionFailed])
     func `the advice mentions a stored value only if there is one`(code: KeychainError.Code) {
         var error = KeychainError(code, operation: .save)
-        #expect(error.recoverySuggestion == "Use data of the form that is asked for.")
+        #expect(error.recoverySuggestion == "Use data in the required format.")
         error.storedData = Data()
         #expect(error.recoverySuggestion?.hasSuffix("It is still in the keychain.") == true)
     }
@@ -433,7 +433,7 @@ extension KeychainKey where Value == DeviceState {
         let error = KeychainError(KeychainError.Code(rawValue: -1))
         #expect(
             error.errorDescription
-                == "The keychain could not do this: "
+                == "The operation on the keychain failed: "
                 + "the keychain reported an unexpected status (-1)."
         )
         #expect(

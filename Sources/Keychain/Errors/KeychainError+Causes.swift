@@ -52,7 +52,7 @@ extension KeychainError {
     /// Only the case, and the type or key that the decoder expected, are kept. Errors of other
     /// types are returned unchanged.
     private static func withoutValues(_ error: any Error) -> any Error {
-        let text = "The details could hold a secret and are left out."
+        let text = "The details could contain a secret and are omitted."
         switch error {
         case let error as DecodingError:
             let context = DecodingError.Context(codingPath: [], debugDescription: text)

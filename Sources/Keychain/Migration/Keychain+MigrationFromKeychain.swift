@@ -50,7 +50,7 @@ extension Keychain {
                 StoredForm(key), from: source, account: account ?? key.account, onConflict: rule
             ) { _ in }
         } catch {
-            // Only a hook throws other errors.
+            // Only a hook throws errors of other types, and this hook throws none.
             throw error as? KeychainError ?? KeychainError(.internalError)
         }
     }
@@ -59,7 +59,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func migrate<Value: Sendable>(
         _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
@@ -106,7 +107,7 @@ extension Keychain {
                     return Migration.Record(
                         source: account, account: account, outcome: outcome)
                 } catch {
-                    // Only a hook throws other errors.
+                    // Only a hook throws errors of other types, and this hook throws none.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(source: account, account: account, error: error)
                 }
@@ -117,7 +118,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report
     ) async throws -> Migration.Report {
@@ -146,10 +148,10 @@ extension Keychain {
             // groups.
             let access = reading.inGroup(item.accessGroup)
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
-            // An item that was deleted and added again between the two reads has two references
-            // although there is only one place. References are never reused. If the source's
-            // reference is the same before and after the check, source and destination are two
-            // different items, and stay so.
+            // If an item is deleted and added again between the two reads, the reads return two
+            // references even if source and destination are the same item. References are never
+            // reused, so if the source's reference is the same before and after the check, source
+            // and destination are two different items, and stay so.
             let again = try access.attributes()
             guard again?.persistentReference == item.persistentReference else { continue }
             try requireAccessControl(of: item, for: form, access)
@@ -172,8 +174,8 @@ extension Keychain {
         do {
             return try place.attributes()?.persistentReference == item.persistentReference
         } catch {
-            // The item may be in another database, and this program may not use that group here.
-            // Then the item is not here.
+            // The source can be another database, with a group that this program may not use in
+            // this one. In that case, the item does not belong to this keychain.
             guard accessGroup == nil, error.code == .missingEntitlement else { throw error }
             return false
         }
@@ -214,8 +216,9 @@ extension Keychain {
         throw access.failed(
             KeychainFailure(
                 .unimplemented,
-                "The item has an access control that can't be identified. Migrate it by itself, "
-                    + "with a key that names its access control. Nothing was changed."))
+                "The item has an access control that can't be identified. Migrate it "
+                    + "individually, with a key that specifies its access control. Nothing was "
+                    + "changed."))
     }
 }
 

@@ -200,7 +200,7 @@ struct ItemAccess: Sendable {
         // Apple documents that a synchronizable item can't have an accessibility for this device
         // only, but its implementation does not always reject the combination.
         if keychain.isSynchronizable && accessibility.isThisDeviceOnly {
-            throw failed(.param("A synchronizable item can't be kept to this device."))
+            throw failed(.param("A synchronizable item can't be restricted to this device."))
         }
         if keychain.isSynchronizable && key.accessControl != nil {
             throw failed(.param("A synchronizable item can't have an access control."))
@@ -223,9 +223,12 @@ struct ItemAccess: Sendable {
     static var attemptLimit: Int { 100 }
 
     /// The error after the last attempt: additions failed because the item existed, and changes
-    /// because it didn't.
+    /// because the item, or the version that they are based on, was not found.
     var unsettled: KeychainError {
-        failed(KeychainFailure(.duplicateItem, "The item can be neither added nor changed."))
+        failed(
+            KeychainFailure(
+                .duplicateItem,
+                "The item could be neither added nor changed, despite repeated attempts."))
     }
 
     /// The service or server host that the item belongs to.

@@ -4,7 +4,6 @@
 //   (2) A key is stored before it is returned. If storing it fails, the key is lost.
 //   (3) The item of a key is the same as the one that the SecItem functions store for the same
 //       request, so each API finds the keys that the other created.
-//       finds the keys that the other made.
 
 import Foundation
 import KeychainCore
@@ -150,11 +149,10 @@ extension Keychain {
     /// is only one key per name. For a server, all parts of the server take the place of the
     /// service, each preceded by a NUL. The tag therefore differs from that of every service and
     /// every other server.
-    /// service has the same tag, and no other server.
     private func secureEnclaveKey(_ name: String) throws(KeychainFailure) -> ItemQuery {
         let texts = [name, service] + (server?.parts ?? [])
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
-            throw .param("The name of a key and its service or server are without NUL.")
+            throw .param("The name, service and server of a key must not contain NUL.")
         }
         let owner = server.map { $0.parts.map { "\0" + $0 }.joined() } ?? service
         let tag = AttributeValue.data(Data(owner.utf8) + [0] + Data(name.utf8))

@@ -96,7 +96,7 @@ extension Keychain {
             do {
                 return try SharedSecret(p256Coordinate: coordinate)
             } catch {
-                throw noAnswer("The hardware gave no secret.", .agree)
+                throw noAnswer("The hardware returned no valid shared secret.", .agree)
             }
         }
 
@@ -106,7 +106,7 @@ extension Keychain {
         ) throws(KeychainError) -> P256.Signing.ECDSASignature {
             let signature = try perform(SignDigest(bytes, with: blob), .sign)
             guard let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
-            else { throw noAnswer("The hardware gave no signature.", .sign) }
+            else { throw noAnswer("The hardware returned no valid signature.", .sign) }
             return parsed
         }
 

@@ -1,5 +1,5 @@
-// SharedSecret+Coordinate: creates a shared secret from its coordinate, on platforms where
-// KeychainCrypto, which provides this elsewhere, is not built.
+// SharedSecret+Coordinate: creates a shared secret from its x coordinate on Apple platforms. On
+// other platforms, KeychainCrypto provides this initializer.
 
 #if canImport(Darwin)
 
@@ -8,7 +8,8 @@ import Foundation
 
 extension SharedSecret {
     /// Creates the secret from the 32-byte x coordinate of a point on P-256, as the result of a key
-    /// agreement between the private key 1 and that point. The sign of the point doesn't matter.
+    /// agreement between the private key 1 and that point. Both points with this coordinate give
+    /// the same result.
     ///
     /// - Throws: The library's error if no point on the curve has this coordinate.
     init(p256Coordinate coordinate: Data) throws {
