@@ -26,7 +26,7 @@ extension Keychain {
             public static let damaged = State(rawValue: "damaged")
             /// Another process is keeping the keychain busy. Retry later.
             public static let busy = State(rawValue: "busy")
-            /// It can't be read for another reason; see ``Availability/error``.
+            /// The keychain or item can't be read for another reason; see ``Availability/error``.
             public static let failed = State(rawValue: "failed")
 
             /// The raw value.
@@ -36,13 +36,14 @@ extension Keychain {
         /// The result of the probe.
         public let state: State
 
-        /// The reason that it can't be read, or `nil` if it can be read or is absent.
+        /// The reason that the keychain or item can't be read, or `nil` if it can be read or the
+        /// item does not exist.
         public let error: KeychainError?
 
         /// Whether a read gives a definite result: a value, or the information that none exists.
         public var isAnswer: Bool { error == nil }
 
-        /// Whether the state can end without a correction, either by itself or with an unlock.
+        /// Whether waiting can help: the state can end by itself or with an unlock.
         ///
         /// This is `true` if the keychain or item is locked or busy, and if the keychain is not
         /// available yet, as can happen while a system boots.

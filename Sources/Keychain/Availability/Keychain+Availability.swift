@@ -69,7 +69,6 @@ extension KeychainDatabase {
     ///
     /// This is the same as `Keychain.availability()` for a keychain with the default accessibility
     /// and no access group.
-    /// accessibility and without an access group.
     public func availability() -> Keychain.Availability {
         // No item has a random service.
         Keychain(service: UUID().uuidString, in: self).availability()

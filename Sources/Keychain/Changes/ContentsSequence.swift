@@ -31,8 +31,7 @@ extension Keychain {
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
     /// change notifications. There, the sequence reports the changes that this process makes with
     /// this package; a lock, or a change by another process, is noticed only at the next change
-    /// that this process makes. On all platforms, a listing that failed is tried again every two
-    /// seconds.
+    /// that this process makes. On all platforms, a failed listing is repeated every two seconds.
     ///
     /// Each change of the database, including changes by other programs, causes a listing of this
     /// keychain's items. Each iteration is independent, and nothing is opened or read before it

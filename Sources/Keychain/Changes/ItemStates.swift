@@ -33,8 +33,8 @@ extension Keychain {
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
     /// change notifications. There, the sequence reports the changes that this process makes with
     /// this package; a lock, or a change by another process, is noticed only at the next change
-    /// that this process makes. On all platforms, reading a locked or damaged item is tried again
-    /// every two seconds.
+    /// that this process makes. On all platforms, a failed read of a locked or damaged item is
+    /// repeated every two seconds.
     ///
     /// The secret is read only when its item has changed, not when other items change. Each
     /// iteration is independent, and nothing is opened or read before it begins. All work is done

@@ -9,7 +9,7 @@
 /// switch state {
 /// case .value(let token): session = .signedIn(token)
 /// case .absent: session = .signedOut
-/// case .unavailable: break  // Wait; what it is will be told.
+/// case .unavailable: break  // Unknown: wait for the next state.
 /// }
 /// ```
 public enum KeychainState<Value: Sendable>: Sendable {
@@ -30,7 +30,7 @@ public enum KeychainState<Value: Sendable>: Sendable {
         return nil
     }
 
-    /// The reason that the value is unavailable, or `nil` if the state is known.
+    /// The reason that the value is unavailable, or `nil` if the value or its absence is known.
     public var error: KeychainError? {
         if case .unavailable(let error) = self { return error }
         return nil

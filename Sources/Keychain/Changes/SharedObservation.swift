@@ -1,10 +1,10 @@
 // SharedObservation: the state that all `ObservableSecret` objects of one item share in this
 // process.
-//   (1) There is one instance per item. It exists as long as such an object, a pass of the loop
-//       that follows changes, or a pending write needs it.
-//   (2) While writes are pending, it shows the state that the newest of them will produce.
-//       Otherwise it shows the state as of the last successful write or read. Writes are carried
-//       out one at a time, in the order of the requests.
+//   (1) There is at most one instance per item. It exists while an `ObservableSecret`, a pass of
+//       the loop that follows changes, or a pending write refers to it.
+//   (2) While writes are pending, `state` is the one that the newest of them will produce.
+//       Otherwise it is the state as of the last successful write or read. Writes are carried out
+//       one at a time, in the order of the requests.
 //   (3) The result of a read that began before the last write ended is discarded, because it may be
 //       outdated.
 //   (4) The keychain is read and written on the keychain's own threads, never on the main thread.

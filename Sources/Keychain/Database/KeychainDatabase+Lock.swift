@@ -38,9 +38,11 @@ extension KeychainDatabase {
         try unlock(passcode: passcode.utf8)
     }
 
-    /// Locks the database: the process that has it open, which is the current one or the keychain
-    /// service, erases from its memory the keys of all items that can be read only while the
-    /// database is unlocked.
+    /// Locks the database.
+    ///
+    /// The process that has the database open erases from its memory the keys of all items that can
+    /// be read only while the database is unlocked. That process is the current one or the keychain
+    /// service.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set,
     ///   because the database could then not be unlocked again.
@@ -54,8 +56,8 @@ extension KeychainDatabase {
     /// passcode is forgotten, only a recovery code or a credential opens them.
     ///
     /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
-    /// gives access to the items in it, but to nothing that is written later. For other processes
-    /// that have it open, the database is locked. An existing recovery code becomes invalid.
+    /// gives access to the items in it, but to nothing that is written later. Other processes that
+    /// have the database open find it locked. An existing recovery code becomes invalid.
     ///
     /// - Parameters:
     ///   - passcode: The passcode, of at least 12 characters or five words.

@@ -1,5 +1,5 @@
-// KeychainDatabase+LockProbe: determines whether the items with an accessibility are locked, if the
-// database can report it.
+// KeychainDatabase+LockProbe: determines whether items with a given accessibility are locked, if
+// the database can report it.
 
 #if canImport(Darwin)
 
@@ -14,7 +14,7 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// Whether the items with an accessibility are locked, or `false` if the database can't report
+    /// Whether items with a given accessibility are locked, or `false` if the database can't report
     /// it.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
         // A database without administration can't report its status. It reports a lock only when an
@@ -26,8 +26,8 @@ extension KeychainDatabase {
                 try keychain.perform(ReadStatus())
             }
         } catch {
-            // The same holds for a service that does not permit this program to administer the
-            // database.
+            // A service that does not permit this program to administer the database can't report
+            // its status either.
             guard error.code == .missingEntitlement else { throw error }
             return false
         }

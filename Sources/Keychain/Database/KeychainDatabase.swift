@@ -101,8 +101,8 @@ public struct KeychainDatabase: Sendable {
     /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Returns a connection to the keychain that authenticates the user, and the caller. This
-    /// method is called for every request. The first call that succeeds opens the database.
+    /// Returns the handler, which authenticates the user, and the caller. This method is called for
+    /// every request. The first call that succeeds opens the database.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
     /// Creates a database whose `connection` closure is called for every request. The user is
@@ -164,9 +164,9 @@ public struct KeychainDatabase: Sendable {
     /// until the process ends.
     ///
     /// - Parameters:
-    ///   - directory: A file URL of the folder. The folder may contain nothing else.
+    ///   - directory: A file URL of the folder. It must not contain any other files.
     ///   - accessGroups: The access groups that the program may use, starting with the group for
-    ///     new items. If `nil`, the groups of the program's entitlements.
+    ///     new items. If `nil`, the groups are those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
         let engine = { @Sendable () throws(KeychainFailure) -> KeychainHandler in

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// ```swift
 /// let identity = DeviceIdentity(service: "com.example.app")
-/// let identifier = try identity.identifier()  // made at the first call, the same ever after
+/// let identifier = try identity.identifier()  // created by the first call, then always the same
 /// ```
 ///
 /// The identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is stored as an
@@ -86,7 +86,8 @@ public struct DeviceIdentity: Sendable {
     /// receive the same identifier. Once it is known, the identifier is returned from memory, even
     /// while the keychain is locked. It is read again after any change that this process makes
     /// through a ``Keychain/Keychain``. If *another* process resets or replaces the identifier,
-    /// `existing()` returns the new state immediately, and this method does so after that.
+    /// this method can return the earlier one until this process calls `existing()`, which always
+    /// reads the keychain.
     ///
     /// - Returns: The text as it is stored, 36 characters.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
@@ -143,8 +144,8 @@ public struct DeviceIdentity: Sendable {
         try keychain.delete(key)
     }
 
-    /// Makes an existing identifier that of this installation, for example one from an old store or
-    /// a backup.
+    /// Stores an existing identifier as the one of this installation, for example an identifier
+    /// from an old store or a backup.
     ///
     /// The text is stored exactly as passed. If this method throws, the stored identifier is
     /// unchanged, except possibly after an ``KeychainError/Cause/interruption``.
@@ -180,9 +181,9 @@ public struct DeviceIdentity: Sendable {
         }
     }
 
-    /// Makes an existing identifier that of this installation.
+    /// Stores an existing identifier as the one of this installation.
     ///
-    /// This is the same as `import(_:replacing:)` with its `uuidString`.
+    /// This is the same as importing the identifier's `uuidString`.
     public func `import`(
         _ identifier: UUID, replacing isReplacing: Bool = false
     ) throws(KeychainError) {

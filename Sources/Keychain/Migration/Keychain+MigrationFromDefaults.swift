@@ -37,7 +37,7 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // Only a hook throws other errors, and this one throws none.
+                    // Only a hook throws errors of other types, and this hook throws none.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)

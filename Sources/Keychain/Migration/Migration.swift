@@ -170,7 +170,7 @@ struct StoredForm: Sendable {
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 
     /// Two stored forms are the same if their bytes are equal or, for equatable values, if their
-    /// values are equal. An encoder may write a set's elements in a different order each time.
+    /// values are equal: an encoder may write a set's elements in a different order each time.
     init<Value: Sendable>(_ key: KeychainKey<Value>) {
         account = key.account
         label = key.label

@@ -10,7 +10,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) async throws {
         try await BlockingPool.shared.run { try save(value, for: key) }
     }
@@ -19,7 +20,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) async throws {
         try await BlockingPool.shared.run { try add(value, for: key) }
     }
@@ -37,7 +39,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     public func load<Value: Sendable>(
         _ key: KeychainKey<Value>, orAdd makeValue: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -47,7 +50,8 @@ extension Keychain {
     /// Deletes a value without blocking the caller. Deleting a value that does not exist succeeds.
     ///
     /// - Returns: `true` if the value existed.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func delete<Value: Sendable>(_ key: KeychainKey<Value>) async throws -> Bool {
         try await BlockingPool.shared.run { try delete(key) }
@@ -65,7 +69,8 @@ extension Keychain {
     /// Otherwise the same as the synchronous form: the closure can run **more than once**. It runs
     /// on one of the keychain's threads, not on the caller's executor.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func update<Value: Sendable, Result: Sendable>(
         _ key: KeychainKey<Value>, _ body: @escaping @Sendable (inout Value?) throws -> Result
@@ -77,7 +82,8 @@ extension Keychain {
     ///
     /// Otherwise the same as the synchronous form.
     ///
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func compareExchange<Value: Equatable & Sendable>(
         expected: Value?, desired: Value?, for key: KeychainKey<Value>
@@ -112,7 +118,8 @@ extension Keychain {
     /// Otherwise the same as the synchronous form.
     ///
     /// - Returns: The number of deleted items.
-    /// - Throws: The errors of the synchronous form, or `CancellationError` if nothing was done.
+    /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
+    ///   canceled before the operation began.
     @discardableResult
     public func removeAll() async throws -> Int {
         try await BlockingPool.shared.run { try removeAll() }

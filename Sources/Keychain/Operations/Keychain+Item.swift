@@ -27,8 +27,8 @@ extension Keychain {
         /// such as ``AccessControl/biometryCurrentSet`` and those that this API can't create.
         public let accessControl: AccessControl?
 
-        /// Whether ``accessControl`` is the access control of the item; `false` if that can't be
-        /// identified.
+        /// Whether ``accessControl`` is certain; `false` if the item may have an access control
+        /// that can't be identified.
         let accessControlIsKnown: Bool
 
         /// Whether the item is synchronizable.

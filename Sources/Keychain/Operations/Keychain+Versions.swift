@@ -10,8 +10,8 @@ extension Keychain {
     ///
     /// A version is encrypted like the item and requires the same authentication. By default, the
     /// 10 most recent versions are kept for 30 days; the user can change both limits. A version is
-    /// not an item: no other operation finds it. The user lists versions with `keychainctl history`
-    /// and restores one with `keychainctl restore --version`.
+    /// not an item: no operation of a ``Keychain/Keychain`` finds it. The user lists versions with
+    /// `keychainctl history` and restores one with `keychainctl restore --version`.
     ///
     /// On Apple platforms, no versions are kept.
     ///

@@ -103,9 +103,9 @@ extension KeychainKey where Value: KeychainValue {
 extension KeychainKey where Value: Codable {
     /// Creates a key whose values are stored as JSON with ISO 8601 dates.
     ///
-    /// Dates are stored with a precision of one second. If the type is found to be a
-    /// ``KeychainValue`` at run time, that form is used, so that generic and non-generic code use
-    /// the same form.
+    /// Dates are stored with a precision of one second. If the type turns out at run time to be a
+    /// ``KeychainValue``, its ``KeychainValue`` form is used instead, so that generic and
+    /// non-generic code store the same bytes.
     ///
     /// - Parameters:
     ///   - account: The account of the item.
