@@ -276,7 +276,7 @@ extension PropertyListValue: MessageCodable {
             let keys = try [String](from: &reader)
             let values = try Self.values(from: &reader, depth: depth + 1)
             guard keys.count == values.count, Set(keys).count == keys.count else {
-                throw .unreadable("a dictionary")
+                throw .unreadable("a dictionary with missing or repeated entries")
             }
             self = .dictionary(Dictionary(zip(keys, values)) { first, _ in first })
         default: throw .unreadable("a value of an unknown type")

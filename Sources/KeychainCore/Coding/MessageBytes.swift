@@ -109,7 +109,7 @@ package struct MessageReader {
 
     /// - Throws: `param` if any bytes follow the last value.
     package func requireEnd() throws(KeychainFailure) {
-        guard remainingCount == 0 else { throw .unreadable("something follows its end") }
+        guard remainingCount == 0 else { throw .unreadable("extra bytes follow its end") }
     }
 
     /// Reads one value that takes up the rest of the message.

@@ -64,7 +64,7 @@ extension Bool: MessageCodable {
         switch try reader.number() as UInt8 {
         case 0: self = false
         case 1: self = true
-        default: throw .unreadable("a flag")
+        default: throw .unreadable("a flag that is neither 0 nor 1")
         }
     }
 }
@@ -75,7 +75,7 @@ extension Int: MessageCodable {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         guard let number = Int(exactly: try reader.number() as UInt64) else {
-            throw .unreadable("a count")
+            throw .unreadable("a number that is too large")
         }
         self = number
     }

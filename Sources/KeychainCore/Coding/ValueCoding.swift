@@ -138,7 +138,7 @@ extension Attributes: MessageCodable {
             }
             let value = try AttributeValue(from: &reader)
             guard updateValue(value, forKey: attribute) == nil else {
-                throw .unreadable("the attribute \(attribute.name) is there twice")
+                throw .unreadable("the attribute \(attribute.name) occurs twice")
             }
         }
     }
@@ -147,7 +147,7 @@ extension Attributes: MessageCodable {
     fileprivate init(requestedIn reader: inout MessageReader) throws(KeychainFailure) {
         try self.init(from: &reader)
         for (attribute, value) in self where value.converted(to: attribute.kind) != value {
-            throw .unreadable("the value of the attribute \(attribute.name) is of another kind")
+            throw .unreadable("the value of the attribute \(attribute.name) has the wrong type")
         }
     }
 }
