@@ -27,8 +27,8 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package static let privateKeyUsage = AccessConstraints(rawValue: 1 << 30)
     package static let applicationPassword = AccessConstraints(rawValue: 1 << 31)
 
-    /// The bits that state a condition. The other bits state how the conditions are combined or
-    /// used.
+    /// The bits that stand for a condition. The other bits state how the conditions are combined,
+    /// and that they apply to the use of a private key.
     package static let conditions: AccessConstraints = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         .applicationPassword,

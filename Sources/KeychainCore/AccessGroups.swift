@@ -1,7 +1,7 @@
 // AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
-//   (1) For a caller without entitlements, the name of its program decides which items it can
-//       change or delete by class alone. The name has no other meaning: it is not a secret, and a
-//       program that can choose its name gains access to no item.
+//   (1) For a caller without entitlements, the name of its program decides which items a query that
+//       names only a class can change or delete. The name has no other meaning: it is not a secret,
+//       and a program that can choose its name gains access to no item.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
@@ -42,7 +42,7 @@ package struct AccessGroups: Hashable, Sendable {
     /// - Returns: The ``shared`` group, with the name of the file as the name of the program.
     package static func withoutEntitlements(executable path: String?) -> AccessGroups {
         var name = path?.split(separator: "/").last.map { String($0) } ?? ""
-        // The kernel appends this when the file was replaced or removed while it runs.
+        // The kernel appends this if the file was replaced or removed while the program runs.
         let mark = " (deleted)"
         if name.hasSuffix(mark) { name.removeLast(mark.count) }
         return AccessGroups(

@@ -3,7 +3,7 @@
 /// The result of a check.
 package struct CheckReport: Hashable, Sendable {
     package struct DamagedItem: Hashable, Sendable {
-        /// `nil` if the row is too damaged to tell.
+        /// `nil` if the row is too damaged to identify its item.
         package let reference: ItemReference?
         package let what: String
 

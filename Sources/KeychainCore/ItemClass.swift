@@ -59,7 +59,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The first attribute of the primary key: what the item is for.
+    /// The first attribute of the primary key, such as the service or the server of a password.
     package var firstKey: Attribute {
         switch self {
         case .genericPassword: .service
@@ -69,7 +69,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The second attribute of the primary key: the account, or the one of several items.
+    /// The second attribute of the primary key, such as the account of a password.
     package var secondKey: Attribute {
         switch self {
         case .genericPassword, .internetPassword: .account
@@ -103,9 +103,9 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The attributes that distinguish the servers on one host. They share one index entry, so that
-    /// a matching item whose attributes can't be read is distinguished from an item that lacks one
-    /// of them.
+    /// The attributes that distinguish the servers on one host. They share one index entry, which
+    /// shows whether an item matches a query for all of them. This also works for a locked item,
+    /// whose attributes can't be read.
     package static let serverParts: [Attribute] = [
         .securityDomain, .protocolType, .authenticationType, .port, .path,
     ]

@@ -57,7 +57,7 @@ extension ItemReference {
     /// Decodes a value of `kSecValuePersistentRef`: the class, followed by a reference or by a row
     /// number, which is padded with leading zeros.
     ///
-    /// - Returns: `nil` if the bytes are neither.
+    /// - Returns: `nil` if the bytes have neither form.
     package init?(persistent bytes: Data) {
         let own = Array(bytes.dropFirst(Self.classByteCount))
         switch own.count {

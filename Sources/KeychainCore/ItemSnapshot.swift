@@ -15,9 +15,9 @@ package struct ItemSnapshot: Hashable, Sendable {
     package var accessGroup: String
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
-    /// Whether ``constraints`` are the item's constraints. If the keychain is reached through the
-    /// SecItem functions, an item can have constraints that can't be determined. In messages they
-    /// are always known.
+    /// Whether ``constraints`` is certain. If the keychain is accessed through the SecItem
+    /// functions, an item can have constraints that can't be determined. In messages, the
+    /// constraints are always known.
     package var constraintsAreKnown = true
     package var isSynchronizable: Bool
     package var isTombstone: Bool

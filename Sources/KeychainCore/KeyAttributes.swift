@@ -41,7 +41,7 @@ extension Attributes {
         ]
     }
 
-    /// The attributes that all hardware keys have, whatever the request set.
+    /// The attributes that all hardware keys have, whatever values were requested.
     package static let ofKeyInHardware: Attributes = [
         .isSensitive: .number(1), .wasAlwaysSensitive: .number(1),
         .isExtractable: .number(0), .wasNeverExtractable: .number(1),

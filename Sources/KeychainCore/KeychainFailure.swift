@@ -20,14 +20,13 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         case permission
         /// Another process uses the keychain. A later attempt can succeed.
         case contention
-        /// The keychain is used through a service, which didn't answer. It is unknown whether the
-        /// change was made.
+        /// The keychain service didn't answer. It is unknown whether the change was made.
         case interruption
         /// The item is *this device only*, and this is another device.
         case otherMachine
         /// The request's proofs don't satisfy the item's constraints.
         case authentication(AccessConstraints)
-        /// No further distinction: the status says everything.
+        /// The status alone describes the failure.
         case other
     }
 

@@ -11,8 +11,8 @@ package struct ServiceStatistics: Hashable, Sendable {
         package fileprivate(set) var failureCount = 0
         package fileprivate(set) var longestMicroseconds = 0
         /// A histogram of durations. Each count is the number of requests that took less than the
-        /// corresponding one of ``ServiceStatistics/limits``, and not less than the limit before.
-        /// The last count is for all longer requests.
+        /// limit at the same position in ``ServiceStatistics/limits``, and at least the limit
+        /// before it. The last count is for all longer requests.
         package fileprivate(set) var counts = Array(repeating: 0, count: limits.count + 1)
 
         package init(_ name: String) { self.name = name }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Allocates small blocks of locked memory.
 struct SecretArena: ~Copyable, Sendable {
-    /// The size of a block. A larger secret gets a mapping to itself.
+    /// The size of a block. A larger secret gets its own mapping.
     static let blockByteCount = 64
     private static let chunkByteCount = 16 * 1024
 

@@ -127,8 +127,8 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Whether all secret memory of this process is locked. It is not once `RLIMIT_MEMLOCK` is used
-    /// up.
+    /// Whether all secret memory of this process is locked; `false` once `RLIMIT_MEMLOCK` is
+    /// exhausted.
     package static var isMemoryLocked: Bool { SecretArena.shared.isLocked }
 
     package var description: String { "SecretBytes(\(count) bytes)" }

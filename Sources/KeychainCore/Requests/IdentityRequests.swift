@@ -41,8 +41,8 @@ package struct IdentityChanges: Hashable, Sendable {
 // MARK: The requests
 
 /// Finds identities, in the order in which their certificates were added; with a limit of one, any
-/// matching identity. The data are those of the certificate and the key. Throws `itemNotFound` if
-/// there are none.
+/// matching identity. If data are requested, the certificate and the key are both returned with
+/// their data. Throws `itemNotFound` if there is no matching identity.
 package struct FindIdentities: Request {
     package static let code = RequestCode.findIdentities
     package var query: IdentityQuery
@@ -133,8 +133,8 @@ extension IdentityQuery {
         }
     }
 
-    /// Checks both, because a client can send different authorizations for the certificate and the
-    /// key.
+    /// Checks the queries for both, because a client can send different authorizations for the
+    /// certificate and the key.
     package var showsPassword: Bool {
         certificate.authorization.applicationPassword != nil
             || key.authorization.applicationPassword != nil

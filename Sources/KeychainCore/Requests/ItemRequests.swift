@@ -67,7 +67,7 @@ package struct AddItems: Request {
 }
 
 /// Finds items, in the order in which they were added; with a limit of one, any matching item.
-/// Throws `itemNotFound` if there are none.
+/// Throws `itemNotFound` if no item matches.
 package struct FindItems: Request {
     package static let code = RequestCode.find
     package var query: ItemQuery

@@ -27,7 +27,7 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     /// The purpose of the authorization; `nil` if the request needs none.
     var purpose: AuthorizationPurpose? { get }
 
-    /// Whether keys are derived from a password of the caller.
+    /// Whether the request contains an application password, from which keys are derived.
     var showsPassword: Bool { get }
 
     /// The class and the names of the attributes in the request, for logs. It contains no value of
@@ -74,7 +74,7 @@ extension Request {
     }
     package var debugDescription: String { description }
 
-    /// Depends on whether a password is presented.
+    /// `derivation` if the request contains a password, otherwise `few`.
     package var effort: RequestEffort { showsPassword ? .derivation : .few }
 
     package func usedUnlockedKeys(_ answer: Answer) -> Bool { false }
@@ -178,7 +178,8 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     package var isAdministration: Bool { rawValue >= Self.unlock.rawValue }
 
     /// Whether the operation makes no lasting change, so that a client whose connection was lost
-    /// can repeat it. A key that the hardware creates is not stored.
+    /// can repeat it. This includes the creation of a hardware key, which the keychain doesn't
+    /// store.
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,

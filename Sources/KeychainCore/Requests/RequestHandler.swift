@@ -34,8 +34,9 @@ package protocol RequestHandler: Sendable {
         _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> R.Answer
 
-    /// Calls `handler` after each later change by this or another process, and after this process
-    /// was locked or unlocked. Data read before can then be out of date.
+    /// Calls `handler` after each later change by this or another process, and after the process
+    /// that has the keychain open has locked or unlocked it. Data read earlier can then be out of
+    /// date.
     ///
     /// One call can report several changes, and a call can occur without a change. The handler is
     /// called on any thread, including that of a writer, and must not block.

@@ -1,7 +1,7 @@
 // SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
 
-/// Unlocks the keychain with any way in. Throws `authFailed` if it is wrong, and `param` if the
-/// keychain has no way in of this kind.
+/// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong, and `param` if
+/// the keychain has none of this kind.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -76,10 +76,10 @@ package struct ChangeSlots: GeneralRequest {
     }
 }
 
-/// Replaces the device key and all other keys. The proof is the passcode, if one is set; throws
-/// `authFailed` if it is wrong or missing. Nothing is changed then, nor if the request is canceled.
-/// The answer is the slots of the ways in that became invalid, because their secrets were not
-/// presented.
+/// Replaces the device key and all other keys. The proof is the passcode, if one is set. Throws
+/// `authFailed` if the proof is wrong or missing. Nothing is changed in that case, or if the
+/// request is canceled. The answer is the slots of the ways in that became invalid, because their
+/// secrets were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

@@ -86,8 +86,8 @@ package struct FindVersions: Request {
     }
 }
 
-/// Restores an item to an earlier version, or restores a deleted item. The item's state until then
-/// becomes a version. The answer is the item as stored, without its secret.
+/// Restores an item to an earlier version, or restores a deleted item. The item's current contents
+/// become a version. The answer is the item as stored, without its secret.
 ///
 /// Throws `itemNotFound` if there is no such version, `param` if the query matches versions of
 /// several names, and `duplicateItem` if another item has the name.
@@ -95,7 +95,7 @@ package struct RestoreVersion: Request {
     package static let code = RequestCode.restoreVersion
     package var query: ItemQuery
     package var number: UInt32
-    /// Whether to delete another item that has the name. It becomes a version.
+    /// Whether to delete another item that has the name. The deleted item becomes a version.
     package var replaces: Bool
 
     package init(_ query: ItemQuery, number: UInt32, replaces: Bool = false) {
@@ -145,7 +145,7 @@ package struct PurgeVersions: UnauthorizedRequest {
 /// policy in effect. Throws `param` if a value is out of range.
 package struct SetHistory: GeneralRequest {
     package static let code = RequestCode.setHistory
-    /// `nil` to change nothing.
+    /// `nil` to return the policy without changing it.
     package var policy: HistoryPolicy?
 
     package init(_ policy: HistoryPolicy? = nil) { self.policy = policy }
