@@ -20,7 +20,7 @@ extension KeychainFailure {
         .busy("There is no keychain service at \(path). Start it and try again. \(advice)")
     }
 
-    /// The service doesn't answer before the first request.
+    /// A timeout before the first request: while connecting, in the handshake, or in subscribing.
     static func serviceSilent(_ path: String) -> KeychainFailure {
         .busy("The keychain service at \(path) doesn't answer. Try again. \(advice)")
     }
@@ -67,8 +67,8 @@ extension KeychainFailure {
     static func serviceOfOtherVersion(_ path: String, _ version: UInt32) -> KeychainFailure {
         KeychainFailure(
             .wrongVersion,
-            "The keychain service at \(path) speaks version \(version) of the protocol, and this "
-                + "program versions \(WireLimits.versions.lowerBound) to "
+            "The keychain service at \(path) uses version \(version) of the protocol, and this "
+                + "program supports versions \(WireLimits.versions.lowerBound) to "
                 + "\(WireLimits.versions.upperBound). Update both to the same release, and restart "
                 + "the service.")
     }
