@@ -14,8 +14,8 @@ import Synchronization
 
 package final class DeferredKeychain: RequestHandler {
     private let directory: String
-    /// The empty keychain in memory that answers while there is none in the folder. `nil` until the
-    /// first request.
+    /// The empty keychain in memory that answers while the folder doesn't contain one. `nil` until
+    /// the first request.
     private let empty = Mutex<KeychainEngine?>(nil)
     private let followers = Mutex<[Follower]>([])
 
@@ -27,7 +27,7 @@ package final class DeferredKeychain: RequestHandler {
         self.directory = directory
     }
 
-    /// The keychain for requests that don't create one.
+    /// The keychain for requests that don't create it: the one in the folder, or else `empty`.
     private func looking() throws(KeychainFailure) -> KeychainEngine {
         if let engine = try EmbeddedKeychain.existingEngine(in: directory) { return engine }
         return try empty.withLock { empty throws(KeychainFailure) in

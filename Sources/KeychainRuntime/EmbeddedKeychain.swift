@@ -32,8 +32,8 @@ package enum EmbeddedKeychain {
     private static let current = Mutex<ProcessConnection?>(nil)
     private static let onConversion = Mutex<@Sendable (RequestProgress) -> Void>({ _ in })
 
-    /// Receives the progress of a conversion that opening a keychain begins with, for programs that
-    /// show it.
+    /// Receives the progress of converting a keychain of an earlier version when it is opened, for
+    /// programs that show the progress.
     package static var conversionProgress: @Sendable (RequestProgress) -> Void {
         get { onConversion.withLock { $0 } }
         set { onConversion.withLock { $0 = newValue } }

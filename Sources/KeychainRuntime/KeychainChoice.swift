@@ -4,12 +4,12 @@
 //         the variable KEYCHAIN_SERVICE; the variable KEYCHAIN_DIRECTORY; the configuration file;
 //         the socket of the user's service; that of the machine's service; else embedded mode.
 //   (2) The decision is made once per process. A failure to decide isn't cached.
-//   (3) An existing socket is used. If the service doesn't answer, requests fail: with a keychain
-//       in another place, all items would seem to be gone. A socket that the user's service left
-//       behind when it was killed is ignored, provided that the service kept the same keychain that
-//       is opened instead.
+//   (3) An existing socket is used. If the service doesn't answer, requests fail: if another
+//       keychain were opened instead, all items would seem to be gone. A socket that the user's
+//       service left behind when it was killed is ignored, provided that the service kept the same
+//       keychain that is opened instead.
 //   (4) For the same reason, the machine's service isn't used by a user whose own service has kept
-//       a keychain and isn't running. That is an error, whose text says how to choose.
+//       a keychain and isn't running. This is an error, and its text says how to choose a keychain.
 //   (5) A process has one client per socket. A failure to reach the service isn't cached.
 
 package import FoundationEssentials
@@ -30,8 +30,8 @@ package struct KeychainChoice: Hashable, Sendable {
     }
 
     package let mode: Mode
-    /// What determined it, as a phrase that follows “by”: a variable, a file, or that there is
-    /// nothing else.
+    /// What determined the mode, as a phrase that follows “by”, such as “the variable
+    /// KEYCHAIN_SERVICE”.
     package let reason: String
 
     package init(_ mode: Mode, reason: String) {
@@ -43,7 +43,7 @@ package struct KeychainChoice: Hashable, Sendable {
     package static let variable = "KEYCHAIN_SERVICE"
     /// The value of the variable and of the configuration file for embedded mode.
     package static let embeddedName = "embedded"
-    /// The path of the machine's service's socket.
+    /// The path of the socket of the machine's service.
     package static let systemSocket = "/run/keychaind/socket"
 
     /// The path of a dedicated socket of this user's service.
@@ -258,7 +258,7 @@ package struct ChoiceContext: Sendable {
     private static let configurationByteCount = 64 << 10
 
     /// The content of a file. `nil` if it doesn't exist.
-    /// - Throws: `param` for a file that can't be read: it may choose something other than the
+    /// - Throws: `param` if the file can't be read, because it may choose something other than the
     ///   default.
     package static func content(_ path: String) throws(KeychainFailure) -> Data? {
         guard Files.isThere(path) else { return nil }

@@ -17,7 +17,8 @@ package struct MemoryFolder {
 
     /// Creates the folder and the file, in the first parent folder that is in memory.
     ///
-    /// - Returns: `nil` with `errno` set if there is no such parent or they can't be created.
+    /// - Returns: `nil` with `errno` set if there is no such parent, or if the folder or the file
+    ///   can't be created.
     package init?(with content: SecretBytes, in parents: [String]) {
         guard let parent = parents.first(where: Self.isInMemory) else {
             errno = ENOENT

@@ -1,5 +1,5 @@
-// RuntimeFolder: the user's folder for sockets, also for programs in whose environment it isn't
-// set.
+// RuntimeFolder: the user's folder for sockets, which is found even if the environment doesn't name
+// it.
 //   (1) The variable XDG_RUNTIME_DIR names the folder. If its value isn't an absolute path, there
 //       is no such folder.
 //   (2) Without the variable, as under cron, it is the folder that the login manager creates,
@@ -10,8 +10,8 @@ package import KeychainCrypto
 
 package enum RuntimeFolder: Hashable, Sendable {
     case own(String)
-    /// A folder at the place of this user's, which belongs to another user or which others may
-    /// enter.
+    /// The folder that the login manager creates for this user, if it belongs to another user or
+    /// other users may enter it.
     case foreign(String)
     case none
 

@@ -1,5 +1,5 @@
-// SocketNote: what a service records about its socket in the lock file beside it, and how a program
-// recognizes that the service has ended.
+// SocketNote: a note that a service writes about its socket to the lock file beside it. By the note
+// and the lock, a program recognizes that the service has ended.
 //   (1) A service holds the lock from before it creates the socket until after it has removed it,
 //       or until it ends for any reason. So if a note names a socket and its lock is free, the
 //       socket was left behind.

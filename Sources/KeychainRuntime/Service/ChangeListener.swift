@@ -16,8 +16,8 @@ final class ChangeListener: Sendable {
         var nextID: UInt64 = 0
         /// `nil` while no thread listens.
         var wake: Interruption?
-        /// The process that started the thread, and the user whose keychain it listens to. Threads
-        /// don't survive a fork in the child.
+        /// The process that started the thread, and the user whose keychain it listens to. After a
+        /// fork, the child doesn't have the thread.
         var holder: ConnectionHolder?
     }
 
@@ -33,8 +33,8 @@ final class ChangeListener: Sendable {
     }
 
     /// Subscribes to changes.
-    /// - Throws: The errors of connecting, or the failure that the service answers. Nothing is
-    ///   subscribed to then.
+    /// - Throws: The errors of connecting, or the failure that the service answers. In that case,
+    ///   the handler is not subscribed.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {
@@ -79,8 +79,8 @@ final class ChangeListener: Sendable {
         let (isWanted, earlier) = state.withLock { state -> (Bool, Interruption?) in
             // All handlers may have been removed in the meantime.
             guard !state.handlers.isEmpty else { return (false, nil) }
-            // The thread of an earlier user of this process is ended. That of a parent process is
-            // left alone.
+            // If the process has changed its user, the thread for the earlier user is ended. The
+            // thread of a parent process is left alone.
             let earlier = state.holder?.processID == connection.holder.processID ? state.wake : nil
             state.wake = wake
             state.holder = connection.holder
@@ -133,7 +133,7 @@ final class ChangeListener: Sendable {
             case .readable, .timedOut: break
             }
         }
-        // The connection of an earlier user of this process.
+        // If the process has changed its user, this connection is that of the earlier user.
         guard connection.holder == .current else { return .ended }
         return connection.event(within: options.requestTime)
     }

@@ -1,13 +1,14 @@
 // ServiceClient: the keychain of a service, the pool of idle connections to it, and the timeouts.
 //   (1) Every call ends: with an answer, or after the timeout of its kind.
-//   (2) If the connection ends, a request is sent again if it was not carried out, which the
-//       service says when it closes a connection. A request that changes nothing is also sent again
-//       once if the outcome is unknown. Otherwise the failure says that the outcome is unknown.
+//   (2) If the connection ends before the answer, the request is sent again if the service reported
+//       that it wasn't carried out, or if it wasn't sent completely. A request that changes nothing
+//       is also sent again once if its outcome is unknown. Any other request then fails, and the
+//       failure says that the outcome is unknown.
 //   (3) A request has a connection to itself, so several threads use several connections. A
 //       connection is either in the pool or used by one thread.
 //   (4) After a fork, the child uses none of its parent's connections, since either process could
 //       receive the answers. After a change of the user id, no connection of the earlier user is
-//       used, since the service identifies a client by who made the connection.
+//       used, since the service identifies a client by the user that made the connection.
 
 import Glibc
 package import KeychainCore
@@ -24,7 +25,7 @@ package final class ServiceClient: Sendable {
     private let lastWelcome = Mutex<(welcome: Welcome, holder: ConnectionHolder)?>(nil)
     let listener: ChangeListener
 
-    /// The first request connects.
+    /// Creates a client, which connects at the first request.
     package init(socketPath: String, options: ServiceOptions = ServiceOptions()) {
         self.socketPath = socketPath
         self.options = options
@@ -83,8 +84,8 @@ extension ServiceClient: RequestHandler {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
         let frame = try ClientMessage.frame(
             of: request, id: id, claim: caller, limit: options.messageByteCount)
-        // The first connection may be an idle one that is broken by now. The second may break
-        // during a read. The third attempt is the last.
+        // The first connection may be an idle one that has broken in the meantime. The second may
+        // break during a read. The third attempt is the last.
         var isRepeated = false
         for attempt in 1...3 {
             let connection = try attempt == 1 ? take() : connect()
@@ -160,7 +161,7 @@ final class ConnectionPool: Sendable {
     func putBack(_ connection: ServiceConnection) {
         state.withLock { state in
             forgetOthers(&state)
-            // Another thread may have made it before a change of the user.
+            // Another thread may have made the connection before the process changed its user.
             guard connection.holder == state.holder else { return }
             if state.idle.count < limit { state.idle.append(connection) }
         }

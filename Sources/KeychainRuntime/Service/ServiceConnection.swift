@@ -53,12 +53,12 @@ final class ServiceConnection: @unchecked Sendable {
         holder = .current
         answerByteCount = options.answerByteCount
         do throws(KeychainFailure) {
-            // Until the greeting, the service reads what this process runs.
+            // Until the greeting, the service determines the executable of this process.
             (socket, welcome) = try ProcessProtection.whileIdentifiable {
                 () throws(KeychainFailure) in try Self.begun(path, buffer, options)
             }
         } catch {
-            // The service reports that it can't see what this process runs, or reports nothing.
+            // The service reports that it can't determine the executable, or reports nothing.
             guard ProcessProtection.isHiddenForGood,
                 error.cause == .contention || error.cause == .permission
             else { throw error }
@@ -94,9 +94,9 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    /// Returns the service's nonce over the socket that came with it, so that the service knows
-    /// which process has the connection.
-    /// - Returns: That socket, over which the connection continues.
+    /// Sends the service's nonce back over the socket that arrived with it, so that the service
+    /// knows which process has the connection.
+    /// - Returns: The socket that arrived, over which the connection continues.
     private static func shakenHands(
         _ first: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> UnixSocket {
@@ -105,9 +105,8 @@ final class ServiceConnection: @unchecked Sendable {
         {
         case .greeting(let bytes, let socket):
             guard let handshake = Handshake(bytes: bytes) else { throw .serviceUnreadable(path) }
-            // The nonce is sent with one call: the socket's buffer is empty and accepts it
-            // completely. If that fails, the service has refused this program and has already said
-            // why.
+            // One call sends the nonce completely, because the socket's buffer is empty. If the
+            // call fails, the service has refused this program and has already said why.
             _ = socket.sends(handshake.bytes, until: deadline)
             return socket
         case .other:
@@ -207,7 +206,7 @@ final class ServiceConnection: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// An event that isn't an answer, or the end of the connection.
+    /// A message that isn't an answer, or the end of the connection.
     enum Event {
         case changed
         case other
@@ -217,7 +216,7 @@ final class ServiceConnection: @unchecked Sendable {
     /// Whether bytes of an event were received already, together with an earlier message.
     var isPending: Bool { buffer.isPending }
 
-    /// Receives an event, which must have arrived or must arrive within `time`.
+    /// Receives an event, waiting for it at most `time`.
     func event(within time: Duration) -> Event {
         let received = buffer.message(from: socket, until: Deadline(time)) {
             reader throws(KeychainFailure) in try ServiceMessage.head(from: &reader).kind

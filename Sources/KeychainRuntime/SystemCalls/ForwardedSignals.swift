@@ -18,8 +18,8 @@ package enum ForwardedSignals {
     /// The latest signal that arrived before the program was started.
     private static let early = Atomic<Int32>(0)
 
-    /// Installs the handlers, before the program is started. A signal that arrives before
-    /// ``send(to:)`` is called is delivered then.
+    /// Installs the handlers, before the program is started. If signals arrive before
+    /// ``send(to:)`` is called, that call delivers the latest of them.
     package static func take() {
         program.store(0, ordering: .sequentiallyConsistent)
         early.store(0, ordering: .sequentiallyConsistent)
@@ -28,11 +28,12 @@ package enum ForwardedSignals {
         // Writing to a closed pipe then fails with an error. Unlike SIG_IGN, a handler isn't
         // inherited by the program.
         unsafe handle(SIGPIPE) { _, _, _ in }
-        // With the default action, an ended program stays a zombie until it is waited for.
+        // With the default action, an ended program stays a zombie until it is waited for, so its
+        // exit status isn't lost.
         _ = signal(SIGCHLD, SIG_DFL)
     }
 
-    /// Forwards signals to the program from now on, beginning with the one that has arrived before.
+    /// Forwards signals to the program from now on, beginning with the latest one that has arrived.
     package static func send(to process: pid_t) {
         program.store(process, ordering: .sequentiallyConsistent)
         let number = early.exchange(0, ordering: .sequentiallyConsistent)
@@ -62,8 +63,8 @@ package enum ForwardedSignals {
         errno = code
     }
 
-    /// Stops this process as the default action would (in an orphaned process group it does
-    /// nothing), and continues the program when this process continues.
+    /// Stops this process with the default action, which does nothing in an orphaned process group,
+    /// and continues the program when this process continues.
     private static func stop(with process: pid_t) {
         _ = signal(SIGTSTP, SIG_DFL)
         raise(SIGTSTP)
@@ -89,7 +90,7 @@ package enum ForwardedSignals {
         // SAFETY: the structure is read within the call, and the handler is a function.
         unsafe action.__sigaction_handler.sa_sigaction = handler
         action.sa_flags = SA_SIGINFO | SA_RESTART
-        // Needed to stop within the handler.
+        // Lets the handler raise the same signal to stop the process.
         if number == SIGTSTP { action.sa_flags |= SA_NODEFER }
         _ = unsafe sigaction(number, &action, nil)
     }

@@ -4,7 +4,7 @@ import KeychainCore
 
 extension FrameBuffer {
     /// Sends all bytes.
-    /// - Returns: `nil` if all bytes were sent, otherwise why not.
+    /// - Returns: `nil` if all bytes were sent, otherwise the reason that they weren't.
     func send(to socket: UnixSocket, until deadline: Deadline) -> UnixSocket.Transfer? {
         // SAFETY: the bytes are valid within the closure.
         unsafe withUnsafeBytes { unsafe socket.send(all: $0, until: deadline) }

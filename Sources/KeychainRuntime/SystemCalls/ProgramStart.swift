@@ -1,7 +1,7 @@
-// ProgramStart: a program that replaces this process or runs as its child, with the variables and
-// file descriptors of this process, and its arguments or others.
+// ProgramStart: starts a program that replaces this process or runs as its child. The program gets
+// the variables and file descriptors of this process, and arguments of this process or other ones.
 //   (1) Arguments and variables from the caller are passed on byte for byte. Swift's strings would
-//       change what isn't UTF-8.
+//       replace bytes that aren't valid UTF-8.
 //   (2) Added variables are kept in memory for secrets until the kernel has copied them.
 
 package import Glibc
@@ -44,7 +44,7 @@ package struct ProgramStart {
         leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
-    /// Sets a variable, which replaces that of the caller with this name. A NUL would end its
+    /// Sets a variable, which replaces the caller's variable of this name. A NUL would end the
     /// value.
     package mutating func set(_ name: String, to value: SecretBytes) {
         let prefix = SecretBytes(copying: Array((name + "=").utf8))
