@@ -29,16 +29,16 @@ extension TestKeychain {
         /// into account. Use this fault to simulate a device that is locked during a sequence of
         /// operations.
         public static let locked = Fault(
-            .interactionNotAllowed, "The test has the keychain locked.",
+            .interactionNotAllowed, "The test simulates a locked keychain.",
             operations: [.add, .search, .update, .secureEnclave])
 
         /// The operation fails with `authFailed` and has no effect, as if access were denied.
-        public static let denied = Fault(.authFailed, "The test denies access.")
+        public static let denied = Fault(.authFailed, "The test simulates denied access.")
 
-        /// A write fails with `diskFull` after everything except the commit was done, and leaves
-        /// nothing behind. By default, this fault affects additions, updates and deletions.
+        /// A write fails with `diskFull` after everything except the commit was done, and changes
+        /// nothing. By default, this fault affects additions, updates and deletions.
         public static let diskFull = Fault(
-            .diskFull, "The test has the disk full. Nothing was changed.", at: .changed,
+            .diskFull, "The test simulates a full disk. Nothing was changed.", at: .changed,
             operations: .writes)
 
         /// The operation fails with a given code and has no effect.
@@ -47,7 +47,8 @@ extension TestKeychain {
         ///   results that the operations of `Keychain` handle without failing.
         /// - Returns: The fault, which by default affects all operations.
         public static func failure(_ code: KeychainError.Code) -> Fault {
-            Fault(Status(rawValue: Int32(clamping: code.rawValue)), "The test lets it fail.")
+            Fault(
+                Status(rawValue: Int32(clamping: code.rawValue)), "The test injected this failure.")
         }
 
         /// The operation is delayed and then carried out.
@@ -62,8 +63,8 @@ extension TestKeychain {
         }
 
         /// The write is interrupted as by a crash. It leaves the same state as a crash: either the
-        /// whole write or nothing. The operation fails with `ioError`, from which the caller can't
-        /// tell which of the two is the case.
+        /// whole write or nothing. The operation fails with `ioError`, which doesn't tell the
+        /// caller whether the write was carried out.
         ///
         /// The keychain continues to work. Call ``TestKeychain/restart()`` to continue as the next
         /// process does after a crash.
@@ -72,7 +73,7 @@ extension TestKeychain {
         /// - Returns: The fault, which by default affects additions, updates and deletions.
         public static func stop(_ point: StopPoint) -> Fault {
             Fault(
-                .ioError, "The test stopped the write. It may have been carried out.",
+                .ioError, "The test interrupted the write. It may have been carried out.",
                 at: point.moment, operations: .writes)
         }
 
@@ -108,7 +109,7 @@ extension TestKeychain {
         /// After everything except the commit. Nothing of the write is kept.
         public static let beforeCommit = StopPoint(moment: .changed)
 
-        /// After the commit. The whole write is kept, but its caller doesn't learn that.
+        /// After the commit. The whole write is kept, but the operation still fails.
         public static let afterCommit = StopPoint(moment: .committed)
     }
 
@@ -160,8 +161,8 @@ extension TestKeychain {
     /// Injects a fault that affects operations from now on.
     ///
     /// Faults of the same moment are applied in the order in which they were injected. A delay and
-    /// a failure can be combined. Only operations that reach the fault's moment count as occasions
-    /// for it: for example, a write that finds a duplicate has no commit, so it can't be
+    /// a failure can be combined. An operation is an occasion for a fault only if it reaches the
+    /// fault's moment: for example, a write that finds a duplicate has no commit, so it can't be
     /// interrupted before the commit.
     ///
     /// Administrative calls, such as ``lock()`` or `database.check()`, are never affected.

@@ -1,8 +1,9 @@
 // SimulatedSecureEnclave: software that takes the place of a chip in a test keychain.
-//   (1) Its keys are in the memory of this process, encrypted with its own key. It protects nothing
-//       from a program that can read that memory, and is available only to tests.
-//   (2) As with a chip, a key that it wrapped is of no use to another instance, and can be used
-//       only with the authorization that it was wrapped with.
+//   (1) The keys are in the memory of this process, encrypted with a key of the simulation. This
+//       protects nothing from a program that can read that memory, so the simulation is available
+//       only to tests.
+//   (2) As with a chip, a wrapped key is of no use to another instance, and can be used only with
+//       the authorization with which it was wrapped.
 
 #if !canImport(Darwin)
 
@@ -34,7 +35,7 @@ package final class SimulatedSecureEnclave: KeyHardware {
         do {
             key = try AsymmetricPrivateKey(random: .elliptic(.p256))
         } catch {
-            throw KeychainFailure(.internalError, "No key could be made.")
+            throw KeychainFailure(.internalError, "The key could not be created.")
         }
         return HardwareKey(
             wrapped: AuthenticatedEncryption.seal(
@@ -64,7 +65,7 @@ package final class SimulatedSecureEnclave: KeyHardware {
             return SecretBytes(
                 copying: try key.exchange(with: peer, using: .ecdh, KeyExchangeParameters()))
         } catch {
-            throw .param("The other side's key is no point of P-256.")
+            throw .param("The peer's public key is not a point on P-256.")
         }
     }
 
