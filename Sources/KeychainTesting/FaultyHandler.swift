@@ -66,8 +66,8 @@ struct FaultyHandler: AuthenticationHost {
         }.get()
     }
 
-    /// Applies the faults of a moment: waits for the delays.
-    /// - Returns: The failure of the operation, or `nil` if it continues.
+    /// Applies the faults of a moment, and waits for their delays.
+    /// - Returns: The failure of the operation, or `nil` if the operation continues.
     private func failure(
         of operation: TestKeychain.Operations, where isNow: (FaultMoment) -> Bool
     ) -> KeychainFailure? {

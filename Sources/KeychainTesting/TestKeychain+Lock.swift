@@ -40,7 +40,6 @@ extension TestKeychain {
     /// - Returns: The number of deleted items.
     /// - Throws: `KeychainError` with code `param` if no passcode is set, or `authFailed` if it was
     ///   changed through ``database``. In both cases, nothing is changed.
-    ///   changed by ``database``. Nothing is changed then.
     @discardableResult
     public func removePasscode() throws(KeychainError) -> Int {
         let count = try database.removePasscode(knownPasscode)

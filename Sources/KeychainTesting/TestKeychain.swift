@@ -2,7 +2,7 @@
 //   (1) It is the engine that programs use, with a database in memory. Its results are not
 //       imitated.
 //   (2) It reads and writes no file, and no other keychain has access to it.
-//   (3) It exists until the last reference to it is gone. Its databases hold such references.
+//   (3) It exists until the last reference to it is gone. Each of its databases holds a reference.
 //   (4) A test can examine stored items without opening their secrets.
 
 #if !canImport(Darwin)
@@ -148,7 +148,6 @@ public final class TestKeychain: Sendable {
     /// their private part, persist across ``restart()``, and are of no use to another keychain.
     /// Setting this property to `false` simulates the removal of the hardware: its keys are kept,
     /// but can't be used.
-    /// used.
     public var hasSecureEnclave: Bool {
         get { secureEnclave.isPresent }
         set { secureEnclave.isPresent = newValue }
