@@ -9,7 +9,7 @@ struct Session {
     enum State: Equatable {
         case signedOut
         case signedIn(token: String)
-        /// The device is locked: what is stored can't be read yet.
+        /// The device is locked, so the token can't be read yet.
         case waitingForUnlock
     }
 
