@@ -4,7 +4,7 @@ package import Foundation
 
 package enum DatabaseIdentity: Hashable, Sendable {
     case `default`
-    /// The path and the access groups, which are `nil` for those of the entitlements.
+    /// The path, and the access groups or `nil` for those of the entitlements.
     case folder(String, [String]?)
     /// A database that equals only copies of itself.
     case other(UUID)

@@ -56,7 +56,8 @@ extension DeviceIdentity {
         try await BlockingPool.shared.run { try reset() }
     }
 
-    /// Stores an existing identifier as the one of this installation, without blocking the caller.
+    /// Stores an existing identifier as the identifier of this installation, without blocking the
+    /// caller.
     ///
     /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
     ///   canceled before the operation began.
@@ -66,7 +67,8 @@ extension DeviceIdentity {
         try await BlockingPool.shared.run { try `import`(identifier, replacing: isReplacing) }
     }
 
-    /// Stores an existing identifier as the one of this installation, without blocking the caller.
+    /// Stores an existing identifier as the identifier of this installation, without blocking the
+    /// caller.
     ///
     /// - Throws: The errors of the synchronous form, or `CancellationError` if the task was
     ///   canceled before the operation began.

@@ -144,8 +144,8 @@ public struct DeviceIdentity: Sendable {
         try keychain.delete(key)
     }
 
-    /// Stores an existing identifier as the one of this installation, for example an identifier
-    /// from an old store or a backup.
+    /// Stores an existing identifier, for example from an old store or a backup, as the identifier
+    /// of this installation.
     ///
     /// The text is stored exactly as passed. If this method throws, the stored identifier is
     /// unchanged, except possibly after an ``KeychainError/Cause/interruption``.
@@ -181,7 +181,7 @@ public struct DeviceIdentity: Sendable {
         }
     }
 
-    /// Stores an existing identifier as the one of this installation.
+    /// Stores an existing identifier as the identifier of this installation.
     ///
     /// This is the same as importing the identifier's `uuidString`.
     public func `import`(

@@ -1,7 +1,7 @@
 // Keychain.Migration: types that describe a migration: the values to move, the rule for conflicts,
 // and the outcome.
 //   (1) None of these types contains a value. A report contains only the names of values, their
-//       outcomes and errors, so it can be logged wherever the names may be.
+//       outcomes and errors, so it can be logged wherever the names may be logged.
 
 import Foundation
 

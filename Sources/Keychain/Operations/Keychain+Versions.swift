@@ -1,8 +1,8 @@
 // Keychain+Versions: keeps earlier versions of items that are replaced or deleted.
 
 extension Keychain {
-    /// Returns a copy of this keychain whose operations keep what they replace or delete as an
-    /// earlier version.
+    /// Returns a copy of this keychain whose operations keep each item that they replace or delete
+    /// as an earlier version.
     ///
     /// ```swift
     /// try keychain.keepingVersions().save(token, for: .token)

@@ -78,7 +78,7 @@ extension Keychain {
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:
     ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if no Secure Enclave is available.
-    ///     Whether the key exists is then unknown.
+    ///     It is then unknown whether the key exists.
     ///   - ``KeychainError/Code/interactionNotAllowed`` if the key exists but is locked. Retry
     ///     after the unlock.
     ///

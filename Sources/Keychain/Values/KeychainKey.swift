@@ -153,9 +153,9 @@ extension KeychainKey where Value: Codable {
     ///   - accessibility: When the item can be read. If `nil`, the keychain's accessibility
     ///     applies.
     ///   - accessControl: The authentication that is also required, or `nil` for none.
-    ///   - encoder: Converts a value to JSON. Don't change it afterwards, because it is used from
-    ///     any thread.
-    ///   - decoder: Converts JSON to a value. Don't change it afterwards.
+    ///   - encoder: Converts a value to JSON. Don't change the encoder afterwards, because it is
+    ///     used from any thread.
+    ///   - decoder: Converts JSON to a value. Don't change the decoder afterwards.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
         accessControl: Keychain.AccessControl? = nil,
