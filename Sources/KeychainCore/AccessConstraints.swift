@@ -11,7 +11,7 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The same as the default implementation of `OptionSet`, which other modules would call
+    /// Replaces the default implementation of `OptionSet`, which other modules would call
     /// unspecialized, once for each row.
     package init(arrayLiteral elements: AccessConstraints...) {
         self.init(rawValue: elements.reduce(0) { $0 | $1.rawValue })

@@ -51,7 +51,8 @@ package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
 extension ItemReference {
     /// The number of bytes at the start of a persistent reference that state the class.
     private static let classByteCount = 4
-    /// The size of a row number, which a system's keychain can use in place of a reference.
+    /// The size of a row number, which the keychain of an Apple system can use in place of a
+    /// reference.
     private static let rowNumberByteCount = 8
 
     /// Decodes a value of `kSecValuePersistentRef`: the class, followed by a reference or by a row

@@ -12,7 +12,7 @@ package import FoundationEssentials
 
 /// A hardware key, wrapped by the hardware and by the keychain.
 package struct SecureEnclaveBlob: Hashable, Sendable {
-    /// An identifier that never changes, like that of an item.
+    /// An identifier that never changes, like the reference of an item.
     package var identifier: ItemReference
     package var protection: ProtectionClass
     package var constraints: AccessConstraints

@@ -31,11 +31,11 @@ package struct SlotSummary: Hashable, Sendable {
     /// The number by which the slot is removed.
     package let number: UInt32
     package let kind: Kind
-    /// The time of its creation, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time when the slot was created, in seconds since 2001-01-01 00:00:00 UTC.
     package let madeAt: Double
-    /// Whether it opens what a passcode opens.
+    /// Whether the slot opens the guarded tier, as a passcode does.
     package let opensPasscode: Bool
-    /// Whether it opens *this device only* items.
+    /// Whether the slot opens the machine key, and with it *this device only* items.
     package let opensMachine: Bool
 
     package init(

@@ -19,7 +19,7 @@ package struct MessageWriter: ~Copyable {
     // SAFETY: nothing uses the block after this.
     deinit { unsafe FrameBuffer.release(block) }
 
-    /// Returns what was written, as a frame.
+    /// Returns the written bytes as a frame.
     package consuming func finished() -> FrameBuffer {
         // SAFETY: `discard` leaves the block to the frame.
         let frame = unsafe FrameBuffer(taking: block, count: count)

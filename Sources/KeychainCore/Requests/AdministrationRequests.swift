@@ -1,5 +1,6 @@
-// AdministrationRequests: requests of a keychain's owner, about its passcode, lock and state.
-//   (1) All but the first two are permitted only to programs that can administer the keychain.
+// AdministrationRequests: requests about the passcode, lock and state of a keychain.
+//   (1) All except `Authenticate` and `HasPasscode` are permitted only to programs that may
+//       administer the keychain.
 
 /// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
 /// grant opens items whose constraints a passcode satisfies.
@@ -109,7 +110,7 @@ package struct SetPasscode: StreamRequest {
     }
 }
 
-/// Changes the passcode. Throws `authFailed` if the old one is wrong; nothing is changed then.
+/// Changes the passcode. Throws `authFailed` if the old one is wrong, and then changes nothing.
 package struct ChangePasscode: GeneralRequest {
     package static let code = RequestCode.changePasscode
     package var old: SecretBytes
@@ -135,15 +136,15 @@ package struct ChangePasscode: GeneralRequest {
 }
 
 /// Removes the passcode and permanently deletes all items of the when-passcode-set class. The
-/// answer is the number of deleted items. Throws `authFailed` if the passcode is wrong; nothing is
-/// changed then.
+/// answer is the number of deleted items. Throws `authFailed` if the passcode is wrong, and then
+/// changes nothing.
 package struct RemovePasscode: GeneralRequest {
     package static let code = RequestCode.removePasscode
     package var passcode: SecretBytes
 
     package init(_ passcode: SecretBytes) { self.passcode = passcode }
 
-    /// The request derives a key and then deletes all items of a class.
+    /// `survey`, because the request derives a key and then deletes all items of a class.
     package var effort: RequestEffort { .survey }
 
     package func execute<Executor: RequestExecutor>(

@@ -48,8 +48,8 @@ extension RequestExecutor {
         return pairs
     }
 
-    /// Returns a found item with its data; `nil` if it has been deleted in the meantime or is
-    /// skipped.
+    /// Returns a found item with its data; `nil` if the item has been deleted in the meantime, or
+    /// is skipped because the authorization doesn't open it.
     private func opened(
         _ item: ItemSnapshot, _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {

@@ -32,8 +32,8 @@ package struct ListSlots: GeneralRequest {
     }
 }
 
-/// Changes the key slots. Throws `authFailed` if the proof is wrong or missing; nothing is changed
-/// then.
+/// Changes the key slots. Throws `authFailed` if the proof is wrong or missing, and then changes
+/// nothing.
 package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
@@ -64,7 +64,7 @@ package struct ChangeSlots: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    /// Adding the first way in rotates the keys.
+    /// `survey` to add the first way in, which rotates the keys; otherwise `derivation`.
     package var effort: RequestEffort {
         if case .add = change, proof == nil { .survey } else { .derivation }
     }
