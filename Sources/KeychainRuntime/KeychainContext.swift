@@ -46,8 +46,8 @@ package final class FailureRecorder: Sendable {
 }
 
 extension KeychainContext {
-    /// The entitlements of the current caller: those of this process, or of the caller that
-    /// replaces it for the duration of a task.
+    /// The entitlements of the current caller, which is this process or the caller that replaces it
+    /// for the duration of a task.
     ///
     /// - Throws: `missingEntitlement` for a list that can't be read.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {

@@ -1,6 +1,7 @@
 // RegistryFolder: the registry of a user's service, as the tool reads and changes it.
-//   (1) An entry and its list are replaced by renaming, the list first. A service that reads them
-//       meanwhile finds each file either complete and old or complete and new.
+//   (1) An entry and its list of entitlements are replaced by renaming files, the list first. A
+//       service that reads them in the meantime finds the complete old or the complete new version
+//       of each file.
 //   (2) An entry that can't be read is an error. It isn't treated as missing, since it may be about
 //       the subject that is looked up.
 

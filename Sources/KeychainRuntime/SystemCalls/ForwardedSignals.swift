@@ -3,7 +3,8 @@
 //       kernel. A signal that a process sends to this process alone is forwarded. So no key press
 //       is delivered twice.
 //   (2) A signal that the caller ignored stays ignored in both.
-//   (3) The handler calls only what is async-signal-safe: kill(2), sigaction(2), and atomics.
+//   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
+//       atomics.
 
 package import Glibc
 import Synchronization

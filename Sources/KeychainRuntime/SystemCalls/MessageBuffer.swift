@@ -96,7 +96,7 @@ final class MessageBuffer {
         _ read: (inout MessageReader) throws(KeychainFailure) -> Value
     ) -> Received<Value> {
         var end: Received<Value>?
-        // SAFETY: each piece is shorter than what is left of the target.
+        // SAFETY: no piece is longer than the rest of the target.
         let message = unsafe FrameBuffer(byteCount: size) { target in
             let head = min(pending.count, size)
             unsafe target.copyMemory(
