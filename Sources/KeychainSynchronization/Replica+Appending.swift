@@ -65,7 +65,7 @@ extension Replica {
             var byteCount = 0
             for name in plan.versions.keys.sorted() {
                 guard let version = load(name), version.name == name else { continue }
-                byteCount += SealedVersion.byteCount(of: version)
+                byteCount += version.encoded().count
                 versions.append(version)
             }
             if byteCount > Self.versionByteLimit, plan.versions.count > 1 {

@@ -90,12 +90,6 @@ package struct SealedVersion: Hashable, Sendable {
 
     // MARK: Bytes
 
-    /// The size of a sealed item, in bytes.
-    static func byteCount(of item: SynchronizedItem) -> Int {
-        Padding.paddedCount(of: item.encodedByteCount, floor: floor)
-            + AuthenticatedEncryption.wrappedKeyByteCount + 64
-    }
-
     func write(to writer: inout ByteWriter) {
         key.write(to: &writer)
         writer.bytes(wrappedKey)

@@ -1,0 +1,171 @@
+// SynchronizationMessage: the messages by which the process that uses the network, the relay, and
+// the tool for users talk to the process that has the keychain open.
+// Documentation/Synchronization.md, "Messages".
+//   (1) No message to or from a relay holds a key or a value of an item: entries are sealed, signed
+//       and verified in the process that has the keychain open. Whatever a relay says is taken for
+//       what an untrusted server says.
+
+package import FoundationEssentials
+package import KeychainCore
+
+package enum SynchronizationMessage: Hashable, Sendable {
+    /// What there is to tell a user. The answer is ``CircleStatus``.
+    case status
+    /// Exchanges entries with the server. The answer is ``Demand``.
+    case exchange(Delivery)
+    /// Founds a circle with this machine as its member. The secret is the recovery code, if there is
+    /// to be one. The answer is ``CircleStatus``.
+    case found(name: String)
+    /// The description of this machine, whose keys are made if there are none. The answer is
+    /// ``MachineDescription``.
+    case describe
+    /// Joins a circle whose membership log, in full, includes this machine. The answer is
+    /// ``CircleStatus``.
+    case join(membership: [Data])
+    /// Signs this machine's addition with the recovery code, which is the secret. The answer is
+    /// ``CircleStatus``.
+    case recover(membership: [Data], name: String)
+    /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
+    case add(machine: Data, name: String, groups: [String]?)
+    /// Signs the removal of a machine, or of this one.
+    case remove(Bytes16)
+    case suspend(Bytes16)
+    /// Forgets the circle without signing anything. The items stay.
+    case forget
+    /// Makes a join token, which is the answer's secret. The moment is in milliseconds since
+    /// 1970-01-01 UTC.
+    case makeToken(groups: [String]?, expires: Int64)
+}
+
+/// What the relay read from the server, and what it wrote to it. Everything in it may be wrong.
+package struct Delivery: Hashable, Sendable {
+    /// The entries of the membership log from the index that was demanded on.
+    package var membership: [Data] = []
+    /// Entries of logs, each log in order.
+    package var entries: [Data] = []
+    /// Logs whose entries before an index were deleted from the server.
+    package var gaps: [LogPosition] = []
+    /// Positions that were demanded and at which the server has nothing.
+    package var ends: [LogPosition] = []
+    /// Whether the server has no entry of the membership log at the index that was demanded.
+    package var isMembershipEnd = false
+    /// Signed heads.
+    package var heads: [Data] = []
+    /// Requests with join tokens.
+    package var tokenRequests: [Data] = []
+    /// The index of this machine's entry that the server has stored. 0: none.
+    package var storedIndex: UInt64 = 0
+
+    package init() {}
+}
+
+/// A place in a machine's log.
+package struct LogPosition: Hashable, Sendable {
+    package let machine: Bytes16
+    /// From 1.
+    package let index: UInt64
+
+    package init(_ machine: MachineID, _ index: UInt64) {
+        self.machine = machine.bytes
+        self.index = index
+    }
+}
+
+/// What the relay is to read and write.
+package struct Demand: Hashable, Sendable {
+    package enum State: Hashable, Sendable, CodedByPosition {
+        /// There is no circle.
+        case none
+        /// The keychain is locked. Nothing can be exchanged until it is unlocked.
+        case locked
+        /// This machine's own log is read.
+        case restoring
+        /// The other logs are read.
+        case comparing
+        /// This machine has what the others had, and sends its own changes.
+        case current
+        /// The machine belongs to the circle no more.
+        case removed
+    }
+
+    package var state: State
+    /// The circle's identifier. Empty without a circle.
+    package var circle = Data()
+    package var machine = Bytes16(high: 0, low: 0)
+    /// The next entry of the membership log to read.
+    package var membershipIndex: UInt64 = 1
+    /// The next entries of logs to read.
+    package var logs: [LogPosition] = []
+    /// This machine's entry to store, at `entryIndex` of its log.
+    package var entry: Data?
+    package var entryIndex: UInt64 = 0
+    /// The index of the first entry of this machine's log that is needed. The ones before it can be
+    /// deleted.
+    package var firstNeeded: UInt64 = 1
+    /// The entry of the membership log to store, at `membershipIndex`.
+    package var change: Data?
+    /// This machine's signed head to store.
+    package var head: Data?
+    /// Machines whose logs can be deleted from the server.
+    package var retired: [Bytes16] = []
+
+    package init(_ state: State) { self.state = state }
+}
+
+/// The state of synchronization, for users.
+package struct CircleStatus: Hashable, Sendable {
+    package struct Machine: Hashable, Sendable {
+        package var id: Bytes16
+        /// Empty if this machine has no key for it yet.
+        package var name: String
+        package var isThisOne: Bool
+        package var seesAllGroups: Bool
+        /// Milliseconds since 1970-01-01 UTC at which the latest signed head was made. 0: none was
+        /// seen.
+        package var seen: Int64
+        package var isSuspended: Bool
+        /// The number of entries that are known to exist and that the server has not shown.
+        package var withheldCount: UInt64
+
+        package init(
+            id: Bytes16, name: String, isThisOne: Bool, seesAllGroups: Bool, seen: Int64,
+            isSuspended: Bool, withheldCount: UInt64
+        ) {
+            self.id = id
+            self.name = name
+            self.isThisOne = isThisOne
+            self.seesAllGroups = seesAllGroups
+            self.seen = seen
+            self.isSuspended = isSuspended
+            self.withheldCount = withheldCount
+        }
+    }
+
+    package var state: Demand.State
+    package var circle = Data()
+    package var machines: [Machine] = []
+    package var hasRecoveryCode = false
+    /// The membership change that was signed and is not in the log yet.
+    package var isChangeWaiting = false
+    /// The number of items whose changes other machines don't have yet.
+    package var waitingCount = 0
+    /// The oldest modification date among them, in seconds since 2001-01-01. 0: none waits.
+    package var waitingSince: Double = 0
+    /// The number of synchronizable items that stay on this machine, by reason.
+    package var staying: [StayingItems] = []
+    /// What is wrong with data from the server.
+    package var notices: [String] = []
+
+    package init(_ state: Demand.State) { self.state = state }
+}
+
+/// Synchronizable items that stay on their machine for one reason.
+package struct StayingItems: Hashable, Sendable {
+    package var reason: SynchronizedItem.ReasonToStay
+    package var count: Int
+
+    package init(reason: SynchronizedItem.ReasonToStay, count: Int) {
+        self.reason = reason
+        self.count = count
+    }
+}
