@@ -1,5 +1,5 @@
-// SecItemHandler+SecureEnclave: hardware keys, by way of the SecKey functions. The same code runs
-// on every platform.
+// SecItemHandler+SecureEnclave: hardware keys, through the SecKey functions. The same code runs on
+// every platform.
 //   (1) The functions return a key object, not the key's blob. The blob that this handler makes
 //       therefore contains the key's persistent reference or, before the key is stored, a random
 //       name under which this handler holds the key object.
@@ -50,7 +50,7 @@ extension SecItemHandler {
     }
 
     /// Stores a key that this handler created. The stored item gets a new blob, different from the
-    /// one the key had before.
+    /// key's previous blob.
     func addKey(_ item: NewItem) throws(KeychainFailure) -> ItemSnapshot {
         guard let key = item.data.flatMap({ keys.take($0) }) else {
             throw .param(
@@ -75,7 +75,7 @@ extension SecItemHandler {
         return blob.encoded
     }
 
-    /// A placeholder: the system keeps what this package would seal in the blob.
+    /// A placeholder: the system protects the key itself, so the blob seals no authorization value.
     private static let nothingSealed = Data(
         count: SecureEnclaveBlob.sealedAuthorizationSizes.lowerBound)
 
@@ -117,7 +117,7 @@ extension SecItemHandler {
         return SecretBytes(copying: secret as Data)
     }
 
-    /// The key for a blob: one that this handler holds, or a stored one.
+    /// The key for a blob: a key that this handler holds, or a stored key.
     private func key(of blob: Data) throws(KeychainFailure) -> SecKey {
         if let key = keys.key(for: blob) { return key }
         guard let parsed = SecureEnclaveBlob(decoding: blob) else { throw .foreignSecureEnclaveKey }
@@ -146,8 +146,8 @@ extension SecItemHandler {
         _ function: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?
     ) throws(KeychainFailure) -> Value {
         var slot: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call, and the caller of the function owns an error in
-        // it.
+        // SAFETY: the variable outlives the call. The function returns an error retained, as
+        // `takeRetainedValue` requires.
         if let value = withKeychain({ unsafe function(&slot) }) { return value }
         guard let error = unsafe slot?.takeRetainedValue() else { throw Self.unexpectedResult }
         throw KeychainFailure(error as (any Error) as NSError)
@@ -169,7 +169,7 @@ extension SecItemHandler {
 /// most recently. The latter remain usable after their items are deleted.
 final class SecureEnclaveKeys: Sendable {
     /// `@unchecked` because no lock is needed: a key doesn't change, and its functions may be
-    /// called from many threads at once. Apple's declaration doesn't say so.
+    /// called from many threads at once. Apple's declaration is not `Sendable`.
     private struct Held: @unchecked Sendable {
         let blob: Data
         let key: SecKey
@@ -201,9 +201,9 @@ final class SecureEnclaveKeys: Sendable {
 }
 
 extension KeychainFailure {
-    /// The failure for an error of a SecKey function. On Apple platforms these functions pass on
-    /// errors of other frameworks, such as that the user canceled. An error code has a meaning only
-    /// within its domain.
+    /// The failure for an error of a SecKey function. On Apple platforms these functions also
+    /// return errors of other frameworks, such as `LAError.userCancel`. An error code has a meaning
+    /// only within its domain.
     init(_ error: NSError) {
         let reason = error.userInfo[NSLocalizedDescriptionKey] as? String ?? ""
         switch error.domain {
@@ -220,8 +220,8 @@ extension KeychainFailure {
         }
     }
 
-    /// The status that the SecItem functions return for a code. `systemCancel` is not
-    /// `userCanceled`: the system canceled the prompt, not the user.
+    /// The status that the SecItem functions return for a code of `LAError`. The result for
+    /// `systemCancel` is not `userCanceled`: the system canceled the prompt, not the user.
     private static func status(of code: LAError.Code?) -> Status {
         switch code {
         case .userCancel: .userCanceled

@@ -1,7 +1,7 @@
 // SecItemHandler: carries out requests by calling the SecItem functions.
 //   (1) On Apple platforms this is the only handler, and it calls the system's functions. On Linux
-//       it calls those of KeychainServices, so that the tests run the same code; no program is
-//       linked with it there.
+//       it calls those of KeychainServices, so that the tests run the same code; no program on
+//       Linux contains this handler.
 //   (2) Apple's functions return only a status, so on Apple platforms the cause of a failure is
 //       inferred from the status. On Linux, this package's functions also report the cause.
 //   (3) The functions determine the caller's access groups and prompt the user themselves, with an
@@ -44,8 +44,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     func asking(_ dictionary: SecItemQuery.Dictionary) -> SecItemQuery.Dictionary {
         guard !authentication.isDefault else { return dictionary }
         var options = authentication
-        // A context can't be told not to prompt for one request only, so a new context takes its
-        // place.
+        // Forbidding prompts in the context would also affect its other requests, so a new context
+        // takes its place.
         if !options.allowsQuestions { options.context = nil }
         let context: Any = options.makeContext()
         return dictionary.merging([kSecUseAuthenticationContext: context]) { $1 }
@@ -129,7 +129,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return count
     }
 
-    /// Takes two calls, because the SecItem functions have no single call for it.
+    /// Adds the item or, if it exists, updates it. The SecItem functions have no single call for
+    /// both.
     package func execute(
         _ request: PutItem, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
@@ -157,7 +158,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return count
     }
 
-    /// The number of items that match a query, or 1 if the query can match only one. Deleting the
+    /// The number of items that match a query, or 1 if only one item can match. Deleting the
     /// items one at a time would give an exact count, but could stop half-way; one call deletes all
     /// or none.
     private func count(
@@ -236,7 +237,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         #else
         let recorder = FailureRecorder()
         let status = KeychainContext.$recorder.withValue(recorder) { withKeychain(function) }
-        // Use the recorded failure only if its status is the one that was returned.
+        // Use the recorded failure only if the function returned its status.
         if status != errSecSuccess, let failure = recorder.failure,
             failure.status.rawValue == status
         {
@@ -248,7 +249,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         }
     }
 
-    /// Runs `body` with this handler's keychain as the current one.
+    /// Runs `body` with this handler's keychain as the current keychain.
     func withKeychain<Result>(_ body: () -> Result) -> Result {
         #if canImport(Darwin)
         var result: Result?

@@ -1,8 +1,9 @@
 // SecItemQuery: builds every dictionary that this package passes to the SecItem functions, and
 // reads every dictionary that they return.
 //   (1) Each call gets a new dictionary; none is used twice.
-//   (2) Every query and addition names the class and synchronizable, so that a call never affects
-//       more items than the request means, and requests the data-protection keychain.
+//   (2) Every query and addition selects the data-protection keychain. It also sets the class and
+//       `kSecAttrSynchronizable`, so that a call never affects more items than the request means.
+//       Only the search for one key by its reference omits `kSecAttrSynchronizable`.
 //   (3) Keys are Apple's constants, never literals.
 
 import Foundation
@@ -214,7 +215,7 @@ enum SecItemQuery {
     /// The constraints of an item's access control, or `nil` if they can't be identified.
     ///
     /// No function reads the contents of an access control. Two access controls are equal if they
-    /// have the same contents, so this one is compared with those that `Keychain` creates. The
+    /// have the same contents, so the item's is compared with all that `Keychain` can create. The
     /// access control that `SecItemAdd` on Apple's systems gives to an item without constraints is
     /// equal to none of them.
     private static func constraints(

@@ -38,7 +38,7 @@ package enum ClientMessage: Sendable {
         return try writer.frame(limit: limit)
     }
 
-    /// Returns the frame of a message that has no body after this value.
+    /// Returns the frame of a message that consists of this value alone, without a body.
     package func frame(id: UInt64) throws(KeychainFailure) -> FrameBuffer {
         switch self {
         case .hello(let hello):
@@ -103,7 +103,7 @@ package struct ClientHello: Hashable, Sendable, MessageCodable {
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let oldest: UInt32 = try reader.number()
         let newest: UInt32 = try reader.number()
-        guard oldest <= newest else { throw .unreadable("its versions") }
+        guard oldest <= newest else { throw .unreadable("its oldest version is above its newest") }
         versions = oldest...newest
     }
 }

@@ -1,14 +1,14 @@
 // Frames: the framing of messages on a connection, and the limits that both ends enforce.
 //   (1) A handshake precedes the first frame. The service sends it over the socket that the client
 //       created, together with the descriptor of a new socket; the client sends it back over the
-//       new socket. This proves that the client has the connection now, because the kernel attaches
-//       the credentials of the sending process.
+//       new socket. The kernel attaches the credentials of the sending process, which proves that
+//       this process holds the connection now.
 //   (2) A frame consists of a header with the size of the message, and the message.
 
 package import KeychainCore
 
 /// The bytes that the service sends when it has accepted a connection, and that the client sends
-/// back over the new socket that it received with them.
+/// back over the new socket that came with them.
 package struct Handshake: Hashable, Sendable {
     package static let byteCount = 24
     /// Identifies the peer as a keychain service.
@@ -44,7 +44,7 @@ package enum FrameHeader {
     /// Call it before allocating memory for the message.
     ///
     /// - Parameters:
-    ///   - field: The four bytes as a number.
+    ///   - field: The four bytes of the header as a number.
     ///   - limit: The maximum size in bytes.
     /// - Returns: The size in bytes, at least 1.
     /// - Throws: `param` if the size is zero or exceeds the limit. The connection can't continue
@@ -80,17 +80,17 @@ package enum FrameHeader {
 package enum WireLimits {
     /// The protocol versions that this end supports. Version 1 was a different protocol.
     package static let versions: ClosedRange<UInt32> = 2...2
-    /// The maximum size of a client's first message, before which the client is not trusted, in
-    /// bytes.
+    /// The maximum size of a client's first message in bytes. It is small, because the service
+    /// doesn't trust the client before that message.
     package static let helloByteCount = 1024
-    /// The maximum size of one message in bytes: a request with the largest secret and its
-    /// attributes.
+    /// The maximum size of one message in bytes, enough for the largest secret with its attributes.
     package static let messageByteCount = 64 << 20
-    /// The maximum number of an answer's bytes in one message. A longer answer is sent in several.
+    /// The maximum number of an answer's bytes in one message. A longer answer is sent in several
+    /// messages.
     package static let partByteCount = 1 << 20
-    /// The maximum size of an answer in all its messages, which limits the memory that a client
-    /// allocates for it. A list of all items of a keychain without their secrets is far smaller,
-    /// with a few hundred bytes per item.
+    /// The maximum size of a whole answer in bytes, which limits the memory that a client allocates
+    /// for it. A list of all items of a keychain without their secrets is far smaller: it has a few
+    /// hundred bytes per item.
     package static let answerByteCount = 1 << 30
     /// The maximum number of elements in the lists of one request: items, attributes, access
     /// groups.

@@ -1,14 +1,14 @@
 // ServiceMessage: the messages of the service.
 // Documentation/Formats/service-protocol-v2.md.
-//   (1) A long answer is sent in several messages, split at any point. Its bytes are the
-//       concatenation of their bodies.
+//   (1) A long answer is sent in several messages, split at any point. The bodies of these messages
+//       in order are the bytes of the answer.
 //   (2) Both ends enforce the same limit on answers, so that a service can't exhaust a client's
 //       memory.
 
 package import KeychainCore
 
-/// The part of a service's message between the id and the body. The id is that of the client's
-/// message, or 0 in a failure of the whole connection, which then ends.
+/// The kind of a service's message, which follows the id. The id is that of the client's message,
+/// or 0 if the message concerns the whole connection, which then ends.
 package enum ServiceMessage: UInt8, Sendable {
     /// The answer, or its last part. The body is its bytes.
     case answer = 0
@@ -31,8 +31,8 @@ package enum ServiceMessage: UInt8, Sendable {
     ///   - id: The id of the request.
     ///   - answer: The answer of the request.
     ///   - partByteCount: The maximum number of the answer's bytes in one frame.
-    ///   - limit: The maximum size of the answer in bytes. The answer of a change is sent whatever
-    ///     its size, because the change was made.
+    ///   - limit: The maximum size of the answer in bytes. For a request that changes the keychain,
+    ///     pass no limit: the change has been made, so its answer must be sent.
     /// - Returns: At least one frame.
     /// - Throws: `allocate` if the answer exceeds the limit.
     package static func frames<Answer: MessageCodable>(
