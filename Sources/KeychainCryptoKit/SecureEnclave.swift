@@ -59,7 +59,7 @@ extension SecureEnclave.P256.Signing {
         ///     `privateKeyUsage`. If `nil`, the key can be used while the device is unlocked,
         ///     without authentication.
         ///   - authenticationContext: The context that authenticates uses of the key. If `nil`, the
-        ///     user is asked when it is necessary.
+        ///     user is asked when necessary.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecUnimplemented` if the hardware is not
         ///   available, `errSecInteractionNotAllowed` while keys of this accessibility are locked,
         ///   `errSecAuthFailed` if the access control requires a passcode and none is set, or any
@@ -82,7 +82,6 @@ extension SecureEnclave.P256.Signing {
         /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` if the bytes are not a data
         ///   representation. Whether the key belongs to this hardware is determined at its first
         ///   use.
-        ///   this hardware's shows at its first use.
         public init(
             dataRepresentation: Data, authenticationContext: LAContext? = nil
         ) throws {
@@ -198,7 +197,7 @@ struct EnclaveKey: Sendable {
     let blob: SecureEnclaveBlob
     private let keychain: AuthenticatingConnection
 
-    /// Creates a key, and further keys until one has a compact representation if that is required.
+    /// Creates a key. If a compact representation is required, creates keys until one has it.
     init(
         compactRepresentable: Bool, _ accessControl: SecAccessControl?, _ context: LAContext?
     ) throws(SecureEnclaveFailure) {
@@ -222,7 +221,8 @@ struct EnclaveKey: Sendable {
             }
         }
         throw SecureEnclaveFailure(
-            KeychainFailure(.internalError, "The hardware makes no representable keys."))
+            KeychainFailure(
+                .internalError, "The hardware generated no key with a compact representation."))
     }
 
     private var isCompactRepresentable: Bool {
