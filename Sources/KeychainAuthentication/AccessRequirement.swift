@@ -2,7 +2,7 @@
 // proofs are remembered. This file performs no input or output: all inputs of a decision are
 // arguments.
 //   (1) An application password is always required in addition to the other conditions, even with
-//       `or`, because it takes part in the encryption and nothing can replace it.
+//       `or`, because the secret can't be decrypted without it.
 //   (2) Of the other conditions, all must be satisfied or, with `or`, one of them.
 
 #if !canImport(Darwin)
@@ -28,7 +28,7 @@ package struct AccessRequirement: Hashable, Sendable {
         self.needsApplicationPassword = needsApplicationPassword
     }
 
-    /// The requirement of an item's constraints. The use of a private key alone requires nothing.
+    /// The requirement of an item's constraints. `privateKeyUsage` alone requires no proof.
     package init(_ constraints: AccessConstraints) {
         let conditions = Self.conditions.filter { constraints.contains($0.0) }.map(\.1)
         let alternatives: [Set<PresenceMethod>] =

@@ -12,7 +12,7 @@ import Synchronization
 
 /// The authenticator, the clock, and the proofs that are recent enough to be reused.
 package struct AuthenticationEnvironment: Sendable {
-    /// An environment that replaces every other one for the duration of a task.
+    /// An environment that replaces all others for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
     /// The environment for a call to a keychain; `nil` is for a call that involves no keychain.

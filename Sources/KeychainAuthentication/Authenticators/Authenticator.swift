@@ -24,7 +24,7 @@ package protocol Authenticator: Sendable {
 }
 
 extension Authenticator {
-    // Biometry is optional, because it requires hardware, and text input doesn't.
+    // An authenticator need not support biometry, which requires hardware.
     package var biometry: Biometry { .notAvailable }
 
     package func recognize(_: Question, until _: Interruption) -> Recognition { .unavailable }
@@ -121,8 +121,7 @@ package enum Biometry: Hashable, Sendable {
 
 /// The result of a biometric prompt.
 package enum Recognition: Sendable {
-    /// A person was recognized. The grant is the one that the keychain issues for a recognition by
-    /// the hardware.
+    /// A person was recognized. The keychain issues the grant for a recognition by the hardware.
     case recognized(AuthenticationGrant)
     /// The person was not recognized.
     case failed
@@ -149,8 +148,8 @@ extension Question {
 
     /// The name of the program that asks, followed by its reason if there is one.
     ///
-    /// The reason is a text of the program. Control characters, which a terminal would interpret,
-    /// are replaced by spaces, and text beyond a readable length is cut off.
+    /// The program supplies the reason. Control characters, which a terminal would interpret, are
+    /// replaced by spaces, and text beyond a readable length is cut off.
     var introduction: String {
         let reason = Self.printable(reason)
         let program = Self.printable(ProcessInfo.processInfo.processName)

@@ -1,8 +1,8 @@
 // PinentryAuthenticator: asks through pinentry, a program that shows a window and returns the
 // user's input. The protocol is Assuan: lines of at most 1000 bytes, commands that are answered
 // with OK or ERR, and data in percent-encoded lines that begin with D.
-//   (1) Any other data from the program ends the conversation with the answer `unavailable`. It is
-//       never taken for an answer.
+//   (1) If the program sends anything else, the conversation ends with the result `unavailable`.
+//       Such data is never taken for the user's input.
 
 #if !canImport(Darwin)
 
@@ -56,7 +56,7 @@ package struct PinentryAuthenticator: Authenticator {
     private func commands(for question: Question) -> [Command] {
         var commands: [Command] = []
         for (option, value) in [
-            // These options are for prompters that work in text mode only.
+            // Only prompters in text mode need these options.
             ("ttyname", environment["GPG_TTY"] ?? "/dev/tty"), ("ttytype", environment["TERM"]),
             ("lc-ctype", environment["LC_ALL"] ?? environment["LC_CTYPE"] ?? environment["LANG"]),
         ] {
@@ -77,8 +77,8 @@ package struct PinentryAuthenticator: Authenticator {
         return commands + [ask]
     }
 
-    /// The low 16 bits of an error code identify the error: gpg-error's CANCELED, FULLY_CANCELED
-    /// and TIMEOUT. The other bits identify the source.
+    /// Whether an error code is gpg-error's CANCELED, FULLY_CANCELED or TIMEOUT. The low 16 bits
+    /// identify the error, the other bits its source.
     private static func isCancellation(_ code: UInt32) -> Bool {
         [99, 198, 62].contains(code & 0xFFFF)
     }

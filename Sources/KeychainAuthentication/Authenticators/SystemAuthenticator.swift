@@ -46,11 +46,11 @@ package struct SystemAuthenticator: Authenticator {
         return displays.contains { !$0.isEmpty } ? pinentry("pinentry") : nil
     }
 
-    /// The prompter with a path, or with a name that is searched for on PATH. `nil` if it does not
+    /// The prompter with the given path, or with the given name on PATH. `nil` if it does not
     /// exist.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
-        // In a program with elevated privileges, the less privileged caller must not choose what it
-        // executes.
+        // A program with elevated privileges must not execute a file that its less privileged
+        // caller chooses.
         guard !ProcessEnvironment.hasRightsOfOthers else { return nil }
         let candidates =
             if name.contains("/") {
@@ -98,7 +98,7 @@ package struct TerminalAuthenticator: Authenticator {
                 return terminal.readHiddenLine(question.label + ": ", until: interruption)
             }
             if let line { return answer(line) }
-            // Another prompt is open. Without a descriptor, this waits only for the interruption.
+            // Another prompt is open. Wait for the next turn or an interruption.
             if case .interrupted = Descriptor.wait(
                 for: nil, until: interruption, milliseconds: Self.turnInterval)
             {
@@ -112,8 +112,8 @@ package struct TerminalAuthenticator: Authenticator {
         case .line(let bytes): return .entered(bytes)
         case .ended: return .cancelled
         case .signalled:
-            // Do what Control-C does at any other time. If the program continues, the user has
-            // canceled the prompt.
+            // Control-C must have its usual effect. If the program continues after the signal, the
+            // prompt counts as canceled.
             raise(SIGINT)
             return .cancelled
         case .interrupted: return .interrupted

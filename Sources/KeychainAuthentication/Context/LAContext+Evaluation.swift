@@ -35,7 +35,7 @@ extension LAContext {
     }
 
     /// The same as ``evaluate(_:reason:)``, for a new item or key. The user does not have to be
-    /// present, but if the requirement includes the passcode, one must be set.
+    /// present, but if the requirement includes the passcode, a passcode must be set.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {

@@ -57,8 +57,8 @@ extension LAContext {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
-        // This comparison is also false for NaN.
         var recent: [PresenceProof] = []
+        // This comparison is also false for NaN.
         if seconds > 0 {
             let environment = AuthenticationEnvironment.inUse(for: keychain)
             recent = environment.recentProofs.proofs(
@@ -84,8 +84,8 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// - Returns: `nil` if a person was recognized, or the reason that none was if another method
-    ///   may be used instead.
+    /// - Returns: `nil` if a person was recognized. Otherwise the reason that biometry failed; the
+    ///   caller may use another method instead.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }

@@ -90,7 +90,7 @@ extension LAContext {
         guard isOpen else { throw .refused(.invalidContext) }
         let outcome = ask(interruption)
         state.withLock { $0.questions.removeAll { $0 === interruption } }
-        // This also applies if the answer arrived first: it is no longer wanted.
+        // Discard an answer that arrived before the interruption, too.
         if interruption.isInterrupted { throw .refused(.appCancel) }
         return outcome
     }

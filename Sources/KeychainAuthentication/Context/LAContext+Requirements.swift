@@ -71,8 +71,8 @@ extension LAContext {
         }
     }
 
-    /// Asks for the application password again after one that did not open the item. `attempt` is
-    /// the number of passwords tried so far, at least 1.
+    /// Asks for the application password again, because the previous password did not open the
+    /// item. `attempt` is the number of passwords tried so far, at least 1.
     ///
     /// - Throws: `authenticationFailed` if the maximum number of attempts is reached, or if the
     ///   program provided the password.

@@ -128,7 +128,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         guard let obstacle = obstacle(to: policy) else { return true }
-        // SAFETY: the pointer is nil or the caller's, valid for the call as its type promises.
+        // SAFETY: the pointer is nil or valid during the call, as its type requires of the caller.
         unsafe error?.pointee = obstacle.localError as NSError
         return false
     }

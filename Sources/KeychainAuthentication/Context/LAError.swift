@@ -1,5 +1,5 @@
-// LAError: the reason that an authentication failed, with Apple's codes and with those of the
-// keychain.
+// LAError: the reason that an authentication failed, with Apple's codes. AuthenticationFailure: the
+// same reason, or a failure of the keychain.
 //   (1) An LAError and an `NSError` of its domain are two forms of the same value. Each can be cast
 //       to the other.
 //   (2) No text contains the user's input.
@@ -18,7 +18,7 @@ public let LAErrorDomain = "com.apple.LocalAuthentication"
 public struct LAError: Error, Sendable {
     /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
-        /// The authentication failed: the input was wrong, after three attempts, or the person was
+        /// The input was wrong three times, no application password was provided, or the person was
         /// not recognized.
         case authenticationFailed = -1
         /// The user canceled.
@@ -64,8 +64,8 @@ public struct LAError: Error, Sendable {
     ///
     /// - Parameters:
     ///   - code: The error code.
-    ///   - userInfo: Additional information. If it contains no description, that of the code is
-    ///     added.
+    ///   - userInfo: Additional information. If it contains no description, the description of the
+    ///     code is added.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.code = code
         let standard: [String: Any] = [NSLocalizedDescriptionKey: code.text]
@@ -76,9 +76,9 @@ public struct LAError: Error, Sendable {
 
     /// Creates an error from an `NSError`, with its code and user information.
     ///
-    /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain, for which
-    ///   Apple's initializer terminates the process, or with an unknown code becomes
-    ///   ``Code/systemCancel``.
+    /// - Parameter error: An error of ``LAErrorDomain``. An unknown code or an error of another
+    ///   domain becomes ``Code/systemCancel``. Apple's initializer terminates the process if the
+    ///   domain is another.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -102,19 +102,19 @@ extension LAError.Code {
     /// What happened and, if applicable, what to do next.
     fileprivate var text: String {
         switch self {
-        case .authenticationFailed: "What was entered is wrong."
-        case .userCancel: "The person declined to authenticate."
-        case .userFallback: "The person wants to use the passcode instead."
-        case .systemCancel: "The question was taken away before it was answered. Try again."
+        case .authenticationFailed: "The authentication failed: the input is wrong or missing."
+        case .userCancel: "The user canceled the authentication."
+        case .userFallback: "The user wants to enter the passcode instead."
+        case .systemCancel: "The system canceled the prompt before it was answered. Try again."
         case .passcodeNotSet: "No passcode is set. Set one with `keychainctl passcode set`."
         case .biometryNotAvailable: "There is no biometric hardware."
-        case .biometryNotEnrolled: "No person is enrolled in the biometric hardware."
+        case .biometryNotEnrolled: "No fingerprint or face is enrolled."
         case .biometryLockout: "Biometry failed too often. Enter the passcode."
-        case .appCancel: "The context was invalidated while the question was open."
-        case .invalidContext: "The context was invalidated. Make a new one."
+        case .appCancel: "The context was invalidated while a prompt was open."
+        case .invalidContext: "The context was invalidated. Create a new one."
         case .companionNotAvailable: "There is no paired device."
         case .notInteractive:
-            "A person would have to be asked, which is not allowed or not possible here."
+            "The user would have to be asked, which is not allowed or not possible here."
         }
     }
 }
@@ -141,7 +141,7 @@ extension LAError: CustomStringConvertible {
     public var description: String { "\(localizedDescription) (\(code.rawValue))" }
 }
 
-// The codes as members of the error, as existing code refers to them.
+// Existing code refers to the codes as members of the error, such as `LAError.userCancel`.
 extension LAError {
     /// ``Code/authenticationFailed``.
     public static var authenticationFailed: Code { .authenticationFailed }

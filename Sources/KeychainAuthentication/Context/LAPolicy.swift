@@ -6,8 +6,8 @@
 
 public import Foundation
 
-/// A policy by which the owner of the device proves presence. Here the keychain takes the place of
-/// the device: the owner's passcode is that of the keychain.
+/// A rule for how the owner of the device proves presence. Here the keychain takes the place of the
+/// device: the passcode is that of the keychain.
 public enum LAPolicy: Int, Hashable, Sendable {
     /// Biometry only.
     case deviceOwnerAuthenticationWithBiometrics = 1

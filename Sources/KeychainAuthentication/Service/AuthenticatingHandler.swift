@@ -31,7 +31,7 @@ package struct AuthenticatingHandler: RequestHandler {
         guard let purpose = request.purpose else {
             return try handler.perform(request, as: caller)
         }
-        // An invalid context matters only once it is needed.
+        // An invalid context is an error only when a proof is needed.
         let known = try? options.context?.authorization(for: handler)
         var run = Run(
             context: options.context, shown: known ?? Authorization(), purpose: purpose)
@@ -50,7 +50,8 @@ package struct AuthenticatingHandler: RequestHandler {
                 try run.answer(error, options, handler)
             }
         }
-        throw KeychainFailure(.authFailed, "The items keep asking for authentication.")
+        throw KeychainFailure(
+            .authFailed, "The items still require authentication after many attempts.")
     }
 
     package func stream<R: StreamRequest>(
@@ -106,8 +107,8 @@ package struct AuthenticatingHandler: RequestHandler {
             }
         }
 
-        /// Whether the request seals a new item, for which only a password is required, rather than
-        /// opening an existing item, which the failure would name.
+        /// Whether the request seals a new item, for which only a password is required. A failure
+        /// to open an existing item names that item.
         private func isToBeSealed(_ item: ItemReference?) -> Bool {
             switch purpose {
             case .use: false
@@ -131,7 +132,7 @@ package struct AuthenticatingHandler: RequestHandler {
     }
 }
 
-/// A connection to a keychain with authentication of the user, and the caller.
+/// A connection to a keychain that also authenticates the user.
 package typealias AuthenticatingConnection = KeychainConnection<AuthenticatingHandler>
 
 extension ProcessConnection {
@@ -143,7 +144,7 @@ extension ProcessConnection {
 }
 
 extension KeychainFailure {
-    /// The constraints that are not satisfied, if that is the cause of the failure.
+    /// The constraints that are not satisfied, if they are the cause of the failure.
     fileprivate var constraints: AccessConstraints? {
         if case .authentication(let constraints) = cause { constraints } else { nil }
     }

@@ -28,7 +28,7 @@ final class Conversation {
     private let process: pid_t
     private let interruption: Interruption
 
-    /// The time that a prompter has to exit after it was told to, in milliseconds.
+    /// The time that a prompter has to exit after BYE or SIGTERM, in milliseconds.
     private static let grace: Int32 = 2000
 
     /// Starts a program, or returns `nil` if it can't be started.
@@ -52,7 +52,7 @@ final class Conversation {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // The prompter receives these signals even if this program ignores or blocks them.
+        // The prompter must react to these signals even if this program ignores or blocks them.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -141,16 +141,16 @@ final class Conversation {
     func end() {
         if !interruption.isInterrupted { send("BYE") }
         shutdown(socket.number, Int32(SHUT_WR))
-        // A prompter does not read its input while it shows its window.
+        // A prompter doesn't read its input while it shows its window, so only a signal ends it.
         if interruption.isInterrupted { kill(process, SIGTERM) }
         if !hasClosed() { kill(process, SIGKILL) }
         socket.close()
-        // This fails if the program reaps all its child processes itself.
+        // `waitpid` fails if this program reaps all its child processes elsewhere.
         while waitpid(process, nil, 0) < 0, errno == EINTR {}
     }
 
-    /// Waits for a limited time until the program has closed its end. If it keeps sending, the wait
-    /// ends.
+    /// Waits until the prompter has closed its end, for a limited time and a limited number of
+    /// bytes that it still sends.
     private func hasClosed() -> Bool {
         for _ in 0..<Assuan.longestLine {
             guard
