@@ -9,8 +9,8 @@ package import SwiftASN1
 // MARK: - Reading
 
 extension ASN1Node {
-    /// The most elements that are read, counting all depths. Each element takes some hundred bytes
-    /// of memory, but its encoding can be as short as two bytes.
+    /// The maximum number of elements that are read, at all depths together. Each element takes
+    /// some hundred bytes of memory, but its encoding can be as short as two bytes.
     package static let elementLimit = 1 << 20
 
     /// The element whose encoding is exactly `bytes`, with at most ``elementLimit`` elements.

@@ -1,14 +1,14 @@
 // PBES2: password-based encryption as in PKCS #8 and PKCS #12 (RFC 8018, section 6.2), its digests,
 // and the limits on the work of an import.
-//   (1) Written is PBKDF2 with HMAC-SHA-256 and AES-256-CBC. Read are also the other digests of
-//       `PasswordHash`, scrypt (RFC 7914), and AES-128 and AES-192.
+//   (1) Encryption uses PBKDF2 with HMAC-SHA-256, and AES-256-CBC. Decryption also supports the
+//       other digests of `PasswordHash`, scrypt (RFC 7914), AES-128 and AES-192.
 //   (2) The scheme authenticates nothing: decryption with a wrong password can give garbage.
 //       Plaintext is not used until it has been parsed successfully.
-//   (3) The cost of one container is limited, so that a hostile one can't occupy a processor for
-//       hours.
-//   (4) The cost of one import is limited too, by `WorkBudget`. Without it, data with a thousand
-//       keys could require the limit of (3) a thousand times. Work is deducted from the budget
-//       before it is done.
+//   (3) The cost of one container is limited, so that a hostile container can't occupy a processor
+//       for hours.
+//   (4) The cost of one import is limited too, by `WorkBudget`. Otherwise, data with a thousand
+//       keys could cost a thousand times the limit of (3). Work is deducted from the budget before
+//       it is done.
 
 import Crypto
 import CryptoExtras
@@ -22,8 +22,7 @@ package struct PBES2: Hashable, Sendable {
     /// The object identifier of PBES2.
     package static let identifier: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 5, 13]
 
-    /// The PBKDF2 rounds in encryptions that are written: about 50 ms for a program that has the
-    /// password.
+    /// The number of PBKDF2 rounds of a new encryption. Deriving the key takes about 50 ms.
     package static let writtenRounds = 100_000
 
     private enum Derivation: Hashable {
@@ -46,8 +45,9 @@ package struct PBES2: Hashable, Sendable {
     package var rounds: Int {
         switch derivation {
         case .pbkdf2(_, let rounds, _): rounds
-        // For each N·r·p: four calls of Salsa20/8, two to fill the table and two to read it. They
-        // cost about as much as one round of PBKDF2, which is two compressions of SHA-256.
+        // scrypt takes N·r·p steps, each with four calls of Salsa20/8: two to fill the table and
+        // two to read it. A step costs about as much as one round of PBKDF2, which is two
+        // compressions of SHA-256.
         case .scrypt(_, let cost):
             (1 << Int(cost.logN)) * Int(cost.blockSize) * Int(cost.parallelism)
         }
@@ -80,8 +80,8 @@ package struct PBES2: Hashable, Sendable {
             return hash.derive(
                 from: password, salt: salt, rounds: rounds, byteCount: keyByteCount)
         case .scrypt(let salt, let cost):
-            // scrypt begins with PBKDF2, for which a zero byte is the same password as an empty
-            // one.
+            // scrypt begins with PBKDF2, for which a single zero byte is equivalent to an empty
+            // password.
             return try? KDF.Scrypt.deriveKey(
                 from: password.isEmpty ? [0] : password, salt: salt,
                 outputByteCount: keyByteCount, rounds: 1 << Int(cost.logN),
@@ -201,7 +201,7 @@ extension PBES2 {
 package enum PasswordHash: CaseIterable, Hashable, Sendable {
     case sha1, sha256, sha384, sha512
 
-    /// The most rounds that are computed. 10 million rounds of SHA-256 take several seconds.
+    /// The maximum number of rounds. 10 million rounds of SHA-256 take several seconds.
     package static let roundLimit = 10_000_000
 
     /// The object identifier of the digest.
@@ -232,7 +232,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The hash function as PBKDF2 of the crypto library names it.
+    /// The crypto library's value for this hash function in PBKDF2.
     private var function: KDF.Insecure.PBKDF2.HashFunction {
         switch self {
         case .sha1: .insecureSHA1
@@ -250,8 +250,8 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         from password: [UInt8], salt: [UInt8], rounds: Int, byteCount: Int
     ) -> SymmetricKey? {
         guard (1...Self.roundLimit).contains(rounds), !salt.isEmpty else { return nil }
-        // The library rejects an empty password. HMAC pads its key with zeros, so a zero byte is
-        // the same password as an empty one.
+        // The library rejects an empty password. HMAC pads its key with zeros, so a single zero
+        // byte is equivalent.
         return try? KDF.Insecure.PBKDF2.deriveKey(
             from: password.isEmpty ? [0] : password, salt: salt, using: function,
             outputByteCount: byteCount, unsafeUncheckedRounds: rounds)
@@ -262,8 +262,8 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - message: The authenticated bytes.
-    ///   - password: A BMPString with its terminating two zero bytes, or empty for no password. No
-    ///     password is not the same as an empty one.
+    ///   - password: A BMPString with its terminating two zero bytes, or empty for no password. An
+    ///     empty password differs from no password: it consists of the two zero bytes.
     ///   - salt: The salt of the key derivation.
     ///   - rounds: 1 to ``roundLimit``.
     /// - Returns: The code, or `nil` if `rounds` is out of range.
@@ -320,7 +320,8 @@ package struct WorkBudget {
     /// Deducts work from the budget.
     ///
     /// - Parameter count: The work in rounds, 0 or more.
-    /// - Throws: `unsupportedFormat` if less than `count` is left. Nothing is deducted then.
+    /// - Throws: `unsupportedFormat` if less than `count` is left. In that case, nothing is
+    ///   deducted.
     package mutating func take(_ count: Int) throws(KeychainFailure) {
         guard count <= rounds else {
             throw KeychainFailure(

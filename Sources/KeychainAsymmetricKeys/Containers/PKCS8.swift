@@ -165,7 +165,7 @@ package struct EncryptedPrivateKey {
             PrivateKeyInfo(encoded: bytes) != nil
         else {
             throw KeychainFailure(
-                .authFailed, "The passphrase doesn't open the private key, or it is damaged.")
+                .authFailed, "The passphrase is wrong, or the private key is damaged.")
         }
         return bytes
     }

@@ -46,7 +46,7 @@ package struct AsymmetricPrivateKey: Sendable {
                 // The library would round the size down without an error.
                 guard Self.newRSASizes.contains(size), size % 128 == 0 else {
                     throw KeyOperationFailure.parameter(
-                        "New RSA keys have 1024 to 8192 bits, a multiple of 128.")
+                        "A new RSA key must have 1024 to 8192 bits, a multiple of 128.")
                 }
                 try self.init(.rsa(RSAPrivateKey(randomOf: size)))
             case .elliptic(let curve):

@@ -105,8 +105,7 @@ package struct AsymmetricPublicKey: Sendable {
         Data(Fingerprint.sha1(of: Array(externalRepresentation)))
     }
 
-    /// Converts an error of the library, when it creates a key, to the failure that the caller
-    /// gets.
+    /// Converts an error that the library throws when it creates a key.
     static func notAKey(_ error: any Error) -> KeyOperationFailure {
         error as? KeyOperationFailure
             ?? .parameter("The bytes are not a key of this type, class and size.")

@@ -1,5 +1,5 @@
 // EllipticKeys: keys on the curves P-256, P-384 and P-521. The crypto library has a separate type
-// for each curve and each use. The protocols here cover what they have in common.
+// for each curve and each use. The protocols here declare the members that these types share.
 
 import Crypto
 import FoundationEssentials
@@ -188,7 +188,7 @@ extension EllipticCurve {
             case .p384: try Private384(curve: self, signer: .init(x963Representation: x963))
             case .p521: try Private521(curve: self, signer: .init(x963Representation: x963))
             }
-        // A key must have only one encoding: writing it gives the bytes that were read.
+        // Reject an encoding that differs from the library's own encoding of the same key.
         guard key.x963 == x963 else {
             throw KeyOperationFailure.parameter(
                 "The private key and its public point don't match.")

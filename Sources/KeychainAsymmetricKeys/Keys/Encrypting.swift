@@ -142,10 +142,10 @@ extension AsymmetricPrivateKey {
         }
     }
 
-    /// The same failure for every defect in the contents of a ciphertext, so that it doesn't reveal
-    /// which.
+    /// The failure for any defect in the contents of a ciphertext. It is always the same, so that
+    /// it doesn't reveal the defect.
     static let notDecrypted = KeyOperationFailure.parameter(
-        "The ciphertext was not made with the public key of this key, or was changed.")
+        "The ciphertext was not encrypted to this key, or it was changed.")
 }
 
 /// The parts of an ECIES ciphertext.

@@ -1,5 +1,5 @@
-// KeyAlgorithms: the kinds and sizes of asymmetric keys, and their operations with all variants, as
-// types.
+// KeyAlgorithms: types for the kinds and sizes of asymmetric keys, and for the variants of their
+// operations.
 
 /// A NIST curve over a prime field.
 package enum EllipticCurve: Int, CaseIterable, Hashable, Sendable {

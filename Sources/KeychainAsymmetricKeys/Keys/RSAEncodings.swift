@@ -1,5 +1,5 @@
-// RSAEncodings: the paddings of RFC 8017 that the crypto library lacks, or lacks for digests that
-// the caller computed.
+// RSAEncodings: the paddings of RFC 8017 that the crypto library lacks, or supports only for
+// digests that it computes itself.
 //   (1) Encoding returns a block of the modulus' size, or `nil` if the input doesn't fit.
 //   (2) Decoding takes the same steps for every block of a given size and fails in only one way.
 //       This prevents Manger's attack on OAEP, and leaves Bleichenbacher's attack no timing

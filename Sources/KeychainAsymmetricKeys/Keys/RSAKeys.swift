@@ -2,7 +2,7 @@
 // other variants of RFC 8017 are built.
 //   (1) The private operation is the library's. It uses blinding and checks its result.
 //   (2) The public operation, m^e mod n, verifies and encrypts. It is implemented here, because the
-//       library has none without padding.
+//       library offers it only with padding.
 //   (3) Modulus and exponent are public, but the base may be a padded message. So every
 //       multiplication takes the same steps for all values, and no branch depends on a value.
 //   (4) Numbers are arrays of 64-bit limbs, least significant first, as long as the modulus.

@@ -1,4 +1,4 @@
-// OlderEncryption: reading what older programs encrypted with RC2, triple DES or RC4. NIOSSL has
+// OlderEncryption: reads data that older programs encrypted with RC2, triple DES or RC4. NIOSSL has
 // these ciphers, but only inside its readers of PEM and PKCS #12.
 //   (1) Private keys go through NIOSSL's PEM reader. That reader traps on a password that is not
 //       ASCII, so such a password is rejected first.
@@ -40,7 +40,7 @@ enum OlderEncryption {
         }
         guard let opened else {
             throw KeychainFailure(
-                .authFailed, "The passphrase doesn't open the private key, or it is damaged.")
+                .authFailed, "The passphrase is wrong, or the private key is damaged.")
         }
         // NIOSSL reads Ed25519 and X25519 keys, but can't write them.
         guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {

@@ -4,7 +4,7 @@
 //       and written here. The ciphers of older programs (RC2, triple DES, RC4) are NIOSSL's; they
 //       are only read, never written.
 //   (2) NIOSSL's `NIOSSLPKCS12Bundle` is used only on containers that are known to hold one key and
-//       its certificate, because it traps on any other. See `OlderEncryption`.
+//       its certificate, because it traps on other containers. See `OlderEncryption`.
 //   (3) Without the package trait OlderPKCS12, the older ciphers fail with `unimplemented`.
 //       Everything else works.
 
@@ -87,7 +87,7 @@ package enum PKCS12 {
     ///
     /// - Parameters:
     ///   - contents: The keys and certificates. Either may be empty.
-    ///   - password: The password. An empty string is a password too, not the absence of one.
+    ///   - password: The password. An empty string counts as a password.
     /// - Returns: The container, DER.
     /// - Throws: `internalError` if the crypto library fails.
     package static func seal(
@@ -110,7 +110,8 @@ package enum PKCS12 {
 
 /// A password, or the absence of one.
 struct PKCS12Password {
-    /// The text, or `nil` for no password, which results in a different key than an empty one.
+    /// The text, or `nil` for no password. The keys derived from `nil` and from an empty text
+    /// differ.
     let text: String?
 
     /// The password for the authentication code and the older ciphers: UTF-16 and two zero bytes.
@@ -137,7 +138,7 @@ enum BagType {
     static let shroudedKey: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 2]
     static let certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 3]
     static let safeContents: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 6]
-    /// In a certificate bag: the type that is an X.509 certificate.
+    /// In a certificate bag: the type of an X.509 certificate.
     static let x509Certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
 }
 

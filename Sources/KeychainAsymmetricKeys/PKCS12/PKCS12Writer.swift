@@ -7,8 +7,8 @@ import KeychainCore
 import SwiftASN1
 
 enum PKCS12Writer {
-    /// The rounds of the key derivation for the authentication code. A password guess must not be
-    /// cheaper to check here than with the encryption.
+    /// The rounds of the key derivation for the authentication code. Checking a password guess must
+    /// not be cheaper here than with the encryption.
     private static let rounds = PBES2.writtenRounds
 
     /// Writes a container, see ``PKCS12/seal(_:password:)``.
