@@ -11,7 +11,7 @@ public let errSecHostNameMismatch: OSStatus = -67602
 public let errSecUnknownCriticalExtensionFlag: OSStatus = -67603
 /// The certificate lacks the basic constraints extension.
 public let errSecNoBasicConstraints: OSStatus = -67604
-/// The basic constraints do not say that the certificate is an authority.
+/// The basic constraints do not identify the certificate as a certificate authority.
 public let errSecNoBasicConstraintsCA: OSStatus = -67605
 /// The authority key identifier is not valid.
 public let errSecInvalidAuthorityKeyID: OSStatus = -67606
@@ -47,7 +47,7 @@ public let errSecCRLNotTrusted: OSStatus = -67620
 public let errSecCRLPolicyFailed: OSStatus = -67621
 /// The issuing distribution point of the revocation list does not apply.
 public let errSecIDPFailure: OSStatus = -67622
-/// The mail address that was looked for is not in the certificate.
+/// The certificate does not contain the requested mail address.
 public let errSecSMIMEEmailAddressesNotFound: OSStatus = -67623
 /// The extended key usage does not allow secure mail.
 public let errSecSMIMEBadExtendedKeyUsage: OSStatus = -67624
@@ -77,19 +77,19 @@ public let errSecIncompleteCertRevocationCheck: OSStatus = -67635
 public let errSecNetworkFailure: OSStatus = -67636
 /// The OCSP answer does not lead back to a trusted anchor.
 public let errSecOCSPNotTrustedToAnchor: OSStatus = -67637
-/// The record was modified by someone else in the meantime.
+/// The record was modified in the meantime.
 public let errSecRecordModified: OSStatus = -67638
 /// The signature of the OCSP answer is wrong.
 public let errSecOCSPSignatureError: OSStatus = -67639
 /// The OCSP answer has no signer.
 public let errSecOCSPNoSigner: OSStatus = -67640
-/// The OCSP responder called the request malformed.
+/// The OCSP responder rejected the request as malformed.
 public let errSecOCSPResponderMalformedReq: OSStatus = -67641
-/// The OCSP responder met an error of its own.
+/// An internal error occurred in the OCSP responder.
 public let errSecOCSPResponderInternalError: OSStatus = -67642
 /// The OCSP responder is busy. Try again later.
 public let errSecOCSPResponderTryLater: OSStatus = -67643
-/// The OCSP responder demands a signed request.
+/// The OCSP responder requires a signed request.
 public let errSecOCSPResponderSignatureRequired: OSStatus = -67644
 /// The OCSP responder refused the request as unauthorized.
 public let errSecOCSPResponderUnauthorized: OSStatus = -67645
@@ -142,11 +142,11 @@ public let errSecCertificatePolicyNotAllowed: OSStatus = -67899
 public let errSecCertificateNameNotAllowed: OSStatus = -67900
 /// The validity period of the certificate is too long.
 public let errSecCertificateValidityPeriodTooLong: OSStatus = -67901
-/// The certificate is an authority where an end certificate was expected.
+/// The certificate is that of a certificate authority, but an end-entity certificate was expected.
 public let errSecCertificateIsCA: OSStatus = -67902
 /// The certificate holds the same extension twice.
 public let errSecCertificateDuplicateExtension: OSStatus = -67903
-/// The certificate lacks a qualified statement that is required.
+/// The certificate lacks a required qualified certificate statement.
 public let errSecMissingQualifiedCertStatement: OSStatus = -67904
 
 // MARK: Signed code
@@ -169,7 +169,7 @@ public let errSecResourceSignBadExtKeyUsage: OSStatus = -67653
 public let errSecTrustSettingDeny: OSStatus = -67654
 /// The subject name of the certificate is not valid.
 public let errSecInvalidSubjectName: OSStatus = -67655
-/// The certificate has a qualified statement that is not known.
+/// The certificate has an unknown qualified certificate statement.
 public let errSecUnknownQualifiedCertStatement: OSStatus = -67656
 
 // MARK: The account service

@@ -9,13 +9,13 @@
 public let errSecNotInitialized: OSStatus = -67667
 /// The handle is not meant for this use.
 public let errSecInvalidHandleUsage: OSStatus = -67668
-/// The pointer to check refers to nothing that is known.
+/// The pointer to check does not refer to a known object.
 public let errSecPVCReferentNotFound: OSStatus = -67669
 /// A function failed its integrity check.
 public let errSecFunctionIntegrityFail: OSStatus = -67670
 /// An internal error occurred.
 public let errSecInternalError: OSStatus = -67671
-/// Memory could not be used as the operation needed it.
+/// Memory could not be used for the operation.
 public let errSecMemoryError: OSStatus = -67672
 /// The data is not valid.
 public let errSecInvalidData: OSStatus = -67673

@@ -11,14 +11,14 @@ public let errSecSuccess: OSStatus = 0
 public let errSecUnimplemented: OSStatus = -4
 /// The disk is full. Free some space, then try again.
 public let errSecDiskFull: OSStatus = -34
-/// Reading or writing a file failed. Look at the system's log for failures of the disk.
+/// Reading or writing a file failed. Check the system's log for disk errors.
 public let errSecIO: OSStatus = -36
 /// The file is already open for writing.
 public let errSecOpWr: OSStatus = -49
 /// A parameter is missing or not valid. Check the keys and the types of the values that were
 /// passed.
 public let errSecParam: OSStatus = -50
-/// The file may not be written with the present permissions.
+/// The permissions of the file do not allow writing.
 public let errSecWrPerm: OSStatus = -61
 /// There is not enough memory. Try again when there is more.
 public let errSecAllocate: OSStatus = -108
@@ -28,7 +28,7 @@ public let errSecUserCanceled: OSStatus = -128
 public let errSecBadReq: OSStatus = -909
 /// A component inside the keychain implementation failed.
 public let errSecInternalComponent: OSStatus = -2070
-/// An error without a more precise code came from the foundation library.
+/// Core Foundation reported an error without a more precise code.
 public let errSecCoreFoundationUnknown: OSStatus = -4960
 
 // MARK: Keychains, items, entitlements
@@ -79,8 +79,7 @@ public let errSecDuplicateKeychain: OSStatus = -25296
 public let errSecDuplicateCallback: OSStatus = -25297
 /// The callback is not valid or was never registered.
 public let errSecInvalidCallback: OSStatus = -25298
-/// An item with the same identifying attributes is in the keychain already. Update that item in
-/// place of adding one.
+/// An item with the same primary key already exists. Update that item instead of adding one.
 public let errSecDuplicateItem: OSStatus = -25299
 /// No item in the keychain matches the query.
 public let errSecItemNotFound: OSStatus = -25300
@@ -99,12 +98,12 @@ public let errSecInvalidSearchRef: OSStatus = -25305
 public let errSecNoSuchClass: OSStatus = -25306
 /// No default keychain is set.
 public let errSecNoDefaultKeychain: OSStatus = -25307
-/// The item is locked or needs the user, and asking is not possible now. Keep what is stored
-/// and try again after unlock.
+/// The item is locked or requires the user, who cannot be asked now. Keep the item, and try again
+/// after the keychain is unlocked.
 public let errSecInteractionNotAllowed: OSStatus = -25308
 /// The attribute can be read but not changed.
 public let errSecReadOnlyAttr: OSStatus = -25309
-/// The keychain was written by a version of the software that this one does not read.
+/// The keychain was written by a version of the software whose format this version does not read.
 public let errSecWrongSecVersion: OSStatus = -25310
 /// Keys of this size are not allowed.
 public let errSecKeySizeNotAllowed: OSStatus = -25311
@@ -114,28 +113,28 @@ public let errSecNoStorageModule: OSStatus = -25312
 public let errSecNoCertificateModule: OSStatus = -25313
 /// No policy module is available.
 public let errSecNoPolicyModule: OSStatus = -25314
-/// The operation needs the user, but was told not to ask.
+/// The operation requires the user, but prompting is forbidden.
 public let errSecInteractionRequired: OSStatus = -25315
 /// The data of the item is not available.
 public let errSecDataNotAvailable: OSStatus = -25316
 /// The data of the item cannot be modified.
 public let errSecDataNotModifiable: OSStatus = -25317
-/// The certificates could not be put together into a chain.
+/// The certificates do not form a chain.
 public let errSecCreateChainFailed: OSStatus = -25318
 /// The preferences domain is not valid.
 public let errSecInvalidPrefsDomain: OSStatus = -25319
 /// The user cannot be asked while the display is off.
 public let errSecInDarkWake: OSStatus = -25320
-/// The certificate did not sign the data or certificate it was checked against.
+/// The data or certificate was not signed with the key of this certificate.
 public let errSecNotSigner: OSStatus = -26267
-/// The stored or supplied data are damaged or of another form. Nothing was deleted.
+/// The stored or supplied data is damaged or has another format. Nothing was deleted.
 public let errSecDecode: OSStatus = -26275
 /// The process lacks an entitlement for this operation. Name only access groups that its
 /// entitlements list.
 public let errSecMissingEntitlement: OSStatus = -34018
-/// The process is of a kind that may not use this part of the interface.
+/// This kind of process may not use this part of the interface.
 public let errSecRestrictedAPI: OSStatus = -34020
-/// The keychain met a fault of its own.
+/// An internal error occurred in the keychain.
 package let errSecInternal: OSStatus = -26276
 
 // MARK: Devices and their use
@@ -152,7 +151,7 @@ public let errSecDeviceFailed: OSStatus = -67588
 public let errSecAppleAddAppACLSubject: OSStatus = -67589
 /// The public key lacks parameters that must be taken from an issuer.
 public let errSecApplePublicKeyIncomplete: OSStatus = -67590
-/// The signature of the code differs from the one that was recorded.
+/// The signature of the code differs from the recorded signature.
 public let errSecAppleSignatureMismatch: OSStatus = -67591
 /// The start date of the key is not valid.
 public let errSecAppleInvalidKeyStartDate: OSStatus = -67592
@@ -160,7 +159,8 @@ public let errSecAppleInvalidKeyStartDate: OSStatus = -67592
 public let errSecAppleInvalidKeyEndDate: OSStatus = -67593
 /// A value could not be converted.
 public let errSecConversionError: OSStatus = -67594
-/// The connection was pushed back to an older protocol version than both sides support.
+/// The connection was downgraded to an older protocol version, although both sides support a newer
+/// one.
 public let errSecAppleSSLv2Rollback: OSStatus = -67595
 /// The quota for storage or requests is used up.
 public let errSecQuotaExceeded: OSStatus = -67596
@@ -232,7 +232,7 @@ public let errSecStagedOperationInProgress: OSStatus = -67806
 public let errSecStagedOperationNotStarted: OSStatus = -67807
 /// The signature does not belong to this data and key.
 public let errSecVerifyFailed: OSStatus = -67808
-/// The size of the result cannot be told in advance.
+/// The size of the result cannot be determined in advance.
 public let errSecQuerySizeUnknown: OSStatus = -67809
 /// The length of the data does not fit the block size.
 public let errSecBlockSizeMismatch: OSStatus = -67810
@@ -294,13 +294,13 @@ public let errSecInvalidReason: OSStatus = -67837
 public let errSecInvalidRequestInputs: OSStatus = -67838
 /// The list of responses is not valid.
 public let errSecInvalidResponseVector: OSStatus = -67839
-/// The policy that says when to stop is not valid.
+/// The policy that determines when to stop is not valid.
 public let errSecInvalidStopOnPolicy: OSStatus = -67840
 /// The tuple is not valid.
 public let errSecInvalidTuple: OSStatus = -67841
 /// More than one value is not supported here.
 public let errSecMultipleValuesUnsupported: OSStatus = -67842
-/// The trust evaluation ended without trust.
+/// The certificate is not trusted.
 public let errSecNotTrusted: OSStatus = -67843
 /// No default authority is set.
 public let errSecNoDefaultAuthority: OSStatus = -67844

@@ -25,17 +25,17 @@ package enum StatusMessages {
         0 The operation succeeded.
         -4 This function or option is not implemented here.
         -34 The disk is full. Free some space, then try again.
-        -36 Reading or writing a file failed. Look at the system's log for failures of the disk.
+        -36 Reading or writing a file failed. Check the system's log for disk errors.
         -49 The file is already open for writing.
         -50 A parameter is missing or not valid. Check the keys and the types of the values that \
         were passed.
-        -61 The file may not be written with the present permissions.
+        -61 The permissions of the file do not allow writing.
         -108 There is not enough memory. Try again when there is more.
         -128 The user canceled the operation. Ask again only when the user starts the action \
         again.
         -909 The request is malformed or not allowed in the present state.
         -2070 A component inside the keychain implementation failed.
-        -4960 An error without a more precise code came from the foundation library.
+        -4960 Core Foundation reported an error without a more precise code.
         -25240 The access control list is not in the simple form that this call expects.
         -25241 The trust policy was not found.
         -25242 A trust setting is not valid.
@@ -60,8 +60,8 @@ package enum StatusMessages {
         -25296 A keychain of this name exists already.
         -25297 This callback is registered already.
         -25298 The callback is not valid or was never registered.
-        -25299 An item with the same identifying attributes is in the keychain already. Update \
-        that item in place of adding one.
+        -25299 An item with the same primary key already exists. Update that item instead of \
+        adding one.
         -25300 No item in the keychain matches the query.
         -25301 The buffer is too small for the result.
         -25302 The data is too large for an item of this kind.
@@ -71,38 +71,39 @@ package enum StatusMessages {
         -25305 The search reference is not valid.
         -25306 The item class is unknown.
         -25307 No default keychain is set.
-        -25308 The item is locked or needs the user, and asking is not possible now. Keep what is \
-        stored and try again after unlock.
+        -25308 The item is locked or requires the user, who cannot be asked now. Keep the item, \
+        and try again after the keychain is unlocked.
         -25309 The attribute can be read but not changed.
-        -25310 The keychain was written by a version of the software that this one does not read.
+        -25310 The keychain was written by a version of the software whose format this version \
+        does not read.
         -25311 Keys of this size are not allowed.
         -25312 No storage module is available.
         -25313 No certificate module is available.
         -25314 No policy module is available.
-        -25315 The operation needs the user, but was told not to ask.
+        -25315 The operation requires the user, but prompting is forbidden.
         -25316 The data of the item is not available.
         -25317 The data of the item cannot be modified.
-        -25318 The certificates could not be put together into a chain.
+        -25318 The certificates do not form a chain.
         -25319 The preferences domain is not valid.
         -25320 The user cannot be asked while the display is off.
-        -26267 The certificate did not sign the data or certificate it was checked against.
-        -26275 The stored or supplied data are damaged or of another form. Nothing was deleted.
+        -26267 The data or certificate was not signed with the key of this certificate.
+        -26275 The stored or supplied data is damaged or has another format. Nothing was deleted.
         -34018 The process lacks an entitlement for this operation. Name only access groups that \
         its entitlements list.
-        -34020 The process is of a kind that may not use this part of the interface.
-        -26276 The keychain met a fault of its own.
+        -34020 This kind of process may not use this part of the interface.
+        -26276 An internal error occurred in the keychain.
         -67585 The service that would carry out the operation is not available.
         -67586 The identification of the client is not sufficient for the operation.
         -67587 The cryptographic device was reset during the operation.
         -67588 The cryptographic device failed.
         -67589 The application could not be added to the subjects of the access control list.
         -67590 The public key lacks parameters that must be taken from an issuer.
-        -67591 The signature of the code differs from the one that was recorded.
+        -67591 The signature of the code differs from the recorded signature.
         -67592 The start date of the key is not valid.
         -67593 The end date of the key is not valid.
         -67594 A value could not be converted.
-        -67595 The connection was pushed back to an older protocol version than both sides \
-        support.
+        -67595 The connection was downgraded to an older protocol version, although both sides \
+        support a newer one.
         -67596 The quota for storage or requests is used up.
         -67597 The file is too big.
         -67598 The database holds a block that is not valid.
@@ -135,7 +136,7 @@ package enum StatusMessages {
         -67806 An operation in several steps is in progress already.
         -67807 An operation in several steps was continued before it was started.
         -67808 The signature does not belong to this data and key.
-        -67809 The size of the result cannot be told in advance.
+        -67809 The size of the result cannot be determined in advance.
         -67810 The length of the data does not fit the block size.
         -67811 The public key does not belong to the private key.
         -67812 The cryptographic device could not be verified.
@@ -166,10 +167,10 @@ package enum StatusMessages {
         -67837 The reason is not valid.
         -67838 The inputs of the request are not valid.
         -67839 The list of responses is not valid.
-        -67840 The policy that says when to stop is not valid.
+        -67840 The policy that determines when to stop is not valid.
         -67841 The tuple is not valid.
         -67842 More than one value is not supported here.
-        -67843 The trust evaluation ended without trust.
+        -67843 The certificate is not trusted.
         -67844 No default authority is set.
         -67845 The form was rejected.
         -67846 The request was lost.
@@ -186,7 +187,7 @@ package enum StatusMessages {
         -67602 The host name does not match a name in the certificate.
         -67603 The certificate has a critical extension that is not understood.
         -67604 The certificate lacks the basic constraints extension.
-        -67605 The basic constraints do not say that the certificate is an authority.
+        -67605 The basic constraints do not identify the certificate as a certificate authority.
         -67606 The authority key identifier is not valid.
         -67607 The subject key identifier is not valid.
         -67608 The key usage of the certificate does not fit the policy.
@@ -204,7 +205,7 @@ package enum StatusMessages {
         -67620 The certificate revocation list is not trusted.
         -67621 The certificate revocation list does not satisfy the policy.
         -67622 The issuing distribution point of the revocation list does not apply.
-        -67623 The mail address that was looked for is not in the certificate.
+        -67623 The certificate does not contain the requested mail address.
         -67624 The extended key usage does not allow secure mail.
         -67625 The key usage does not allow secure mail.
         -67626 The key usage extension of a mail certificate is not marked critical.
@@ -219,13 +220,13 @@ package enum StatusMessages {
         -67635 The check for revoked certificates could not be completed.
         -67636 The network failed during the operation.
         -67637 The OCSP answer does not lead back to a trusted anchor.
-        -67638 The record was modified by someone else in the meantime.
+        -67638 The record was modified in the meantime.
         -67639 The signature of the OCSP answer is wrong.
         -67640 The OCSP answer has no signer.
-        -67641 The OCSP responder called the request malformed.
-        -67642 The OCSP responder met an error of its own.
+        -67641 The OCSP responder rejected the request as malformed.
+        -67642 An internal error occurred in the OCSP responder.
         -67643 The OCSP responder is busy. Try again later.
-        -67644 The OCSP responder demands a signed request.
+        -67644 The OCSP responder requires a signed request.
         -67645 The OCSP responder refused the request as unauthorized.
         -67646 The nonce in the OCSP answer differs from that of the request.
         -67880 The certificate lacks an extension that is required.
@@ -250,9 +251,10 @@ package enum StatusMessages {
         -67899 The policy of the certificate is not allowed.
         -67900 A name in the certificate is outside the permitted names.
         -67901 The validity period of the certificate is too long.
-        -67902 The certificate is an authority where an end certificate was expected.
+        -67902 The certificate is that of a certificate authority, but an end-entity certificate \
+        was expected.
         -67903 The certificate holds the same extension twice.
-        -67904 The certificate lacks a qualified statement that is required.
+        -67904 The certificate lacks a required qualified certificate statement.
         -67647 The certificate chain of the code signature has the wrong length.
         -67648 A certificate of the code signature lacks basic constraints.
         -67649 The path length constraint of a code signing certificate is wrong.
@@ -262,7 +264,7 @@ package enum StatusMessages {
         -67653 The extended key usage does not allow signing resources.
         -67654 The trust settings deny trust to this certificate.
         -67655 The subject name of the certificate is not valid.
-        -67656 The certificate has a qualified statement that is not known.
+        -67656 The certificate has an unknown qualified certificate statement.
         -67657 The request to the account service was queued and will be answered later.
         -67658 The account service redirected the request.
         -67659 The server of the account service reported an error.
@@ -275,10 +277,10 @@ package enum StatusMessages {
         -67666 The account service found the request inconsistent.
         -67667 A function was called before the module was initialized.
         -67668 The handle is not meant for this use.
-        -67669 The pointer to check refers to nothing that is known.
+        -67669 The pointer to check does not refer to a known object.
         -67670 A function failed its integrity check.
         -67671 An internal error occurred.
-        -67672 Memory could not be used as the operation needed it.
+        -67672 Memory could not be used for the operation.
         -67673 The data is not valid.
         -67674 The directory of modules reported an error.
         -67675 A pointer is not valid.
