@@ -119,7 +119,7 @@ extension SecCertificate {
         return Data(bytes)
     }
 
-    /// The number that stands for DER among the encodings of certificates.
+    /// The value of `kSecAttrCertificateEncoding` for DER.
     private static let encodedAsDER: Int64 = 3
 }
 

@@ -114,7 +114,7 @@ public func SecCertificateCopyNotValidBeforeDate(_ certificate: SecCertificate) 
     certificate.structure.notBefore as NSDate
 }
 
-/// Returns the end of a certificate's validity period, which belongs to the period. Never `nil`.
+/// Returns the last moment of a certificate's validity period. Never `nil`.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyNotValidAfterDate(_ certificate: SecCertificate) -> CFDate? {

@@ -12,15 +12,15 @@ internal import KeychainCore
 
 /// A certificate and the private key that matches its public key.
 ///
-/// An identity is not stored as an item. A keychain contains it if it contains both halves: an item
-/// of class ``kSecClassCertificate``, and an item of class ``kSecClassKey`` whose application label
-/// equals the certificate's public key hash. It corresponds to `SecIdentityRef`; equality is by
-/// content.
+/// An identity is not stored as an item. A keychain contains an identity if it contains both of its
+/// halves: an item of class ``kSecClassCertificate``, and an item of class ``kSecClassKey`` whose
+/// application label equals the certificate's public key hash. This class corresponds to
+/// `SecIdentityRef`; equality is by content.
 public final class SecIdentity: NSObject, Sendable {
     package let certificate: SecCertificate
     package let privateKey: SecKey
 
-    /// Creates an identity from a certificate and key that match; see (1).
+    /// Creates an identity. The caller has checked that the key matches the certificate.
     package init(certificate: SecCertificate, privateKey: SecKey) {
         self.certificate = certificate
         self.privateKey = privateKey

@@ -11,7 +11,7 @@ struct TrustFailure: Error, Hashable, Sendable {
     let status: OSStatus
     /// A sentence that explains the failure. It may contain a certificate's subject.
     let reason: String
-    /// Whether the user must not be given the choice to trust the certificate nevertheless.
+    /// Whether the user must not be given the choice to ignore the failure.
     var isFatal = false
 }
 
@@ -35,8 +35,8 @@ extension SecPolicy {
         }
     }
 
-    /// The requirement of the policy that a certificate authority between the certificate and the
-    /// anchor doesn't meet, or `nil`: if it has an extended key usage, this must allow the purpose.
+    /// The requirement of the policy that an intermediate certificate authority doesn't meet, or
+    /// `nil`. If its certificate has an extended key usage, that must allow the policy's purpose.
     ///
     /// Apple checks only the certificate itself. But some intermediates of the system's certificate
     /// authorities are, for example, only for email. They are not audited like those for servers,

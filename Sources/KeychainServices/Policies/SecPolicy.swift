@@ -95,7 +95,7 @@ public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPoli
 ///     ``kSecPolicyAppleSMIME``.
 ///   - properties: ``kSecPolicyName`` and ``kSecPolicyClient``. Other keys, and those that don't
 ///     apply to the policy, are ignored.
-/// - Returns: The policy, or `nil` if the identifier is another one or a property has the wrong
+/// - Returns: The policy, or `nil` if the identifier is none of these or a property has the wrong
 ///   type.
 ///
 /// It corresponds to Apple's function of the same name, which supports more policies.

@@ -31,9 +31,9 @@ struct ChainPolicy: VerifierPolicy {
         RFC5280Policy().verifyingCriticalExtensions + [
             // The policies below check these two.
             .extendedKeyUsage, .subjectAlternativeName,
-            // The certificate policies of a chain matter only to callers that require some, and
-            // callers here can't. If a certificate requires one, by policy constraints, that
-            // extension stays unhandled.
+            // Certificate policies matter only if the caller requires some, which this API doesn't
+            // support. A certificate can also require some, by the policy constraints extension,
+            // which therefore stays unhandled.
             .certificatePolicies,
         ]
 
@@ -111,7 +111,7 @@ struct ChainPolicy: VerifierPolicy {
 }
 
 extension SecCertificate {
-    /// The result is `nil` if X509 can't encode the certificate, although it read it.
+    /// The result is `nil` if X509 can't encode the certificate.
     convenience init?(_ certificate: Certificate) {
         var serializer = DER.Serializer()
         guard (try? serializer.serialize(certificate)) != nil else { return nil }
@@ -196,7 +196,7 @@ extension ChainPolicy {
         [1, 2, 840, 113_549, 1, 1, 2], [1, 2, 840, 113_549, 1, 1, 4],
     ]
 
-    /// Also RSA and ECDSA with SHA-1.
+    /// The same, and RSA and ECDSA with SHA-1.
     private static let brokenForConnections = broken.union([
         [1, 2, 840, 113_549, 1, 1, 5], [1, 2, 840, 10_045, 4, 1],
     ])

@@ -84,7 +84,7 @@ public enum SecTrustResultType: UInt32, Sendable {
     /// The user trusts the certificate. Never returned here.
     case proceed = 1
     /// The user wants to be asked. Never returned here.
-    @available(*, deprecated, message: "Nothing gives it")
+    @available(*, deprecated, message: "It is never returned")
     case confirm = 2
     /// The user doesn't trust the certificate. Never returned here.
     case deny = 3

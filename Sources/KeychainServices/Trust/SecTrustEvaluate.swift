@@ -31,7 +31,7 @@ public import Foundation
 /// - Returns: Whether the certificate is trusted.
 ///
 /// It corresponds to Apple's function of the same name, which also checks revocation and fetches
-/// certificates. As there, ignoring the result causes a compiler warning.
+/// certificates. As with that function, ignoring the result causes a compiler warning.
 public func SecTrustEvaluateWithError(
     _ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?
 ) -> Bool {

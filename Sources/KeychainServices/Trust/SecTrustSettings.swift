@@ -10,8 +10,8 @@ public import Foundation
 ///
 /// - Parameters:
 ///   - trust: The evaluation.
-///   - anchorCertificates: The anchor certificates. Each of them is itself trusted without a chain.
-///     If the array is empty, nothing is trusted. `nil` restores the system's anchors.
+///   - anchorCertificates: The anchor certificates. Each is trusted without a chain. If the array
+///     is empty, nothing is trusted. `nil` restores the system's anchors.
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if an object in the array is not a certificate;
 ///   nothing is changed then.
 ///

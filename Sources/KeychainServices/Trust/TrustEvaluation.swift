@@ -5,7 +5,7 @@
 //       `runOnCallingThread` runs asynchronous code to completion on the calling thread. So it also
 //       finishes if the caller occupies the last thread of Swift's pool. Waiting on a semaphore for
 //       a task in the pool would deadlock.
-//   (3) That code must not wait for another executor, such as an actor.
+//   (3) The asynchronous code must not wait for another executor, such as an actor.
 
 #if !canImport(Darwin)
 
@@ -33,8 +33,9 @@ struct TrustEvaluation: Sendable {
     var policies: [SecPolicy]
     var date: Date
 
-    /// The maximum number of candidates that the search for a chain examines, and again that the
-    /// search for the end of an incomplete chain examines. Real chains require about a dozen.
+    /// The maximum number of candidates that a search examines. It applies to the search for a
+    /// chain, and separately to the search for the end of an incomplete chain. Real chains require
+    /// about a dozen.
     static let candidateLimit = 1000
 
     /// Runs the evaluation.
@@ -100,9 +101,9 @@ struct TrustEvaluation: Sendable {
                         + "authority."))
     }
 
-    /// The chain from the leaf to the last certificate that signed the one before it. The number of
-    /// candidates is limited, because an attacker can send a chain in which all certificates have
-    /// the same name.
+    /// The chain from the leaf, continued as long as the signer of the last certificate is found.
+    /// The number of candidates is limited, because an attacker can send a chain in which all
+    /// certificates have the same name.
     private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
         let others = SubjectIndex(others)
         let budget = SearchBudget(candidateCount: Self.candidateLimit)
@@ -138,14 +139,14 @@ private final class CallingThread: TaskExecutor {
         signals.signal()
     }
 
-    /// Runs jobs until there is a result. The last job sets it before it ends.
+    /// Runs jobs until there is a result. The last job sets the result before it ends.
     func run<Value: Sendable>(until answer: Answer<Value>) -> Value {
         while true {
             if let value = answer.value { return value }
             signals.wait()
             let job = jobs.withLock { $0.removeFirst() }
-            // SAFETY: a job is removed from the list and run once, and this executor lives until it
-            // ends.
+            // SAFETY: a job is removed from the list and run once, and this executor lives until
+            // the job ends.
             unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
