@@ -34,8 +34,8 @@ internal import KeychainCore
 ///   - exportedData: Receives the data. The caller is responsible for protecting any unencrypted
 ///     keys in it. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecParam`: an object has another type, there is no object, or the format can't contain
-///     it, such as a public key in PKCS #12; or the passphrase is neither a string nor data;
+///   - `errSecParam`: there is no object, an object has another type, the format can't contain an
+///     object, such as a public key in PKCS #12, or the passphrase is neither a string nor data;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
 ///   - `errSecPassphraseRequired`: the format requires a passphrase;
 ///   - `errSecUnimplemented`: a private key is in the Secure Enclave, which it can't leave.
@@ -158,8 +158,8 @@ struct ItemExport {
         PEMBlock(label: "CERTIFICATE", bytes: Array(certificate.der))
     }
 
-    /// The key in the format that OpenSSL calls traditional, or in PKCS #8 if that format doesn't
-    /// exist for it.
+    /// The key in the format that OpenSSL calls traditional, or in PKCS #8 if the key's algorithm
+    /// has no traditional format.
     private static func openBlock(of key: SecKey) throws(KeychainFailure) -> PEMBlock {
         switch key.material {
         case .publicKey(let key):

@@ -1,6 +1,6 @@
 // SecItemImport: imports keys, certificates and identities from any supported format.
-//   (1) The result contains everything in the data, or the import fails: one unreadable entry makes
-//       the whole import fail.
+//   (1) The result contains all keys and X.509 certificates in the data, or the import fails: one
+//       unreadable entry makes the whole import fail.
 //   (2) The format is detected from the data. If the caller states another format, the import
 //       fails. A file name extension and an item type are only hints.
 
@@ -16,18 +16,18 @@ internal import SwiftASN1
 /// Creates keys, certificates and identities from data of other programs. The keychain is not
 /// changed; to store the results, pass each as `kSecValueRef` to ``SecItemAdd(_:_:)``.
 ///
-/// Supported are certificates (X.509), private keys (PKCS #8 with and without a passphrase, PKCS
-/// #1, RFC 5915), public keys (SubjectPublicKeyInfo, PKCS #1), PKCS #7 with certificates, and PKCS
-/// #12; all as DER or PEM, and any number of PEM blocks. A key and its certificate in the same PKCS
-/// #12 container are returned as an identity. The friendly names of a container's entries are not
-/// returned.
+/// The data can contain X.509 certificates, private keys (PKCS #8 with or without a passphrase,
+/// PKCS #1, RFC 5915), public keys (SubjectPublicKeyInfo, PKCS #1), PKCS #7 with certificates, or
+/// PKCS #12, each as DER or PEM. PEM text can contain any number of blocks. A key and its
+/// certificate in the same PKCS #12 container are returned as an identity. The friendly names of a
+/// container's entries are not returned.
 ///
 /// - Parameters:
 ///   - importedData: The data.
 ///   - fileNameOrExtension: A file name or an extension. It is only a hint: the format is detected
 ///     from the data. May be `nil`.
 ///   - inputFormat: The format of the data, or `formatUnknown` to detect it. Receives the detected
-///     format: `formatPEMSequence` for more than one PEM block, otherwise that of the item.
+///     format: `formatPEMSequence` for more than one PEM block, otherwise the format of the item.
 ///     `formatRawKey`, Apple's external representation of an RSA or elliptic curve key, is never
 ///     detected and must be stated. May be `nil`. Unchanged after a failure.
 ///   - itemType: For `formatRawKey`, a hint whether the key is private or public. Receives the
@@ -41,19 +41,19 @@ internal import SwiftASN1
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one;
 ///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
-///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. Not supported
-///     are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`, `formatWrappedSSH`,
-///     `formatWrappedLSH` and `formatNetscapeCertSequence`;
+///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. The unsupported
+///     formats are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`,
+///     `formatWrappedSSH`, `formatWrappedLSH` and `formatNetscapeCertSequence`;
 ///   - `errSecDecode`: the data is damaged, contains a key of an unsupported kind, or is not
 ///     recognized although the caller stated a format or the file name indicates one;
 ///   - `errSecPassphraseRequired`: the data is encrypted, and no passphrase was passed;
 ///   - `errSecAuthFailed`: the passphrase doesn't decrypt the private key, or the key is damaged;
-///   - `errSecPkcs12VerifyFailure`: the same for PKCS #12;
+///   - `errSecPkcs12VerifyFailure`: the passphrase doesn't decrypt the PKCS #12 container, or the
+///     container is damaged;
 ///   - `errSecMultiplePrivKeys`: there is more than one private key, and `importOnlyOne` is set;
 ///   - `errSecParam`: the passphrase is neither a string nor data;
 ///   - `errSecUnimplemented`: a symmetric key was requested, or the data is encrypted with a legacy
 ///     cipher and the package was built without its trait `OlderPKCS12`.
-///     programs and the package was built without its trait `OlderPKCS12`.
 ///
 /// It corresponds to Apple's function of the same name.
 @discardableResult
@@ -133,7 +133,7 @@ struct ItemImport {
     private func result(
         of blocks: [PEMBlock], _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
-        // The curve's parameters precede the key, which contains them too.
+        // A block with the parameters of the curve may precede a key. The key contains them too.
         let blocks = blocks.filter { $0.label != "EC PARAMETERS" }
         var results: [Result] = []
         for block in blocks { results.append(try result(of: block, &budget)) }
@@ -184,7 +184,8 @@ struct ItemImport {
     ) throws(KeychainFailure) -> [ValueReference] {
         switch form {
         case .certificate:
-            // A certificate signing request has the same outermost elements.
+            // A certificate signing request has the same outermost elements, so the data need not
+            // be a damaged certificate.
             guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
             return [.certificate(certificate)]
         case .privateKey:

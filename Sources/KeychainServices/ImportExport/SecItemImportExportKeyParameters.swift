@@ -14,7 +14,7 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
 /// ``SecItemExport(_:_:_:_:_:)``.
 ///
 /// The caller owns the objects: it must keep them alive until the call returns, and the call
-/// doesn't release them. In a new value all fields are zero, as from the C header.
+/// doesn't release them. In a new value all fields are zero, as in Apple's structure.
 @safe
 public struct SecItemImportExportKeyParameters {
     /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``.
@@ -36,7 +36,7 @@ public struct SecItemImportExportKeyParameters {
     /// Ignored. Specify attributes when adding the key to the keychain.
     public var keyAttributes: Unmanaged<CFArray>?
 
-    /// Creates parameters in which nothing is set.
+    /// Creates parameters with all fields zero.
     public init() {
         version = 0
         flags = []
