@@ -71,7 +71,7 @@ extension Optional: OptionalValue {
 // MARK: - Attribute values
 
 extension AttributeValue {
-    /// The value of an attribute, converted to the type in which its kind is stored.
+    /// The value of an attribute, converted to the type that attributes of this kind have.
     ///
     /// Attributes that take numbers convert a boolean to a number; all others reject it. Attributes
     /// that take only strings convert a UUID to its text.

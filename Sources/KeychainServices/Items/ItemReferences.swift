@@ -63,8 +63,8 @@ extension KeychainFailure {
 
 // MARK: - Objects
 
-/// A key, certificate or identity object with which a dictionary refers to items or describes a new
-/// one.
+/// A key, certificate or identity object by which a dictionary refers to existing items or
+/// describes a new item.
 enum ValueReference {
     case key(SecKey)
     case certificate(SecCertificate)

@@ -13,8 +13,8 @@ internal import KeychainEngine
 
 // MARK: - Results
 
-/// A result, together with the keychain that it comes from, because that keychain performs the
-/// operations of its hardware keys.
+/// A result, together with the keychain that it comes from, because that keychain performs all
+/// operations with a hardware key.
 enum FoundItem {
     case item(ItemSnapshot, in: AuthenticatingConnection)
     case identity(Identity, in: AuthenticatingConnection)
@@ -144,8 +144,8 @@ struct ItemResult {
                     entries.set(attribute.name, value.object)
                 }
                 addAttributes(of: identity.certificate, to: &entries)
-                // A filter reads the certificate's data too. It is returned only if data was
-                // requested.
+                // The data may have been read only for a filter. Return it only if the caller
+                // requested the data or an object.
                 if !returns.isDisjoint(with: [.data, .ref]), let data = identity.certificate.data {
                     entries.set("certdata", NSData(data: data))
                 }

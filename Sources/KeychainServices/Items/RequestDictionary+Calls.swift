@@ -12,8 +12,8 @@ extension RequestDictionary {
         try checkAdd()
         var item = try newItem(of: itemClass, attributes: attributes)
         if makesKey(of: itemClass) {
-            // As on Apple platforms, an access control that doesn't permit the use of a key permits
-            // none.
+            // As on Apple platforms, a hardware key can be used if it has no access control, but
+            // not with an access control that lacks `privateKeyUsage`.
             if accessControl == nil { item.constraints = .privateKeyUsage }
             try Self.checkIsOfHardware(item)
         }
@@ -80,7 +80,7 @@ extension RequestDictionary {
 
     /// Checks the conditions that apply to every addition.
     func checkAdd() throws(KeychainFailure) {
-        // Apple's source intends to reject this, but by mistake reports success.
+        // Apple's source intends to reject a match key here, but by mistake reports success.
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
         try authentication.check(for: .add)
@@ -95,7 +95,7 @@ extension RequestDictionary {
         // A certificate is not secret.
         let protection = protection ?? (itemClass == .certificate ? .always : .whenUnlocked)
         var attributes = given
-        // The keychain sets both from its own clock.
+        // The keychain sets both dates from its own clock.
         attributes[.creationDate] = nil
         attributes[.modificationDate] = nil
         if let valueReference {
@@ -174,13 +174,13 @@ extension RequestDictionary {
             if hasMatchKey { throw .param("An update can't have a match key.") }
             if !returns.isEmpty { throw .param("An update can't return results.") }
             if case .identity = reference {
-                // As on Apple platforms, where only the two halves can be updated by reference.
+                // As on Apple platforms: only the halves can be updated by persistent reference.
                 throw KeychainFailure(
                     .internalError, "Identities can't be updated by persistent reference.")
             }
         case .delete:
-            // A deletion always affects all matching items, and code for macOS must say so. Other
-            // limits are rejected.
+            // A deletion always affects all matching items. Code for macOS must set the limit “all”
+            // to request that, so this limit is accepted.
             if hasMatchKeyBesideLimit || (limit ?? .all) != .all {
                 throw .param("A deletion can't have a match key other than the limit “all”.")
             }
@@ -190,7 +190,8 @@ extension RequestDictionary {
         }
     }
 
-    /// The attributes in the dictionary and those of the object. The dictionary takes precedence.
+    /// The attributes in the dictionary and those of the object in `kSecValueRef`. The dictionary
+    /// takes precedence.
     private var identifyingAttributes: Attributes {
         guard let valueReference else { return attributes }
         return attributes.merging(valueReference.identifyingAttributes) { given, _ in given }
@@ -199,7 +200,7 @@ extension RequestDictionary {
     // MARK: - Update
 
     /// The changes that an update makes to items of one class. The dictionary must have been read
-    /// as changes.
+    /// with ``init(changes:of:)``.
     func itemChanges() throws(KeychainFailure) -> ItemChanges {
         if attributes[.sharingGroup] != nil { throw .param("The sharing group can't change.") }
         if contradictsSynchronizable {
@@ -272,7 +273,7 @@ extension RequestDictionary {
     /// Whether no item of this keychain can match.
     var matchesNothing: Bool {
         if case .rowNumber = reference { return true }
-        // Items here don't have a user.
+        // No item of this keychain belongs to another user.
         return namesOtherUser
     }
 

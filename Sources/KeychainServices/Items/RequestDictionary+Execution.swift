@@ -71,7 +71,7 @@ extension RequestDictionary {
         var retrieval = retrieval
         retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
-        // The limit applies to the filtered items, so the search that precedes the filter has none.
+        // The limit applies to the filtered items, so the search before the filter has no limit.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
         switch try subject() {
         case .stored(let itemClass):
@@ -157,7 +157,7 @@ extension AuthenticatingConnection {
         _ request: RequestDictionary, in query: inout ItemQuery
     ) throws(KeychainFailure) {
         if request.matchesNothing {
-            // Make a request nevertheless, because access is checked first.
+            // Perform the request nevertheless, because an access error takes precedence.
             _ = try handler.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
             throw .itemNotFound
         }

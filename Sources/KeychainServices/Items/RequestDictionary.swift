@@ -88,7 +88,7 @@ struct RequestDictionary {
     private var hasAttribute = false
     private var refusal: KeychainFailure?
 
-    /// Reads a dictionary that selects items or describes a new one.
+    /// Reads a dictionary that selects items or describes a new item.
     ///
     /// - Throws: `param`, `noSuchClass` or `noSuchAttribute`; see (1).
     init(_ dictionary: CFDictionary) throws(KeychainFailure) {
@@ -160,7 +160,7 @@ struct RequestDictionary {
         guard let key else { return refuse("A key is not text.") }
         let bytes = key.utf8
         guard bytes.count > 1, let first = bytes.first else {
-            return refuse("A key has less than two characters.")
+            return refuse("A key has fewer than two characters.")
         }
         if bytes.count == 4 { return readAttribute(key, value) }
         switch first {

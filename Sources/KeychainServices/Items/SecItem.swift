@@ -81,8 +81,8 @@ public func SecItemAdd(
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that must all be equal (strings and data with the same
 ///     bytes are equal; comparison is case-sensitive), or `kSecValuePersistentRef` without
-///     attributes, or a key, certificate or identity as `kSecValueRef`, which stands for its
-///     primary key. Without `kSecAttrSynchronizable`, only local items are found. Without
+///     attributes, or a key, certificate or identity as `kSecValueRef`, whose primary key must
+///     match. Without `kSecAttrSynchronizable`, only local items are found. Without
 ///     `kSecAttrAccessGroup`, items of all the caller's groups are found. The default of
 ///     `kSecMatchLimit` is one.
 ///
@@ -103,8 +103,8 @@ public func SecItemAdd(
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches. The result is never an empty array instead;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, even if other matching items are
-///     not. It is not known whether it is the right item, so never delete items because of this
-///     error. Or user interaction is required and not allowed or not possible;
+///     not. Whether the locked item is the wanted one can't be determined, so never delete items
+///     because of this error. Or user interaction is required and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: the items that may match are damaged, and no other item matches;
@@ -151,7 +151,7 @@ public func SecItemCopyMatching(
 ///   - `errSecDuplicateItem`: an item would get the primary key of another item;
 ///   - `errSecNoSuchAttr`: a key in the changes or the query is not an attribute of the class;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, retry after unlocking; or user
-///     interaction is required, as for the item's data, and not allowed or not possible;
+///     interaction is required, as for reading the data, and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: a matching item is damaged;

@@ -2,8 +2,8 @@
 //   (1) Type and size are read from the top level. Everything else may also be in the dictionary of
 //       one half, which takes precedence.
 //   (2) Numbers may be passed as decimal strings.
-//   (3) Parameters that determine the protection of a new key are never ignored because they are
-//       malformed.
+//   (3) A malformed parameter is an error, and not ignored, if it determines the protection of a
+//       new key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

@@ -1,5 +1,5 @@
-// SecKey: an asymmetric key as used by Apple's functions; its attributes, as those of an item and
-// as a dictionary; its bytes, its public key and its size.
+// SecKey: an asymmetric key as used by Apple's functions, with its attributes (for an item and as a
+// dictionary), its bytes, its public key and its size.
 //   (1) A key is immutable. Two keys are equal if their class, type and numbers are equal;
 //       attributes are not compared.
 //   (2) No description contains any part of a private key.
@@ -143,7 +143,7 @@ extension SecKey {
     ///     key.
     /// - Throws: `param` if the data is not a key of the item's type and class; `unimplemented` for
     ///   symmetric keys and unsupported algorithms; `decode` if the item is a hardware key and its
-    ///   data is not the blob of one.
+    ///   data is not a blob.
     package convenience init(
         _ item: ItemSnapshot, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {

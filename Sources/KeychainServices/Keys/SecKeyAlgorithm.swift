@@ -1,4 +1,4 @@
-// SecKeyAlgorithm: the names of key operations, and what each name means.
+// SecKeyAlgorithm: the names of key operations, and the meaning of each name.
 //   (1) A name is Apple's string. Any string can be used to create a value; unknown names are
 //       detected when the meaning is looked up.
 
@@ -10,8 +10,8 @@ package import KeychainAsymmetricKeys
 /// The name of a key operation. It determines the input, the padding and hash function, and the
 /// output.
 ///
-/// ``SecKeyIsAlgorithmSupported(_:_:_:)`` tells whether a key supports it. It corresponds to
-/// Apple's type of the same name.
+/// ``SecKeyIsAlgorithmSupported(_:_:_:)`` returns whether a key supports the operation. This type
+/// corresponds to Apple's type of the same name.
 public struct SecKeyAlgorithm: RawRepresentable, Hashable, Sendable {
     let name: String
 
@@ -38,7 +38,7 @@ package enum KeyAlgorithm: Hashable, Sendable {
     case signature(SignatureAlgorithm)
     case encryption(EncryptionAlgorithm)
     case keyExchange(KeyExchangeAlgorithm)
-    /// Apple supports it, but the crypto library doesn't.
+    /// An algorithm that Apple supports, but the crypto library doesn't.
     case notBuilt(String)
 }
 
@@ -96,7 +96,7 @@ extension SecKeyAlgorithm {
                 .keyExchange(.ecdhX963(digest))
             table["algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM"] =
                 .encryption(.ecies(digest, derivesInitializationVector: false))
-            // Apple has no variants of these with SHA-1.
+            // Apple has no algorithms with SHA-1 and a derived initialization vector.
             guard digest != .sha1 else { continue }
             table["algid:encrypt:ECIES:\(exchange):KDFX963:\(hash):AESGCM-KDFIV"] =
                 .encryption(.ecies(digest, derivesInitializationVector: true))

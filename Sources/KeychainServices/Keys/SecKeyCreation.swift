@@ -1,6 +1,6 @@
 // SecKeyCreation: generating keys, and creating keys from bytes.
 //   (1) A permanent key is stored before it is returned.
-//   (2) If storing fails, no key is returned and nothing is left in the keychain.
+//   (2) If storing fails, no key is returned, and a half that was already stored is deleted again.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -126,8 +126,8 @@ extension KeyParameters {
         guard self[kSecAttrTokenID] != nil else { return }
         throw KeychainFailure(
             .unimplemented,
-            "Keys on a token, such as the Secure Enclave, can't be imported, and there is no other "
-                + "token. Omit kSecAttrTokenID to get a software key.")
+            "Keys on a token can't be imported, and keys can be generated only on one token, the "
+                + "Secure Enclave. Omit kSecAttrTokenID to get a software key.")
     }
 
     /// The parameters of the item to store, without those that request results.

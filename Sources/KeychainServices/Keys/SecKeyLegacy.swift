@@ -1,4 +1,4 @@
-// SecKeyLegacy: the key functions that precede SecKeyAlgorithm, implemented with it.
+// SecKeyLegacy: the key functions that are older than SecKeyAlgorithm, implemented with it.
 //   (1) A buffer is written only within the size that the caller passes, or not at all.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -109,7 +109,7 @@ public func SecKeyEncrypt(
 ///   - plainText: Receives the message.
 ///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
 /// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the block
-///   was not encrypted to it or the buffer is too small. Nothing is written then.
+///   was not encrypted to this key or the buffer is too small. Nothing is written then.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")

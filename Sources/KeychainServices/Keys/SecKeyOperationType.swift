@@ -20,7 +20,8 @@ public enum SecKeyOperationType: Int, Sendable {
     case keyExchange = 4
 }
 
-/// The paddings of the functions that precede ``SecKeyAlgorithm``. An empty set means no padding.
+/// The paddings of the functions that are older than ``SecKeyAlgorithm``. An empty set means no
+/// padding.
 public struct SecPadding: OptionSet, Sendable {
     /// The value of Apple's constant.
     public let rawValue: UInt32

@@ -235,7 +235,7 @@ extension SecKey {
             throw .param("The algorithm doesn't sign.")
         }
         guard case .publicKey(let key) = material else {
-            throw .param("Signatures are verified with the public key.")
+            throw .param("The signature must be verified with a public key.")
         }
         do {
             try key.verify(signature, of: data, using: meaning)
@@ -251,7 +251,7 @@ extension SecKey {
             throw .param("The algorithm doesn't encrypt.")
         }
         guard case .publicKey(let key) = material else {
-            throw .param("Messages are encrypted to the public key.")
+            throw .param("The message must be encrypted to a public key.")
         }
         do {
             return try key.encrypt(message, using: encryption)

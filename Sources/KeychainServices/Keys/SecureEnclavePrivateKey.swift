@@ -1,8 +1,8 @@
 // SecureEnclavePrivateKey: a private key in the keychain's hardware, and the dictionary that
-// describes a new one.
-//   (1) It contains the keychain's blob of the key, and no part of the private key itself.
+// describes a new key.
+//   (1) It contains the private key only as the keychain's blob, which the hardware wrapped.
 //   (2) Every operation is a request to the keychain that the key comes from, with the
-//       authentication options of the call that created or found it.
+//       authentication options of the call that created or found the key.
 //   (3) Keys that the hardware doesn't support are rejected before the hardware is accessed. A
 //       software key is never created instead.
 
