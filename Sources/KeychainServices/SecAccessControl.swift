@@ -36,8 +36,8 @@ public final class SecAccessControl: NSObject, Sendable {
         protection: String, flags: SecAccessControlCreateFlags
     ) throws(Rejection) {
         guard Self.protections.contains(protection) else { throw .unknownProtection }
-        // Unlike Apple, which ignores unknown flags. If they were ignored, an item would be stored
-        // with less protection than its owner requested.
+        // Apple's function ignores unknown flags. They are rejected here, because an item stored
+        // without them would have less protection than its owner requested.
         guard flags.isSubset(of: .known) else { throw .unknownFlag }
         guard !flags.isSuperset(of: [.or, .and]) else { throw .orTogetherWithAnd }
         guard !flags.isSuperset(of: [.biometryAny, .biometryCurrentSet]) else {
@@ -181,9 +181,9 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// All conditions are required. This is the default.
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
 
-    /// The conditions apply to a private key. For a hardware key they apply to every use, and the
-    /// key can't be used without this flag. A software key consists of its bytes, so for it they
-    /// apply to reading the key, as without this flag.
+    /// The conditions apply to a private key. A hardware key can't be used without this flag, and
+    /// the conditions apply to every use of it. A software key is read before it is used, so its
+    /// conditions apply to reading it, with or without this flag.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
     /// An application-specific password, which is used in encrypting the secret. No other condition

@@ -38,9 +38,9 @@ public func SecTaskGetTypeID() -> CFTypeID { CoreFoundationType.task.rawValue }
 ///   ``SecTaskCopyValueForEntitlement(_:_:_:)`` reports the error.
 ///
 /// It corresponds to Apple's function of the same name. On Apple platforms the entitlements are
-/// part of the code signature. Here they are the property list beside the executable, or the one
-/// that the environment variable `KEYCHAIN_ENTITLEMENTS` names. If a keychain service is in use,
-/// the service determines them.
+/// part of the code signature. Here they are a property list: the file beside the executable, or
+/// the file that the environment variable `KEYCHAIN_ENTITLEMENTS` names. If a keychain service is
+/// in use, the service determines the entitlements.
 public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
     SecTask(Result { () throws(KeychainFailure) in try KeychainContext.entitlements() })
 }

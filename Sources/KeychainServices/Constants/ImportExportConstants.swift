@@ -17,7 +17,7 @@ public import Foundation
 /// The access object for imported items. It applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
 
-/// Whether imported items are not stored in a keychain. Boolean.
+/// Whether imported items are only returned and not stored in a keychain. Boolean.
 @safe public nonisolated(unsafe) let kSecImportToMemoryOnly: CFString = "memory"
 
 /// In an import result: the label of the item. String.

@@ -30,7 +30,7 @@ public import Foundation
 /// as an item.
 @safe public nonisolated(unsafe) let kSecClassIdentity: CFString = "idnt"
 
-// MARK: - Values: of the item in an addition, of the requested kinds in a result
+// MARK: - Values: passed in an addition, and returned as requested
 
 /// The secret, or the encoded key or certificate. Data. A query may contain it, but it has no
 /// effect.

@@ -7,7 +7,7 @@
 //       Apple's, so code may only compare it with the result of a `…GetTypeID` function, and must
 //       not store it.
 //   (3) A boolean is not a number, although both are `NSNumber`.
-//   (4) Swift and Foundation manage the memory. The two allocators are only names.
+//   (4) Swift and Foundation manage the memory. The two allocators allocate nothing.
 //   (5) With the package trait `NSStringHashing`, an NSString in an AnyHashable equals the String
 //       with the same text, as on Apple platforms. The conformance uses an underscored protocol and
 //       applies to the whole process, including code that doesn't use the keychain. This is why it

@@ -1,5 +1,5 @@
-// MemoryFunctions: functions to erase and compare secrets that Apple's C library has and Linux's
-// lacks. Importing this module makes them available, because code that handles secrets calls them.
+// MemoryFunctions: functions to erase and compare secrets that Apple's C library has and the C
+// libraries of Linux lack. They are declared here, because code that handles secrets calls them.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
 

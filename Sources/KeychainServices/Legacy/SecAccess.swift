@@ -1,7 +1,7 @@
 // SecAccess: declarations of the access objects of macOS's file-based keychains.
 //   (1) These types have no values.
 //   (2) Every function returns `errSecUnimplemented` and doesn't write its results. An access
-//       object without any effect would give false security.
+//       object without any effect would give a false sense of security.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -67,7 +67,8 @@ public func SecAccessCreate(
 ///
 /// It corresponds to Apple's function of the same name.
 @available(
-    *, deprecated, message: "Entitlements and kSecAttrAccessGroup say which programs share items."
+    *, deprecated,
+    message: "Entitlements and kSecAttrAccessGroup determine which programs share items."
 )
 @discardableResult
 public func SecTrustedApplicationCreateFromPath(

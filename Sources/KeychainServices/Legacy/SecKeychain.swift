@@ -122,7 +122,7 @@ public func SecKeychainDelete(_ keychainOrArray: SecKeychain?) -> OSStatus {
 ///
 /// It corresponds to Apple's function of the same name.
 @available(
-    *, deprecated, message: "There is one keychain. Use kSecAttrAccessGroup to tell items apart."
+    *, deprecated, message: "There is one keychain. Use kSecAttrAccessGroup to separate items."
 )
 @discardableResult
 public func SecKeychainCopyDomainSearchList(
@@ -140,7 +140,7 @@ public func SecKeychainCopyDomainSearchList(
 /// - Returns: ``errSecUnimplemented``.
 ///
 /// It corresponds to Apple's function of the same name.
-@available(*, deprecated, message: "`keychainctl status` says where the keychain is.")
+@available(*, deprecated, message: "`keychainctl status` shows the path of the keychain.")
 @discardableResult
 public func SecKeychainGetPath(
     _ keychain: SecKeychain?, _ ioPathLength: UnsafeMutablePointer<UInt32>,
@@ -159,7 +159,7 @@ public func SecKeychainGetPath(
 /// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
-    message: "A call for a locked item answers errSecInteractionNotAllowed."
+    message: "A call for a locked item returns errSecInteractionNotAllowed."
 )
 @discardableResult
 public func SecKeychainGetStatus(
