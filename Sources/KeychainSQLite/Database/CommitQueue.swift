@@ -6,8 +6,8 @@
 //       disk isn't idle while threads wake up.
 //   (4) A leader waits for as many writes as took part in the last commit, but at most half as long
 //       as that commit took. A thread that makes one write after another arrives within this time.
-//       Otherwise it would miss this commit and wait for all of it.
-//   (5) A write marked as alone in its commit is carried out by its own thread.
+//       If the leader didn't wait, that thread would miss this commit and have to wait for its end.
+//   (5) A write that must not share a commit is carried out by its own thread.
 //   (6) A write that doesn't compete with others, and whose predecessor didn't either, is not
 //       delayed and costs a few uncontended locks.
 
@@ -18,8 +18,8 @@ import Synchronization
 /// A write of one thread, which another thread may carry out.
 ///
 /// `@unchecked`: no lock is needed, because one thread at a time has access. The thread of the
-/// write has access until it enters the queue and after `turn` was signalled; in between, the
-/// leader has.
+/// write has access before it enters the queue and after `turn` was signaled. In between, the
+/// leader has access.
 final class QueuedWrite: @unchecked Sendable {
     typealias Body = (inout StoreTransaction) throws(KeychainFailure) -> Void
 
@@ -45,8 +45,8 @@ final class QueuedWrite: @unchecked Sendable {
         self.body = body
     }
 
-    /// Returns the body once. The body is only borrowed from the thread of the write, so nothing
-    /// else may retain it when the write has ended.
+    /// Returns the body at the first call and `nil` later. The body is only borrowed from the
+    /// thread of the write, so nothing else may retain it when the write has ended.
     func take() -> Body? {
         defer { body = nil }
         return body
@@ -57,9 +57,9 @@ final class CommitQueue: Sendable {
     private struct State {
         var isLed = false
         var waiting: [QueuedWrite] = []
-        /// Signalled when a write arrives while the leader waits for one.
+        /// Signaled when a write arrives while the leader waits for one.
         var arrival: DispatchSemaphore?
-        /// The number of writes in the last commit and of those that were waiting when it ended.
+        /// The number of writes in the last commit, plus the number waiting when it ended.
         var recentCount = 1
         var recentNanoseconds = 0
     }
@@ -68,7 +68,7 @@ final class CommitQueue: Sendable {
 
     /// Waits until another thread has carried out the write, or this thread becomes the leader.
     ///
-    /// - Returns: Whether this thread is the leader. It then carries out the write, and calls
+    /// - Returns: Whether this thread is the leader. If so, it has to carry out the write and call
     ///   ``passOn()``.
     func enter(_ write: QueuedWrite) -> Bool {
         let turn = state.withLock { state -> DispatchSemaphore? in
@@ -86,13 +86,14 @@ final class CommitQueue: Sendable {
         return !write.hasEnded
     }
 
-    /// Called by the leader: the write that has waited longest. The leader has to carry it out and
-    /// end it.
+    /// Called by the leader: takes the write that has waited longest. The leader has to carry it
+    /// out and end it.
     ///
     /// - Parameters:
     ///   - count: The number of writes in the commit so far.
     ///   - start: When the leader began to take writes from the queue.
-    /// - Returns: `nil` if no write is waiting, and no more are expected or none arrived in time.
+    /// - Returns: `nil` if the write must not share a commit, or if no write is waiting and none is
+    ///   expected or arrived in time.
     func next(behind count: Int, since start: DispatchTime) -> QueuedWrite? {
         if let write = first() { return write }
         let expected = state.withLock { state -> (arrival: DispatchSemaphore, by: DispatchTime)? in

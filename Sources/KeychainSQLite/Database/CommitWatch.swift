@@ -4,8 +4,8 @@
 //       or dropped because their queue was full, therefore do no harm.
 //   (2) The folder is watched for new files, because the first commit creates the anchor, and
 //       another file may replace it.
-//   (3) The header is also read at intervals without any event: a process that was killed between
-//       commit and anchor causes none, nor does a change made on another machine.
+//   (3) The header is also read at intervals, because some commits cause no event: those of a
+//       process that is killed before it writes the anchor, and those made on another machine.
 //   (4) If inotify is unavailable, because its limits are reached, reading at intervals is the only
 //       means.
 
@@ -15,9 +15,9 @@ import Synchronization
 
 package final class CommitWatch: Sendable {
     package enum Means: Hashable, Sendable {
-        /// inotify events, and reading every ``safetyInterval``.
+        /// inotify events, and reading the header every ``safetyInterval``.
         case notices
-        /// Reading every ``pollingInterval``.
+        /// Reading the header every ``pollingInterval``.
         case polling
     }
 
@@ -28,7 +28,7 @@ package final class CommitWatch: Sendable {
     private let notices: NoticeQueue?
     private let timer: Timer
 
-    /// Starts the watch. Every commit after this returns leads to a call of `look`.
+    /// Starts the watch. Every commit from when this returns leads to a call of `look`.
     ///
     /// - Parameters:
     ///   - folder: The keychain's folder.
@@ -91,14 +91,15 @@ private final class NoticeQueue: Sendable {
         self.source = Mutex(source)
     }
 
-    /// Watches the files that have the names now. Watching the same file again changes nothing.
+    /// Watches the folder and the anchor that now have these paths. Watching the same file again
+    /// changes nothing.
     func renew() { _ = descriptor.watch(folder) }
 
     func stop() { source.withLock { $0.cancel() } }
 }
 
-/// An inotify descriptor. Once it is closed, its number is never used again here, because it may
-/// belong to another file by then.
+/// An inotify descriptor. After it is closed, its number is no longer used here, because the number
+/// may belong to another file by then.
 private final class NoticeDescriptor: Sendable {
     /// -1 if it is closed.
     private let number: Mutex<Int32>

@@ -14,7 +14,7 @@
 //   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
 //       neither.
 //   (8) A connection is used only if its database still had its name after its log was opened: a
-//       database that replaces another removes the log last. If the database of a failed call has
+//       rotation removes the old database before its log. If the database of a failed call has
 //       been replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read in a read-only folder. Because it contains commits, it is never ignored.
@@ -41,7 +41,7 @@ final class Connections: Sendable {
     /// A connection to a file.
     private struct Pooled {
         let connection: DatabaseConnection
-        /// The state of the files when it was opened, in a read-only folder.
+        /// In a read-only folder, the state of the files when the connection was opened.
         let moment: ReadOnlyMoment?
 
         func serves(_ now: ReadOnlyMoment?) -> Bool {
@@ -73,8 +73,9 @@ final class Connections: Sendable {
     ///
     /// - Parameters:
     ///   - transaction: The transaction in which `body` runs. An error rolls it back. `nil` for
-    ///     none, so that each statement sees one commit.
-    ///   - isNew: Pass `true` to use a new connection with an empty page cache, which isn't kept.
+    ///     none: each statement then sees the last commit before it.
+    ///   - isNew: Pass `true` to use a new connection with an empty page cache, and close it
+    ///     afterwards.
     ///   - deadline: The time until which to wait for other processes. `nil` to wait for
     ///     ``Store/longestWait``.
     ///   - body: The operation.
@@ -161,7 +162,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Returns a connection.
+    /// Takes a connection back from a call.
     /// - Throws: `notAvailable` if the database changed meanwhile, so that the results have to be
     ///   discarded.
     private func takeBack(_ loan: Pooled, isKept: Bool) throws(KeychainFailure) {
@@ -196,11 +197,12 @@ final class Connections: Sendable {
             PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? "&mode=rw"),
             isReadOnly: moment != nil)
         if moment == nil { try database.reservePageEnds() }
-        // This comes first, because the first of the settings would change a foreign database.
+        // This check comes first, because setting the journal mode would change a database of
+        // another program.
         let isNew = try Self.isNew(database)
         if moment == nil {
-            // The transaction that switches a new database to WAL mode takes place before there is
-            // a log. With this setting it never opens a rollback journal.
+            // SQLite switches a new database to WAL mode in a transaction that has no log yet. With
+            // this setting, that transaction never opens a rollback journal.
             if isNew { try database.execute("PRAGMA journal_mode = MEMORY;") }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         }
@@ -210,7 +212,7 @@ final class Connections: Sendable {
         return database
     }
 
-    /// Whether a file is empty. Only an empty file or a keychain database is opened further.
+    /// Whether a database file is empty. A database of another program is refused.
     private static func isNew(_ database: DatabaseConnection) throws(KeychainFailure) -> Bool {
         let application = try database.integer("PRAGMA application_id")
         guard application != StoreSchema.applicationID else { return false }
@@ -238,7 +240,7 @@ struct ReadOnlyMoment: Equatable {
     let modified: [Int]
     let hasLog: Bool
 
-    /// The URI parameters with which SQLite opens it.
+    /// The URI parameters with which SQLite opens the database.
     var parameters: String {
         "&mode=ro" + (hasLog ? "&readonly_shm=1" : "&immutable=1")
     }

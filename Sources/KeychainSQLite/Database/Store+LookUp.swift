@@ -1,13 +1,13 @@
 // Store+LookUp: looks up one item by its primary key, which is what most requests need.
 //   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
 //       sufficient, the caller uses `Store.visit`.
-//   (2) It doesn't read the header, which tells which tiers have items: a row that is found exists.
+//   (2) It doesn't read the header to learn which tiers have items: a row that is found exists.
 
 package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// The row with both key attributes of a query, in one access group, with its secret.
+    /// The row, with its secret, that has both key attributes and the one access group of a query.
     ///
     /// - Parameters:
     ///   - query: The query.

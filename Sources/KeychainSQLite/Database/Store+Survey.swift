@@ -77,7 +77,7 @@ extension Store {
         return rows
     }
 
-    /// The classes under whose keys applications may have blobs.
+    /// The classes whose keys may protect Secure Enclave blobs that applications keep.
     package func blobClasses() throws(KeychainFailure) -> Set<ProtectionClass> {
         try connections.run { database throws(KeychainFailure) in
             try StoreSchema.blobClasses(in: database)

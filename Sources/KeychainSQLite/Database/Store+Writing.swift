@@ -15,8 +15,8 @@ package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// The number of writes and the time after which a commit accepts no further writes, because
-    /// the first write waits for the last.
+    /// A commit accepts no further writes after this number of writes or this time, because the
+    /// first write has to wait for the last.
     private static let longestGroup = 64
     private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
 
@@ -53,7 +53,7 @@ extension Store {
 
     /// Carries out a write and those that arrive meanwhile, and commits them.
     private func lead(_ first: QueuedWrite) {
-        // In memory there is no disk to wait for, and a probe observes one write.
+        // Only a write to a database in memory has a probe. Such a write never shares its commit.
         let probe = file.folder == nil ? WriteProbe.current : nil
         var others: [QueuedWrite] = []
         var committed: (bytes: [UInt8], header: StoreHeader)?
@@ -125,8 +125,8 @@ extension Store {
 /// The outcome of a write.
 package enum WriteOutcome<Result> {
     case done(Result)
-    /// The passcode was changed meanwhile, and nothing was done. The caller reads the keybag and
-    /// repeats the write.
+    /// The keybag has changed meanwhile, for example with the passcode, and nothing was done. The
+    /// caller reads the keybag and repeats the write.
     case staleKeybag
 }
 
@@ -153,8 +153,8 @@ package struct WriteProbe: Sendable {
 
     private let failure: @Sendable (Moment) -> KeychainFailure?
 
-    /// If `failure` returns an error, the write throws it: without effect up to `changed`, and
-    /// after its effect at `committed`.
+    /// If `failure` returns an error, the write throws it. Up to `changed`, the write then has no
+    /// effect; at `committed`, it has already taken effect.
     package init(failure: @escaping @Sendable (Moment) -> KeychainFailure?) {
         self.failure = failure
     }

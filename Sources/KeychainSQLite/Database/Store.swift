@@ -3,10 +3,10 @@
 //   (2) A header whose generation is lower than the one in the anchor, or than the one recorded
 //       since the last boot, is refused, because commits are missing.
 //   (3) Subscribers are notified of a commit after it is recorded.
-//   (4) A miss is trusted, and a write begun, only if no damage was found, or if the whole database
-//       was verified after damage was found; and never while the log is damaged.
+//   (4) A miss is trusted, and a write begins, only if no damage was found, or if the whole
+//       database was verified after damage was found. While the log is damaged, neither happens.
 //   (5) Data from a damaged page is returned only after all rows were found to match the header,
-//       because an earlier row of the same item has valid tags, too.
+//       because an earlier version of the row has valid tags, too.
 
 import FoundationEssentials
 package import KeychainCrypto
@@ -31,7 +31,8 @@ package final class Store: Sendable {
     /// How long a call waits for other processes, including its time in this process's queue.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
     let verificationCount = Atomic<Int>(0)
-    /// The registry's counts at which the database, and its rows, were last found undamaged.
+    /// The damage registry's counts when the whole database (`examined`) and all rows
+    /// (`confirmed`) were last found undamaged.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
 
@@ -59,12 +60,12 @@ package final class Store: Sendable {
             damage = PageDamage.none
             freshness = nil
         }
-        // These are read first, so that a commit between the reads makes the header newer, never
-        // older.
+        // These are read before the header, so that a commit between the reads makes the header
+        // newer, never older.
         let noted = anchor?.read() ?? .absent
         let last = freshness?.lastGeneration ?? 0
         let header = try self.header()
-        // This comes after the header, because reading it may have made SQLite recover the log.
+        // This comes after reading the header, which may have made SQLite recover the log.
         if damage.takeAdoptedLog() { freshness?.doubt() }
         if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -74,8 +75,8 @@ package final class Store: Sendable {
         switch noted {
         case .absent: try requireCommits(upTo: last, in: header)
         case .unreadable:
-            // Both copies of the record are damaged, so they tell nothing about lost commits. The
-            // next commit writes a new one, and `check` reports the damage.
+            // Both records of the anchor are damaged, so they don't reveal whether commits are
+            // missing. The next commit writes a new record, and `check` reports the damage.
             try requireCommits(upTo: last, in: header)
         case .generation(let noted): try requireCommits(upTo: max(last, noted), in: header)
         }
@@ -86,10 +87,10 @@ package final class Store: Sendable {
         upTo last: UInt64, in header: StoreHeader
     ) throws(KeychainFailure) {
         guard header.generation < last else { return }
-        // The mark was damaged, or an older copy was put back.
+        // A rotation replaced the database, but its mark was damaged or an older copy was put back.
         if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
-        // Closing would checkpoint the log and delete it, with the damaged commits that recovery
-        // can still read.
+        // This keeps the log, whose damaged commits a recovery can still read. Otherwise closing
+        // would checkpoint and delete it.
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
@@ -103,9 +104,9 @@ package final class Store: Sendable {
 
     // MARK: Superseding
 
-    /// Records that another database replaces the one in a folder, together with every state of it
-    /// that may come back: one whose mark is damaged, or an older copy. `generation` is that of its
-    /// last commit, if known.
+    /// Records that another database replaces the one in a folder. The record also covers states of
+    /// the old database that may come back: one whose mark is damaged, or an older copy.
+    /// `generation` is that of the old database's last commit, if known.
     package static func noteSuperseded(
         in folder: StoreFolder, generation: UInt64 = 0, keychainID: [UInt8],
         _ authenticator: StoreAuthenticator, place: FreshnessNote.Place
@@ -146,7 +147,7 @@ package final class Store: Sendable {
 
     package var tiers: StoreTiers { keys.withLock { $0 } }
 
-    /// Sets the keys of the guarded tier, or erases them.
+    /// Sets the keys of the guarded tier; `nil` erases them.
     package func setGuarded(_ tier: StoreTier?) {
         keys.withLock { $0 = StoreTiers(open: $0.open, guarded: tier) }
         verified.withLock { $0 = nil }
@@ -223,10 +224,12 @@ package final class Store: Sendable {
         package let isComplete: Bool
     }
 
-    /// Visits the rows that may match a query, according to their labels. With a limit above one,
-    /// they come in the order in which they were added. With a limit of one, the rows of the
-    /// guarded tier come first, and within a tier the row added first, if that costs little; this
-    /// row may be visited again. `visit` returns `false` to stop.
+    /// Visits the rows that may match a query, according to their labels. `visit` returns `false`
+    /// to stop.
+    ///
+    /// With a limit above one, the rows come in the order in which they were added. With a limit of
+    /// one, those of the guarded tier come first. Within a tier, the row added first then comes
+    /// first, if finding it costs little; it may be visited again.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
@@ -312,7 +315,7 @@ package final class Store: Sendable {
     /// Makes sure that items that were not found don't exist.
     ///
     /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
-    /// once for each newly found page.
+    /// once for each newly found damaged page.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -337,7 +340,7 @@ package final class Store: Sendable {
         let seen = damage.recordingCount
         if last.withLock({ $0 == seen }) { return }
         if let problem = try problem() { throw .damagedStore(problem) }
-        // The examination itself may have found further pages, all of which it covers.
+        // The examination itself may have found further damaged pages. It covers them, too.
         let now = damage.recordingCount
         last.withLock { $0 = now }
     }

@@ -115,7 +115,8 @@ enum StoreFailure {
     private static let noMemory = KeychainFailure(
         .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
 
-    /// The change is in the log. After a restart it may be there or not.
+    /// The error for a commit that could not be synchronized. The change is in the log, and may be
+    /// there or not after a restart.
     private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(

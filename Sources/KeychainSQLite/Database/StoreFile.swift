@@ -110,8 +110,8 @@ package struct StoreFile: Sendable {
     }
 
     /// Creates the database with its header and keybag in one transaction and one file.
-    /// `generation` is that of its first commit. `blobClasses` are the classes under whose keys,
-    /// including retired ones, applications may have blobs.
+    /// `generation` is that of its first commit. `blobClasses` are the classes whose keys, current
+    /// or retired, may protect Secure Enclave blobs that applications keep.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
         deviceKey: SecretBytes, generation: UInt64 = 1, blobClasses: Set<ProtectionClass> = []
@@ -155,7 +155,8 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Whether another database has replaced this one. Its items are neither read nor written then.
+    /// Whether another database has replaced this one, whose items are then neither read nor
+    /// written.
     package var isSuperseded: Bool {
         get throws(KeychainFailure) {
             try connections.run { database throws(KeychainFailure) in

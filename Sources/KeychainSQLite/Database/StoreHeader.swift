@@ -1,6 +1,6 @@
 // StoreHeader: the one row that authenticates all others.
-//   (1) It is changed in the transaction that changes rows, so it always belongs to the same
-//       commit.
+//   (1) It is changed in the transaction that changes rows, so it always belongs to the same commit
+//       as the rows.
 //   (2) A digest is stored masked, with a new mask for each of its changes. Otherwise the
 //       difference of two headers would reveal the contributions of single rows, and from enough of
 //       those an attacker could compose an older state with the same sum.
@@ -106,7 +106,7 @@ package struct StoreHeader: Hashable, Sendable {
 
     // MARK: Bytes
 
-    /// The bytes to be written. Afterwards this header equals one that is read from them.
+    /// Encodes the header for writing. Afterwards it equals the header decoded from those bytes.
     mutating func seal(with tiers: StoreTiers) -> [UInt8] {
         if case .opened(var part, let writeCount, nil) = guarded {
             part.maskValue = .random()
@@ -184,7 +184,7 @@ package struct StoreHeader: Hashable, Sendable {
         self.guarded = guarded
     }
 
-    /// Opens the part of the guarded tier, whose keys have become available since.
+    /// Opens the part of the guarded tier, whose keys became available after the header was read.
     /// - Returns: Whether its tag is valid.
     mutating func openGuarded(_ tiers: StoreTiers) -> Bool {
         guard case .sealed(let bytes, _) = guarded, let keys = tiers.guarded else { return true }

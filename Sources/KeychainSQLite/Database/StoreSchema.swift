@@ -120,8 +120,8 @@ enum StoreSchema {
     }
 
     /// Whether another database has replaced this one, or is about to. Anyone who can write the
-    /// file could have put a mark on a page that isn't authentic, so the mark is ignored once such
-    /// a page was read.
+    /// file can put a mark on a page that isn't authentic, so the mark is ignored if such a page
+    /// was read.
     static func isSuperseded(
         _ database: DatabaseConnection, _ damage: PageDamage
     ) throws(KeychainFailure) -> Bool {
@@ -133,8 +133,8 @@ enum StoreSchema {
 
     private static let blobs = "secure-enclave"
 
-    /// The classes for which Secure Enclave blobs were made, so that a rotation retains the keys
-    /// that open them, and no others. Stored as one byte for each class.
+    /// The classes for which Secure Enclave blobs were made. A rotation retains the keys that open
+    /// those blobs, and no others. Stored as one byte for each class.
     static func blobClasses(
         in database: DatabaseConnection
     ) throws(KeychainFailure) -> Set<ProtectionClass> {

@@ -208,8 +208,9 @@ package struct StoreTransaction {
     ) throws(KeychainFailure) {
         try addSetAside(try withSecret(row), reason: reason.rawValue, at: moment)
         try delete(row, isOfItem: false)
-        // The row's own terms may be what is damaged. An entry that remained would lead to nothing,
-        // or to the next row with this id. This scans the whole index, once for each damaged row.
+        // `delete` removes only the index entries for the terms in the row, which may be damaged.
+        // A remaining entry would lead to no row, or to the next row with this id. This statement
+        // scans the whole index, once for each damaged row.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
         // The row's contribution and tier can't be determined from its damaged bytes.
         try recountRows()
@@ -230,8 +231,8 @@ package struct StoreTransaction {
         return whole
     }
 
-    /// Adds a row from another database to those set aside, with its reason and moment. If
-    /// `isVouchedFor` is `false`, it is stored without a tag, because nothing authenticates them.
+    /// Adds a row to those set aside, with a reason and a moment. If `isVouchedFor` is `false`, it
+    /// is stored without a tag, because nothing authenticates the reason and the moment.
     package mutating func addSetAside(
         _ row: SealedRow, reason: Int64, at moment: Double, isVouchedFor: Bool = true
     ) throws(KeychainFailure) {
@@ -278,7 +279,7 @@ package struct StoreTransaction {
     /// Makes the transaction a commit, even if no row has changed.
     package mutating func noteChange() { isChanged = true }
 
-    /// Records that an application gets a blob under the key of a class.
+    /// Records that an application gets a Secure Enclave blob protected by the key of a class.
     package mutating func noteBlob(of protection: ProtectionClass) throws(KeychainFailure) {
         let classes = try StoreSchema.blobClasses(in: database)
         guard !classes.contains(protection) else { return }
@@ -346,8 +347,8 @@ package struct StoreTransaction {
 
     private func insertTerms(of row: SealedRow, id: Int64) throws(KeychainFailure) {
         for term in row.labels.terms {
-            // Two attributes can't have the same label, but a restored row may still have old
-            // entries.
+            // Two attributes can't have the same label, but the index may still contain old entries
+            // of a restored row.
             try execute(
                 "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)",
                 [.label(term), .integer(id)])
@@ -361,7 +362,7 @@ package struct StoreTransaction {
         }
     }
 
-    /// Informs a test that an addition found that its item exists and becomes an update.
+    /// Informs a test that an addition found an existing item and becomes an update.
     package func noteExistingItem() throws(KeychainFailure) {
         try probe?.reach(.foundExisting)
     }
@@ -402,8 +403,8 @@ package struct SetAsideRow: Sendable {
         isAuthentic = found == sealed.asideTag(reason: reason, at: moment, authenticator)
     }
 
-    /// Reads the columns of a row with its secret, then `at` and `reason`, in a database of version
-    /// 1, which had no tags, and texts as reasons.
+    /// Reads the columns of a row with its secret, then `at` and `reason`, from a database of
+    /// version 1, which has no tags and stores reasons as texts.
     init?(version1 cursor: borrowing RowCursor) {
         guard let sealed = try? SealedRow(cursor, includesSecret: true),
             let moment = cursor.real(10), let reason = cursor.text(11)

@@ -243,7 +243,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Adds a version from another database, sealed for this one, under its number if that is free.
+    /// Adds a version from another database. `row` is the version sealed for this database. It
+    /// keeps its number if that is free.
     package mutating func insert(
         _ version: StoredVersion, as row: SealedRow
     ) throws(KeychainFailure) {
@@ -264,7 +265,7 @@ extension StoreTransaction {
 }
 
 extension HistoryPolicy {
-    /// The time before which replaced versions are expired.
+    /// Versions that were replaced before this time are expired.
     package func horizon(at moment: Double) -> Double {
         moment - Double(days) * StoreVersions.day
     }

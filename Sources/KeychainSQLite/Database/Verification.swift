@@ -1,14 +1,13 @@
 // Verification: checks whether a database is in the state of its last commit. Pages of an earlier
-// time have valid tags. Only a check of the whole database shows that they don't belong to the
-// rest.
+// commit have valid tags, too. Only a check of the whole database shows that they are out of date.
 //   (1) Everything is read from the files, by a connection whose page cache is empty.
 //   (2) The check has several parts, each in a transaction of its own, so that the log can be
-//       checkpointed in between. Each part is compared with the header of its own transaction. The
-//       structure is checked first, because later commits depend on it. Commits made between the
-//       parts don't invalidate the results of earlier parts.
-//   (3) No row is opened, so only the store's keys are needed. The parts of an item that its own
-//       tags protect, its attributes and its secret, are not checked. Before the first unlock, the
-//       digest of the guarded tier isn't checked either, and the result is not recorded.
+//       checkpointed in between. Each part is compared with the header of its own transaction.
+//       Commits made between the parts don't invalidate the results of earlier parts. The structure
+//       is checked first, because later commits depend on it.
+//   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
+//       an item, which its own tags protect, are not checked. Before the first unlock, the digest
+//       of the guarded tier isn't checked either, and the result is not recorded.
 //   (4) After a problem is found, the rest is still read as far as possible, because reading is
 //       what finds damaged pages.
 
@@ -20,8 +19,8 @@ import Synchronization
 package struct Verification: Sendable {
     /// A description of the first problem; `nil` if there is none.
     package fileprivate(set) var problem: String?
-    /// A problem with a row that is set aside. It affects only the restoration of such rows, which
-    /// requires the caller to name a row that isn't authentic.
+    /// A problem with a row that is set aside. It affects only the restoration of such rows: one
+    /// that isn't authentic is restored only if the caller names it.
     package fileprivate(set) var setAsideProblem: String?
     /// Whether all rows were visited.
     package fileprivate(set) var isComplete = true
@@ -89,8 +88,8 @@ extension Store {
         if !isVersion1, let problem = try StoreSchema.difference(from: database, damage) {
             return problem
         }
-        // This checks all pages, including free ones, and that every row and the indexes agree in
-        // both directions.
+        // This checks all pages, including free ones. It also checks that each row has its index
+        // entries and each index entry has its row.
         let rows = try database.rows("PRAGMA integrity_check(8)")
         var answer: String?
         while try rows.next() { answer = answer ?? rows.text(0) }
@@ -215,7 +214,7 @@ extension Store {
         return found
     }
 
-    /// Whether all keys are available that the verification of the whole database needs.
+    /// Whether all keys needed to verify the whole database are available.
     package var canBeVerified: Bool { tiers.guarded != nil }
 
     package var isBeingVerified: Bool { verificationCount.load(ordering: .relaxed) > 0 }

@@ -6,7 +6,7 @@
 //   (4) It has two records, written alternately by generation. A torn or altered record is ignored.
 //   (5) A generation that ends an epoch belongs to no commit. It means that another database has
 //       replaced the one whose key authenticates the record.
-//   (6) A record is never replaced by an earlier one, because of two processes, the one with the
+//   (6) A record is never replaced by that of an earlier commit: of two processes, the one with the
 //       later commit may write its record first.
 
 package import KeychainCrypto
@@ -16,11 +16,12 @@ import Synchronization
 
 /// Distinguishes generations of commits from those that have another meaning.
 ///
-/// A database never reaches the end of its epoch by commits. A recovery continues after it.
+/// An epoch is a range of 2^48 generations. The commits of a database never reach the end of its
+/// epoch. A database made by a recovery continues after that end.
 package enum Epoch {
     private static let size: UInt64 = 1 << 48
 
-    /// A generation above every commit that a database with that generation can reach.
+    /// The end of the epoch of a generation.
     static func end(of generation: UInt64) -> UInt64 { (generation | (size - 1)) &+ 1 }
 
     static func isEnd(_ generation: UInt64) -> Bool { generation > 0 && generation % size == 0 }
@@ -86,8 +87,8 @@ package final class Anchor: Sendable {
         return last
     }
 
-    /// Records a commit. If this fails, only a later loss of the commit can't be detected, so it is
-    /// not an error of the committed write.
+    /// Records a commit. If this fails, a later loss of the commit may not be detected. The write
+    /// was committed, so the failure isn't reported.
     package func note(generation: UInt64) {
         let start = Int(generation % 2) * Self.recordByteCount
         let record = encode(generation)

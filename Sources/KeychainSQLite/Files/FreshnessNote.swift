@@ -4,13 +4,13 @@
 //   (1) It is outside the keychain's folder, in a file that doesn't survive a shutdown. If there is
 //       no folder for such a file, it is in the memory of this process.
 //   (2) It is valid only while the files are in the recorded state. Changes that SQLite makes
-//       through this process update the record if it was valid before. Changes by anything else
-//       never do.
+//       through this process update the record if it was valid before. Other changes never update
+//       it.
 //   (3) A note that was altered, or that belongs to another boot, another keychain or another
 //       folder, is ignored.
 //   (4) Its generation is that of the last commit, whether the rest is valid or not.
-//   (5) When SQLite recovers a log that was left behind, the note becomes invalid, because the log
-//       could contain frames of a failed transaction in the place of others.
+//   (5) When SQLite recovers a log that was left behind, the note becomes invalid: frames of a
+//       failed transaction may have been put back into the log, in place of committed frames.
 //   (6) A failure to read or write it only causes another verification, so it is not reported.
 
 import Glibc
@@ -42,8 +42,8 @@ package final class FreshnessNote: Sendable {
         self.keychainID = keychainID
         self.authenticator = authenticator.derived(for: "swift-keychain 2 freshness")
         self.place = place
-        // The name is derived from the folder, not from the database's name. Otherwise there would
-        // be no note for an earlier database with another name.
+        // The name is derived from the folder and not from the database's name, so that an earlier
+        // database, which has another name, has the same note.
         let folder = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
         let name = self.authenticator.tag(of: Array("name".utf8) + Array(folder.utf8)).prefix(16)
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -71,11 +71,12 @@ package final class FreshnessNote: Sendable {
     // MARK: Content
 
     private struct Content: Hashable {
-        /// Identifies the verification that was begun last. It is random, so that the end of an
-        /// earlier verification isn't mistaken for its end.
+        /// Identifies the verification that was begun last. The identifier is random, so that the
+        /// end of an earlier verification isn't mistaken for the end of this one.
         var number: Bytes16
         var isVerified: Bool
-        /// When it began, or ended successfully; in seconds since 2001-01-01.
+        /// When the verification ended successfully, or when it began if it has not; in seconds
+        /// since 2001-01-01.
         var moment: Double
         var generation: UInt64
         var files: FileState
@@ -100,8 +101,8 @@ package final class FreshnessNote: Sendable {
         }
     }
 
-    /// The 8 bytes of both salts, at offset 16. Closing the file releases no lock of SQLite, which
-    /// has none on the log.
+    /// The 8 bytes of both salts, at offset 16 of the log. Closing the log releases no lock of
+    /// SQLite, because SQLite doesn't lock that file.
     private static func salts(ofLogAt path: String) -> UInt64? {
         guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
         var reader = ByteReader(SystemCalls.read(file.number, count: 24))
@@ -211,7 +212,7 @@ package final class FreshnessNote: Sendable {
         content.flatMap { $0.files.isKept(in: filesNow) ? $0.number : nil }
     }
 
-    /// Updates the note with that identifier to the current state of the files.
+    /// Records the current state of the files in the note, if the note has that identifier.
     fileprivate func carryOver(_ number: Bytes16) {
         update { content in
             if content?.number == number, let files = filesNow { content?.files = files }

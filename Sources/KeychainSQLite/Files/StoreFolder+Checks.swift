@@ -1,6 +1,6 @@
 // StoreFolder+Checks: checks for files in a keychain's folder that don't belong to the keychain.
 //   (1) Nothing outside the folder is read, written or removed through a link in the folder.
-//   (2) Opening never blocks on anything but a regular file, such as a pipe.
+//   (2) Opening a file that isn't regular, such as a pipe, never blocks.
 //   (3) A file with a second hard link isn't written in place, because the other name may belong to
 //       anyone.
 //   (4) A file that is refused is left unchanged. The error names it and says what the user can do.
@@ -64,7 +64,7 @@ extension StoreFolder {
             return "is accessible to other users. Run `chmod 600 PATH`; if another user may have "
                 + "read it, its secrets are no longer secret."
         }
-        // A count of 0 means that the file has just been removed.
+        // A link count of 0 means that the file has just been removed.
         if status.st_nlink > 1 {
             return
                 "has a second hard link, through which every change would be visible. Nothing was "
@@ -88,11 +88,12 @@ extension StoreFolder {
         return -1
     }
 
-    /// - Throws: `notAvailable` if there is also a database with a lower number. No rotation leaves
-    ///   one: one of the two was put there, and the device key may belong to either.
+    /// - Throws: `notAvailable` if there is also a database with a lower number. A rotation never
+    ///   leaves one behind, so another program put one of the two there. The device key may belong
+    ///   to either.
     package func requireOneDatabase() throws(KeychainFailure) {
-        // A rotation removes the old database before `rotation-n`, so a remaining one was put
-        // there.
+        // A rotation removes the old database before `rotation-n`, so without that folder it left
+        // no old database behind.
         guard number > 0, !isStaged(number) else { return }
         let other = names.first { name in
             name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false

@@ -19,7 +19,8 @@ extension StoreFolder {
         return result
     }
 
-    /// Runs `body` with the lock, unless another process holds it, which may take long.
+    /// Runs `body` with the lock, unless another process holds it. Doesn't wait for that process,
+    /// which may hold it for long.
     /// - Returns: `nil` if another process holds the lock.
     @discardableResult
     package func withLockIfFree<Result>(

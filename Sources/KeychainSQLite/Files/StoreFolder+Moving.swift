@@ -3,8 +3,8 @@
 //   (1) A new database is created in a separate folder inside the keychain's folder.
 //   (2) Once it has the name `keychain.db.recovered`, it is the database, and the keychain can't be
 //       opened until it gets its final name.
-//   (3) The folder for the damaged files has the same number as the folder of (1), which is removed
-//       last, so that a resumed recovery finds the former again.
+//   (3) The folder for the damaged files has the same number as the folder of (1). A resumed
+//       recovery finds it by that number, so the folder of (1) is removed last.
 
 import Glibc
 package import KeychainCore
@@ -61,8 +61,8 @@ extension StoreFolder {
         }.sorted().map { RecoveryFolders(in: self, $0) }
     }
 
-    /// The paths of the folders with files from before a recovery. Their keys don't change any
-    /// more.
+    /// The paths of the folders with files from before a recovery. A rotation doesn't change the
+    /// keys of these files.
     package var damagedFolders: [String] {
         names.filter { $0.hasPrefix("damaged-") }.sorted().map { path + "/" + $0 }
             .filter { StoreFolder(path: $0).isFolder }
@@ -108,8 +108,8 @@ extension StoreFolder {
 
     /// Moves the damaged files away and gives the recovered database its final name. Idempotent.
     ///
-    /// SQLite would take the old database's log beside the new database for the new one's. The old
-    /// files are therefore durably gone before the new database is moved.
+    /// If the old database's log were still there, SQLite would use it as the new database's log.
+    /// The old files are therefore durably gone before the new database is moved.
     package func placeRecovered(movingOldTo damaged: StoreFolder) throws(KeychainFailure) {
         try damaged.prepare()
         for file in [File.writeAheadLog, .sharedMemory, .database, .damagedLog] {
@@ -146,7 +146,7 @@ extension StoreFolder {
 
     // MARK: Versions
 
-    /// Whether the database has version 1. It is then converted before it is used.
+    /// Whether the database has version 1 and therefore is converted before it is used.
     package var holdsVersion1: Bool {
         guard exists(.database), !exists(.recoveredDatabase), (try? check(.database)) != nil,
             let header = try? DatabaseFileHeader(ofFileAt: path(of: .database))
@@ -156,7 +156,7 @@ extension StoreFolder {
 
     // MARK: Lease
 
-    /// Registers this process as a user of the keychain or, exclusively, as the only one.
+    /// Registers this process as a user of the keychain or, with `exclusive`, as its only user.
     ///
     /// - Parameters:
     ///   - exclusive: Pass `true` to exclude other processes.

@@ -6,7 +6,7 @@
 //       and renamed, and the folder is synchronized. The process holds the folder's lock meanwhile,
 //       so a temporary file without a lock is a leftover and is removed.
 //   (3) Each rotation of the keys creates a database with a new name that is never reused, because
-//       SQLite takes a file beside a database for its log if it has the matching name.
+//       SQLite uses any file with the matching name beside a database as its log.
 
 import Glibc
 package import KeychainCore
@@ -55,7 +55,7 @@ package struct StoreFolder: Hashable, Sendable {
             }
         }
 
-        /// The part of such a name that follows the database's name.
+        /// The part of a numbered file's name that follows the database's name.
         fileprivate var suffix: Substring { rawValue.dropFirst(Self.database.rawValue.count) }
     }
 

@@ -19,8 +19,8 @@ enum SystemCalls {
     @discardableResult
     static func unlink(_ path: String) -> Int32 { reached(Files.remove(path)) }
 
-    /// Removes a name from an open folder; the corresponding C function is `unlinkat`. If another
-    /// folder has replaced the open one meanwhile, it isn't affected.
+    /// Removes a name from an open folder; the corresponding C function is `unlinkat`. A folder
+    /// that has replaced the open one meanwhile isn't affected.
     @discardableResult
     static func unlink(_ name: String, in folder: Int32) -> Int32 {
         // SAFETY: the name is a NUL-terminated copy for the duration of the call.
