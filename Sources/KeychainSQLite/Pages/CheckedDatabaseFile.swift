@@ -5,7 +5,7 @@
 //   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read. A
 //       failing read would hide the items on the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
-//       with zeros and continues. In an undamaged file, it reads no page beyond the end.
+//       with zeros and continues. It reads no page beyond the end of an undamaged file.
 //   (4) A file whose header declares another page size or number of reserved bytes is a foreign
 //       database or has a damaged header. Its bytes are passed through unchanged in both
 //       directions, and page 1 is recorded as damaged, so that it isn't trusted.

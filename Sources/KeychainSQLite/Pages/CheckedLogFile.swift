@@ -2,27 +2,28 @@
 //   (1) A page is verified with the frame's header, the previous checksum and the log's header.
 //       They can't change during a read: the reader's read mark prevents a restart of the log, and
 //       committed frames are not written again.
-//   (2) The header of a frame is buffered until its page is complete, and the page gets its tag.
-//       Complete frames are collected, see `FrameBuffer`, and written in one call with the frame
-//       that commits the transaction: if any of them can't be written, that write fails. A header
-//       written over a frame that this transaction has already written is passed on directly: it
-//       changes only checksums, which the tag doesn't cover.
+//   (2) The header of a frame is buffered until its page is complete. The page then gets its tag.
+//       Complete frames are collected, see `FrameBuffer`, and written in one call together with the
+//       frame that commits the transaction. If any of them can't be written, this call fails. A
+//       header written over a frame that this transaction has already written is passed on
+//       directly: it changes only checksums, which the tag doesn't cover.
 //   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
-//       outgrows the page cache writes frames before it commits. If it changes such a page again,
-//       SQLite writes the page into the same frame, and writes blank headers from then on; before
-//       the commit it computes all checksums again. Only the writer itself can read unsealed
-//       frames, and none remains after its transaction. Their tags are always valid.
+//       outgrows the page cache writes frames before it commits. If it changes the page of such a
+//       frame again, SQLite writes the page into the same frame, and writes blank headers from then
+//       on. Before the commit, it computes all checksums again. Only the writer itself can read
+//       unsealed frames, and none remains after its transaction. Their tags are always valid.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
 //   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
 //       SQLite stops there as it does at a wrong checksum.
 //   (6) Recovery silently drops a damaged frame and all that follow. When it ends, the log is read
 //       once more, and a loss is recorded, here and in the folder, before any other connection can
-//       write: the next write would overwrite what recovery dropped.
-//   (7) While damage is recorded, the log is neither truncated nor deleted, so that what recovery
-//       dropped can still be salvaged.
+//       write: the next write would overwrite the dropped frames.
+//   (7) While damage is recorded, the log is neither truncated nor deleted, so that the dropped
+//       frames can still be salvaged.
 //   (8) A page that was read with a wrong tag is never written, because it would get a valid one.
-//   (9) A log left by a process may contain frames of a failed transaction in the place of others,
-//       with valid tags. A database whose log was recovered therefore has to be verified again.
+//   (9) A log left by a process may contain frames of a failed transaction where committed frames
+//       belong, with valid tags. A database whose log was recovered therefore has to be verified
+//       again.
 //   (10) Before the log is synchronized for the first time, its name is made durable. SQLite does
 //        that, too, but ignores a failure.
 
@@ -188,7 +189,7 @@ import CKeychainSQLite
     }
 
     /// Whether the frame in `scratch` is unchanged and continues the previous frame in the log.
-    /// Afterwards the buffer has the form that SQLite gets.
+    /// Afterwards the buffer holds the frame as SQLite gets it.
     private func verifiesScratch(asFrame frame: UInt32, withChecksum isSealed: Bool) -> Bool {
         // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum after it.
         guard let header = logHeader() else {
@@ -257,8 +258,8 @@ import CKeychainSQLite
         return writeKept(kept, authenticator)
     }
 
-    /// Buffers a part of a frame: its beginning, the beginning of its page, or the continuation of
-    /// what is buffered.
+    /// Buffers a part of a frame: its beginning, the beginning of its page, or the bytes after the
+    /// buffered ones.
     private func keep(
         _ bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
     ) -> Bool {
@@ -269,7 +270,7 @@ import CKeychainSQLite
         } else if let kept, kept.number == place.frame, kept.range.upperBound == place.inFrame {
             self.kept?.range = kept.range.lowerBound..<place.inFrame + count
         } else if place.inFrame == LogFrameHeader.byteCount {
-            // Only the page is written. Its header is in the file.
+            // Only the page is written. The header of its frame is in the file.
             guard writeCollected() == SQLITE_OK,
                 unsafe readReal(
                     into: keptBytes, count: LogFrameHeader.byteCount,
@@ -296,8 +297,8 @@ import CKeychainSQLite
         let header = unsafe LogFrameHeader(at: UnsafeRawPointer(keptBytes))
         var place = header.place(frame.number, salt1: header.salt1, salt2: header.salt2)
         if header.salt1 == 0, header.salt2 == 0 {
-            // For a blank header, see (3), the salts are those of the log, which the frame will get
-            // later.
+            // The header is blank, see (3). The frame will get the salts of the log later, so the
+            // tag covers these.
             guard let log = logHeader() else { return ResultCode.writeError }
             (place.salt1, place.salt2) = (log.salt1, log.salt2)
         }
@@ -310,23 +311,23 @@ import CKeychainSQLite
         return status
     }
 
-    /// Collects a complete frame, and writes what was collected where that ends a transaction.
+    /// Collects a complete frame. If it ends a transaction, all collected frames are written.
     private func collect(
         _ bytes: Slice<UnsafeRawBufferPointer>, at offset: Int64, isCommit: Bool
     ) -> Int32 {
-        // SAFETY: the caller vouches for the bytes, which are copied here.
+        // SAFETY: the caller guarantees the bytes, which are copied here.
         let bytes = unsafe UnsafeRawBufferPointer(rebasing: bytes)
         if unsafe !collected.append(bytes, at: offset) {
             let status = writeCollected()
             guard status == SQLITE_OK else { return status }
-            // An empty buffer takes any frame.
+            // An empty buffer has room for any frame.
             guard unsafe collected.append(bytes, at: offset) else { return ResultCode.writeError }
         }
         return isCommit ? writeCollected() : SQLITE_OK
     }
 
-    /// Writes the collected frames to the file, in one call. Where that fails they are forgotten: their
-    /// transaction fails.
+    /// Writes the collected frames to the file in one call. If that fails, their transaction fails,
+    /// so they are discarded.
     private func writeCollected() -> Int32 {
         guard !collected.isEmpty else { return SQLITE_OK }
         defer { collected.removeAll() }

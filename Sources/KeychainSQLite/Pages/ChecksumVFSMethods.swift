@@ -1,10 +1,10 @@
 // ChecksumVFSMethods: the functions of the checksumming VFS. They forward to the VFS underneath,
 // with exceptions in `xOpen`, `xDelete` and `xAccess`.
 //   (1) The VFS object is allocated once and never freed; `pAppData` is the VFS underneath.
-//   (2) The functions of the VFS underneath get its own object as first argument, because they use
-//       its fields.
-//   (3) Rollback journals are not supported: SQLite would write the pages of a journal that it
-//       finds beside a database, and they would get valid tags.
+//   (2) The functions of the VFS underneath get that VFS's own object as first argument, because
+//       they use its fields.
+//   (3) Rollback journals are not supported: SQLite would copy the pages of a journal that it finds
+//       beside a database into the database, where they would get valid tags.
 
 import CKeychainSQLite
 

@@ -9,8 +9,8 @@
 //       writer lock or excludes other processes.
 //   (5) The sound frames are those that SQLite's recovery accepts: an uninterrupted sequence from
 //       the start of the log, of frames whose checksum and tag are valid.
-//   (6) A log without a sound header has no sound frames. Its frames with the salts of the first
-//       one are counted as dropped.
+//   (6) A log without a sound header has no sound frames. All its frames with the same salts as its
+//       first frame are counted as dropped.
 
 import CKeychainSQLite
 
@@ -103,8 +103,8 @@ package struct LogFileCheck: Hashable, Sendable {
     /// Whether recovery drops complete, durable transactions.
     ///
     /// With full synchronization, a transaction is durable before the next one begins. A power
-    /// failure can leave the last frame of a transaction without an earlier one, but of one
-    /// transaction only. Damage to the last transaction alone looks the same:
+    /// failure can leave the last frame of a transaction in the log without an earlier frame, but
+    /// only for one transaction. Damage to the last transaction alone looks the same:
     /// ``droppedCommitCount`` is then 1, and this is `false`.
     package var tellsOfLostTransactions: Bool {
         droppedCommitCount > 1
@@ -188,7 +188,7 @@ private struct SoundRun {
         previous = log.checksum
     }
 
-    /// Whether a frame continues the sequence. Afterwards the buffer has the form that SQLite gets.
+    /// Whether a frame continues the sequence. Afterwards it is in the form that SQLite gets.
     ///
     /// - Parameters:
     ///   - frame: The first of `LogFormat.frameByteCount` writable bytes.

@@ -173,7 +173,7 @@ struct LooseFrame {
     private(set) var databasePageCount: UInt32
     let salts: [UInt32]
     let checksum: LogChecksum
-    /// The correct checksum.
+    /// The checksum computed from the frame's bytes and the previous checksum.
     private let computed: LogChecksum
 
     /// Whether the frame's checksum continues the previous one, so that its page is undamaged.
@@ -203,8 +203,8 @@ struct LooseFrame {
     }
 
     /// Finds and corrects a single changed byte in the frame's page number or database size. If the
-    /// frame were taken for that of another page, or not for the end of its transaction, every item
-    /// on the page would be lost.
+    /// frame were assigned to another page, or not recognized as the end of its transaction, every
+    /// item on the page would be lost.
     ///
     /// The sums are linear in each word, so a word that is greater by d adds d times a fixed
     /// weight. The probability that both sums match by chance is 2^-53. The only ambiguity is

@@ -39,8 +39,8 @@ package enum PageChecksumVFS {
 
     /// Registers the VFS with SQLite. Every call after the first returns the first call's result.
     ///
-    /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS. This process can't
-    ///   open any keychain then.
+    /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS. In that case, this
+    ///   process can't open any keychain.
     package static func register() throws(KeychainFailure) {
         try registration.get()
     }

@@ -13,9 +13,9 @@ import CKeychainSQLite
 
 /// The damage found while reading one database.
 ///
-/// A hit is authenticated by its tag. A miss is not if a page on the path to it was damaged.
-/// Therefore check ``isEmpty`` before a miss is trusted, and before a transaction is committed that
-/// has read anything.
+/// A row that is found is authenticated by its own tag. A miss is not authentic if a page on the
+/// path to it was damaged. Therefore check ``isEmpty`` before you trust a miss, and before you
+/// commit a transaction that has read anything.
 package final class PageDamage: Sendable {
     private struct Found {
         /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page.
@@ -68,8 +68,7 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// The registry of a database for which one was created in this process before; `nil` if there
-    /// is none.
+    /// The registry of a database, if this process has already created one; otherwise `nil`.
     static func known(forCanonicalPath path: String) -> PageDamage? {
         registries.withLock { $0[path] }
     }
@@ -115,7 +114,7 @@ package final class PageDamage: Sendable {
     /// valid, but some frames may be those of a failed transaction, put back later.
     func noteAdoptedLog() { hasAdoptedLog.store(true, ordering: .relaxed) }
 
-    /// Whether that was recorded since the last call.
+    /// Whether such a recovery was recorded since the last call.
     func takeAdoptedLog() -> Bool { hasAdoptedLog.exchange(false, ordering: .relaxed) }
 
     // MARK: Writes
@@ -148,8 +147,8 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Records a page. `checksum` is that of the bytes read, to recognize the same bytes in later
-    /// reads.
+    /// Records a damaged page. `checksum` is that of the bytes read, to recognize the same bytes in
+    /// later reads.
     func record(page: UInt32, checksum: UInt64?) {
         encounters.wrappingAdd(1, ordering: .releasing)
         found.withLock { found in
@@ -158,7 +157,8 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Registers an opened keychain. Records from before the first one are erased.
+    /// Registers an opened keychain. If no other keychain uses the registry, all records are
+    /// erased.
     func use() -> Use {
         useCount.withLock { count in
             if count == 0 { reset() }

@@ -70,7 +70,7 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// Replaces the bytes of a page that SQLite didn't write by zeros, before the page is passed to
+    /// Fills the bytes of a page that SQLite didn't write with zeros, before the page is passed to
     /// SQLite.
     ///
     /// - Parameters:
@@ -110,7 +110,7 @@ package enum PageProtection: Sendable {
         return unsafe authenticator.verifies(pageAt: frame + LogFrameHeader.byteCount, in: place)
     }
 
-    /// Replaces the bytes of a frame that SQLite didn't write by zeros, before the frame is passed
+    /// Fills the bytes of a frame that SQLite didn't write with zeros, before the frame is passed
     /// to SQLite.
     func hide(frameAt frame: UnsafeMutableRawPointer) {
         // SAFETY: the caller guarantees a whole frame.
