@@ -1,7 +1,7 @@
 // ItemRecord: the metadata of an item, without its secret, before sealing and after opening.
 // Documentation/Formats/row-v1.md, "Metadata".
 //   (1) The encoding is canonical: attributes in ascending order of their names, each once.
-//       `init(decoding:)` refuses bytes that it would not encode in the same way.
+//       `init(decoding:)` refuses bytes that `encoded()` would not return.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -41,8 +41,8 @@ package struct ItemRecord: Hashable, Sendable {
         self.secretTag = secretTag
     }
 
-    /// An attribute that the class doesn't have, or whose value has the wrong type. A row with it
-    /// could never be read again. `nil` if there is none.
+    /// An attribute that the class doesn't have, or whose value has the wrong type; `nil` if there
+    /// is none. A row with such an attribute could never be read again.
     package var misfit: Attribute? {
         attributes.first { !Self.isFit($0.key, $0.value, for: itemClass) }?.key
     }
@@ -154,7 +154,7 @@ package struct ItemRecord: Hashable, Sendable {
                 constraints = AccessConstraints(rawValue: UInt64(bitPattern: bits))
                 guard !constraints.isEmpty, constraints.isSubset(of: .known) else { return nil }
             case (Self.enrollmentName, .data(let bytes)):
-                // The constraints were decoded before, because of the order of the names.
+                // Names are in ascending order, so the constraints have already been decoded.
                 guard constraints.contains(.biometryCurrentSet),
                     Self.enrollmentSizes.contains(bytes.count)
                 else { return nil }

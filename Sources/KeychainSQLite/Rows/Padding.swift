@@ -1,4 +1,4 @@
-// Padding: limits what the size of a sealed value reveals to steps.
+// Padding: hides the exact size of a sealed value. Only a step of sizes is revealed.
 // Documentation/Formats/row-v2.md, "Padding".
 //   (1) The steps are those of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted
 //       Files and Communication with PURBs", 2019): a size of n bytes reveals O(log2(log2(n)))
@@ -11,8 +11,8 @@ import KeychainCore
 package enum Padding {
     /// The length prefix.
     private static let headByteCount = 4
-    /// With these floors, the attributes of most passwords have one size, and so have short
-    /// secrets.
+    /// With these floors, the attributes of most password items have the same padded size. So do
+    /// short secrets.
     package static let metadataFloor = 128
     package static let secretFloor = 32
 

@@ -1,7 +1,7 @@
 // PasswordSealing: the content of a secret whose constraints require an application password.
 // Documentation/Formats/row-v1.md, "Secret under an application password".
 //   (1) The content is sealed under a key derived only from the password, inside the sealed secret.
-//       With all keys of the keychain, but not the password, an attacker can only guess the
+//       An attacker who has all keys of the keychain but not the password can only guess the
 //       password.
 //   (2) The AAD binds the content to keychain, reference, protection class, item class and
 //       constraints, so it can't be used as the secret of another item or under weaker constraints.
@@ -68,8 +68,8 @@ package enum PasswordSealing {
         return Data(head.result) + sealed
     }
 
-    /// - Throws: `authFailed` if the password is wrong; `decode` if the bytes are not such a
-    ///   content; `allocate`.
+    /// - Throws: `authFailed` if the password is wrong; `decode` if `content` is malformed;
+    ///   `allocate` if there is too little memory to derive the key.
     package static func open(
         _ content: Data, password: SecretBytes, for binding: Binding
     ) throws(KeychainFailure) -> Data {
@@ -86,11 +86,11 @@ package enum PasswordSealing {
         }
     }
 
-    /// Whether bytes have the form of such a content, as far as can be determined without the
-    /// password.
+    /// Whether bytes have the form that ``seal(_:password:cost:for:)`` returns, as far as can be
+    /// determined without the password.
     package static func isWellFormed(_ content: Data) -> Bool { Head(content) != nil }
 
-    /// Whether bytes have the form of such a content with a secret of the given size.
+    /// Whether bytes have that form, with a secret of the given size.
     package static func isWellFormed(_ content: Data, secretByteCount: Int) -> Bool {
         isWellFormed(content)
             && content.count

@@ -1,13 +1,13 @@
 // RowSealing: seals and opens the metadata and the secret of a row.
 // Documentation/Formats/row-v2.md.
-//   (1) The AAD of the metadata binds them to keychain, reference, protection class and labels; the
-//       metadata contain the secret's tag; the AAD of the secret binds it to keychain, reference,
-//       protection class and item class. No part and no label can therefore be moved to another row
-//       or another keychain, or combined with an earlier version of the other part.
+//   (1) The AAD of the metadata binds it to keychain, reference, protection class and labels. The
+//       metadata contains the secret's tag. The AAD of the secret binds it to keychain, reference,
+//       protection class and item class. Therefore neither part and no label can be moved to
+//       another row or another keychain, or combined with an earlier version of the other part.
 //   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
 //       constraints are wrapped together with that key, bound to the labels of the primary key.
-//       What opening the secret requires, and which item it belongs to, is therefore known without
-//       the metadata.
+//       The conditions for opening the secret, and the item that it belongs to, can therefore be
+//       verified without the metadata.
 //   (3) Both parts are padded: a row reveals the sizes of its attributes and its secret only in
 //       steps.
 
@@ -87,7 +87,7 @@ package enum RowSealing {
     private static let rowKeyBoxByteCount =
         AuthenticatedEncryption.keyByteCount + 8 + AuthenticatedEncryption.overheadByteCount
 
-    /// The bytes are not what was sealed.
+    /// The bytes are not those that were sealed.
     package struct Damaged: Error {}
 
     // MARK: Metadata
@@ -164,11 +164,11 @@ package enum RowSealing {
             keychainID: keychainID, keys: keys)
     }
 
-    /// Opens the secret of a row without its metadata. The secret belongs to the row's labels, and
-    /// has exactly the given constraints.
+    /// Opens the secret of a row without its metadata. Verifies that the secret belongs to the
+    /// row's labels and has exactly the given constraints.
     ///
-    /// Only the metadata show that the secret is the row's latest one. If both are on one page, the
-    /// page's tag does, too.
+    /// This doesn't verify that the secret is the row's latest one. The metadata shows that, and so
+    /// does the page's tag if both are on one page.
     package static func openSecret(
         of row: SealedRow, of itemClass: ItemClass, constraints: AccessConstraints,
         keychainID: [UInt8], keys: ClassKeys

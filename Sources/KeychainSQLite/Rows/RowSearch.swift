@@ -14,14 +14,14 @@ package struct RowSearch: Hashable, Sendable {
     /// The labels of further values, one array for each attribute or for all parts of a server
     /// together.
     package var terms: [[Label]] = []
-    /// Whether hardly any two items have the same first key attribute. This is so for keys, whose
-    /// first key attribute is the application label, but not for a service, server or issuer.
+    /// Whether the first key attribute is almost unique. That is true of the application label of a
+    /// key, but not of a service, server or issuer.
     private var isFirstTelling = false
     /// Whether items with the same two key attributes can differ in other attributes of the primary
     /// key.
     private var hasFurtherKeys = false
 
-    /// Attributes that labels can't decide. They are compared after the metadata are opened.
+    /// Attributes that labels can't decide. They are compared after the metadata is opened.
     package var residual: Attributes = [:]
 
     /// Creates the search for a query. `indexes` are the blind indexes of the tiers to search, of
@@ -76,8 +76,8 @@ package struct RowSearch: Hashable, Sendable {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
-    /// Whether the search contains labels of the first or second key attribute. They belong only to
-    /// items of the query's class that are synchronizable and tombstones as the query demands.
+    /// Whether the search contains labels of the first or second key attribute. Only items that
+    /// match the query in class, synchronizability and being a tombstone can have these labels.
     package var namesItem: Bool { !first.isEmpty || !second.isEmpty }
 
     /// Whether the search contains a reference or any label. Otherwise it selects all rows.
@@ -107,8 +107,8 @@ package struct RowSearch: Hashable, Sendable {
         limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
-    /// Whether the driver's index can return several rows in an order other than that in which they
-    /// were added.
+    /// Whether the index that drives the search can return several rows in an order other than that
+    /// in which they were added.
     private var mayGiveSeveral: Bool {
         switch driver {
         case .reference, .term, .other: false

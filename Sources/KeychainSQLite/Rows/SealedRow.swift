@@ -93,7 +93,7 @@ package struct SealedRow: Hashable, Sendable {
     }
 
     /// The tier whose keys find and authenticate the row. A damaged row may have any class number,
-    /// or an unknown one.
+    /// even an unknown one.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
     /// The tag of the sealed metadata. It authenticates the whole row, since the metadata's AAD
@@ -173,20 +173,20 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
         }
     }
 
-    /// The number for a text of version 1. If the text is unknown, the reason is too: the row is
+    /// The number for a text of version 1. A row with an unknown text is treated as doubtful: it is
     /// restored only if the caller names it, and a search for its labels that finds nothing fails
     /// with damage.
     static func number(ofVersion1 text: String) -> Int64 {
         (allCases.first { $0.text == text } ?? .doubtfulInRecovery).rawValue
     }
 
-    /// Whether the row was an item when it was set aside. For other reasons, the user may have
-    /// wanted to delete it.
+    /// Whether the row was an item when it was set aside. If it was set aside for another reason,
+    /// the user may have wanted to delete the item.
     package var isOfItem: Bool { self == .foundByCheck || self == .foundByRecovery }
 
     /// Whether a look-up of the row's labels may miss an item that should exist. An item that was
-    /// deleted or replaced should not. A reason that this version doesn't know is treated as a
-    /// loss.
+    /// deleted or replaced should not exist. A reason that this version doesn't know is treated as
+    /// a loss.
     package static func meansLoss(_ reason: Int64) -> Bool {
         switch SetAsideReason(rawValue: reason) {
         case .replaced, .deleted: false
@@ -196,7 +196,8 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
 }
 
 extension SealedRow {
-    /// The row that represents what a recovery lost. It has neither an item nor the labels of one.
+    /// The row that represents the items that a recovery lost. It contains neither an item nor an
+    /// item's labels.
     package static func ofLoss() -> SealedRow {
         let none = Label(high: 0, low: 0)
         return SealedRow(

@@ -2,8 +2,9 @@
 // not on their values.
 //   (1) Each search is driven by one index; the other conditions only filter its results. A unary
 //       plus before a column prevents SQLite from using that column's index.
-//   (2) The drivers, the most selective first: reference; both key attributes; the first one of a
-//       key; a further attribute; the second key attribute; the first one; access group.
+//   (2) The drivers, the most selective first: reference; both key attributes, or the first one for
+//       the class key; a further attribute; the second key attribute; the first key attribute;
+//       access group.
 //   (3) With a limit of one, the row that was added first is tried first, if it is among the first
 //       `window` entries of the index. Many items may have the same service, and examining all of
 //       them would cost more than finding one.
@@ -11,19 +12,19 @@
 //       would return the value searched for, whichever row a damaged entry leads to. The index is
 //       therefore a separate table in the statement and provides only the id.
 //   (5) SQL texts are cached, because composing one takes longer than running it.
-//   (6) If all rows are requested, they are read in the order of their ids, in which they lie in the
-//       file. In the order of labels each row would be on another page, which would be read and
-//       verified for that row alone. If the index gives the ids in another order, they are sorted
+//   (6) If all rows are requested, they are read in the order of their ids, which is their order in
+//       the file. In the order of labels each row would be on another page, which would be read and
+//       verified for that row alone. If the index returns the ids in another order, they are sorted
 //       first. LIMIT -1 means no limit; it prevents SQLite from dropping the inner ORDER BY.
 
 import Synchronization
 
-/// The properties that determine the text. For labels this is their number, 0 if they are not
-/// searched for.
+/// The properties that determine the text. For labels, this is their number; 0 if the search has
+/// none.
 package struct SearchStatement: Hashable, Sendable {
     /// The rows of a search that one statement returns.
     package enum Pass: Sendable {
-        /// The row that was added first among those at the beginning of an index.
+        /// The row that was added first among the first entries of an index.
         case earliest
         case all
     }
@@ -74,7 +75,7 @@ package struct SearchStatement: Hashable, Sendable {
     let terms: [Int]
     let includesSecret: Bool
     let isOrdered: Bool
-    /// Whether the driver's index gives ids in an order other than ascending.
+    /// Whether the driver's index returns ids in an order other than ascending.
     let isScattered: Bool
 
     /// The number of entries of an index among which the row that was added first is searched for.
@@ -85,8 +86,8 @@ package struct SearchStatement: Hashable, Sendable {
 
     /// The cache, see (5).
     private static let kept = Mutex<[SearchStatement: String]>([:])
-    /// One program needs some dozens of texts. A caller with many sets of access groups can cause
-    /// any number.
+    /// A program needs a few dozen texts. A caller with many sets of access groups can cause any
+    /// number.
     private static let keptCount = 512
 
     var sql: String {
@@ -144,7 +145,7 @@ package struct SearchStatement: Hashable, Sendable {
         }
     }
 
-    /// The condition that a column equals one of some labels.
+    /// The condition that a column equals one of `count` labels.
     private func condition(_ column: String, _ count: Int) -> String {
         let places = repeatElement("?", count: count).joined(separator: ",")
         return count == 1 ? column + " = ?" : column + " IN (\(places))"

@@ -1,8 +1,8 @@
 // SecureEnclaveSealing: seals the authorization value of a hardware key in the key's blob.
 // Documentation/Formats/secure-enclave-key-v1.md.
 //   (1) The value is sealed under the class key of the key's protection class. If the constraints
-//       require an application password, it is first sealed under that. It also opens under the
-//       class's retired keys.
+//       require an application password, it is first sealed under a key derived from that password.
+//       The class's retired keys can open it, too.
 //   (2) The AAD contains everything else in the blob, and the keychain's identifier.
 
 package import FoundationEssentials

@@ -5,8 +5,8 @@
 //       has the system's error code.
 //   (4) While another process holds a lock, a call waits, at most until `deadline`.
 //   (5) A transaction is begun and ended by `Connections.run`, within one call.
-//   (6) An SQLite error consists of two numbers. SQLite's messages are never read, because they can
-//       quote a statement.
+//   (6) Only the two numbers of an SQLite error are used. SQLite's messages are never read, because
+//       they can quote a statement.
 
 import CKeychainSQLite
 import Glibc
@@ -23,8 +23,8 @@ import KeychainCore
     /// statements.
     private static let statementLimit = 128
 
-    /// The time until which the current call waits for other processes; `nil` for
-    /// ``Store/longestWait`` after it first has to wait.
+    /// The time until which the current call waits for other processes. `nil` for
+    /// ``Store/longestWait``, counted from the call's first wait.
     var deadline: ContinuousClock.Instant?
 
     /// Opens the database `name`: a path, a URI that begins with `file:`, or `:memory:`.

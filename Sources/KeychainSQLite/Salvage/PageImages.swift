@@ -1,12 +1,12 @@
 // PageImages: every image of every page, in the database file and in its log.
 //   (1) A page's current image is its last committed frame, or else its page in the database file.
 //   (2) Images are read on demand. Only numbers are stored for frames, so memory use depends only
-//       on how many there are.
-//   (3) A frame whose checksum or tag is invalid counts nevertheless: SQLite drops all frames after
-//       a flipped byte, yet their pages are undamaged.
-//   (4) A frame that an attacker appended or replaced is also such a frame. The log can therefore
-//       be read a second time without the frames that nothing authenticates. The caller's digest
-//       shows which reading is correct.
+//       on the number of frames.
+//   (3) Frames whose checksum or tag is invalid are included: after a flipped byte, SQLite drops
+//       all later frames, although their pages are undamaged.
+//   (4) Frames that an attacker appended or replaced are therefore included, too. The log can be
+//       read a second time without the frames that nothing authenticates. The caller's digest shows
+//       which reading is correct.
 //   (5) Frames after the last commit belong to an uncommitted transaction or an older generation of
 //       the log. They are not used to look up pages.
 

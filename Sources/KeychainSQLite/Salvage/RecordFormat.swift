@@ -228,7 +228,7 @@ struct FormatBytes {
         uint32(at: offset) == magic
     }
 
-    /// The offsets below `limit` at which all four bytes of `magic` are, at most `most`.
+    /// The offsets at which `magic` occurs entirely below `limit`, at most `most` of them.
     ///
     /// The magics used here begin with a byte that does not recur in them, so hits do not overlap.
     func offsets(of magic: UInt32, below limit: Int, most: Int) -> [Int] {

@@ -1,11 +1,13 @@
 // RowPlaces: finds the rows on one page.
-//   (1) A sound page, whose tag or checksum is valid, has the rows of its cells, if it is a table
-//       leaf, and no others. Anything else that looks like a row is the remains of one.
-//   (2) An unsound page is read as a table leaf, whatever its type byte says. In addition to its
-//       cells, it has the rows that are found by the magic of their metadata with a record header
-//       in front. A row that no cell points to may be the remains of one.
+//   (1) A page is sound if its tag or checksum is valid. A sound table leaf has the rows of its
+//       cells and no others; any other sound page has none. Anything else that looks like a row is
+//       the remains of one.
+//   (2) An unsound page is read as a table leaf, whatever its type byte says. Its rows are those of
+//       its cells and those found by the magic of their metadata and a record header in front of
+//       it. A row that no cell points to may be the remains of one.
 //
-//   Table leaf (file format, 1.6): 0 1 type 0x0D; 3 2 number of cells; 8 one 2-byte offset a cell.
+//   Table leaf (file format, 1.6), as OFFSET SIZE content: 0 1 type 0x0D; 3 2 number of cells; 8 2
+//   the offset of a cell, repeated for each cell.
 //   Cell: payload byte count varint, rowid varint, payload, number of the first overflow page.
 
 /// The location of a row on a page.
