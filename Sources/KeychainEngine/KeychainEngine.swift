@@ -207,8 +207,8 @@ package struct EngineOptions: Sendable {
     package var applicationPasswordCost: PasscodeCost
     /// The chip that keeps keys, if there is one.
     package var hardware: (any KeyHardware)?
-    /// The identity of this machine. It makes sure that *this device only* items can be opened here
-    /// alone.
+    /// The identity of this machine. It makes sure that *this device only* items can be opened on
+    /// this machine only.
     package var machine: Machine
     /// Returns the credential with which a service unlocks the keychain without a user. It is
     /// called if the keychain has a slot for a credential.

@@ -1,4 +1,4 @@
-// BackupReading: reads the lines of a backup and checks them to the last one.
+// BackupReading: reads and checks all lines of a backup.
 //   (1) The lines have a fixed order: the head, the entries, and the end, which states the numbers
 //       of entries. Nothing follows the end.
 //   (2) A line that is malformed or unknown to this version ends the reading.

@@ -20,7 +20,7 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     case unidentifiedMachine
     /// The item is *this device only*, and this is another device.
     case otherMachine
-    /// The item is sealed with an application password, for one keychain and one reference.
+    /// The item is sealed with an application password, for another keychain or reference.
     case applicationPassword
     /// The item requires the passcode, and none is set.
     case passcodeNeeded

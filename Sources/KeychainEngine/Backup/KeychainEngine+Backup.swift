@@ -15,7 +15,7 @@ import Synchronization
 /// The contents of a backup.
 package struct BackupSummary: Sendable {
     package internal(set) var itemCount = 0
-    /// The number of these items that can be restored on this machine only.
+    /// The number of items, included in `itemCount`, that can be restored on this machine only.
     package internal(set) var deviceItemCount = 0
     package internal(set) var leftOut: [BackupName] = []
     /// The time of the backup, in seconds since 2001-01-01.

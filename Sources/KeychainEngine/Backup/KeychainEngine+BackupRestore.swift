@@ -3,7 +3,7 @@
 //       to make the changes, and the SHA-256 of its content has to be the same.
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
 //   (3) If an item is both in the keychain and in the backup, the version with the later
-//       modification date is kept, under the reference that it has in the keychain.
+//       modification date is kept, under the item's reference in the keychain.
 //   (4) Merging deletes nothing. Replacing first deletes all items that aren't synchronizable, as
 //       Apple's restore does.
 
@@ -24,7 +24,7 @@ package struct BackupRestoration: Sendable {
     package internal(set) var added: [BackupName] = []
     /// Items whose version in the keychain was older.
     package internal(set) var updated: [BackupName] = []
-    /// Items whose version in the keychain is the same as in the backup, or newer.
+    /// The number of items whose version in the keychain is the same as in the backup, or newer.
     package internal(set) var keptCount = 0
     /// Items that were deleted and are not in the backup.
     package internal(set) var deleted: [BackupName] = []

@@ -13,7 +13,7 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             return try write { transaction throws(KeychainFailure) in
-                // A lock takes precedence over a duplicate.
+                // A locked keychain is reported before a duplicate.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 return try insert(
@@ -31,8 +31,7 @@ extension KeychainEngine {
             var groups: [String] = []
             for item in items { groups.append(try group(of: item, for: caller)) }
             return try write { transaction throws(KeychainFailure) in
-                // A lock takes precedence over a duplicate and is detected before anything is
-                // sealed.
+                // A locked keychain is reported before a duplicate, and before anything is sealed.
                 try transaction.requireGuardedTier()
                 var keys: [ClassKeys] = []
                 for item in items { keys.append(try self.keys(for: item.protection)) }
@@ -48,12 +47,11 @@ extension KeychainEngine {
         }
     }
 
-    /// Adds an item. If `keepsExisting` is set and an item has its primary key, returns that item.
+    /// Adds an item. If `keepsExisting` is set and its primary key exists, returns that item.
     ///
     /// A careless or malicious issuer can give the same serial number to certificates with
     /// different public keys. If the existing certificate has another public key, this throws
-    /// `duplicateItem`: returned in place of the new one, it would leave the new key without a
-    /// certificate.
+    /// `duplicateItem`. Returning the existing certificate would leave the new key without one.
     private func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction, orKeepExisting keepsExisting: Bool
@@ -72,7 +70,7 @@ extension KeychainEngine {
         }
     }
 
-    /// The access group that an item is added to. The caller may write to it.
+    /// The access group that an item is added to. Throws if the caller can't write to that group.
     func group(of item: NewItem, for caller: AccessGroups) throws(KeychainFailure) -> String {
         try authorizeWrite(caller, group: item.accessGroup)
         guard let group = item.accessGroup ?? caller.defaultGroup else {
@@ -92,7 +90,7 @@ extension KeychainEngine {
     }
 
     /// The record of a new item, and its labels. The record names the program that adds the item
-    /// only if the program has no entitlements. An empty `program` means that it is unknown.
+    /// only if the program has no entitlements. If `program` is empty, its name is unknown.
     func record(
         of item: NewItem, group: String, by program: String?, _ transaction: StoreTransaction
     ) throws(KeychainFailure) -> (ItemRecord, RowLabels) {
@@ -136,9 +134,9 @@ extension KeychainEngine {
             .item(data: item.data)
     }
 
-    /// Makes sure that a primary key is free in both tiers: a live item with it is a duplicate, a
-    /// damaged row is set aside, and a tombstone is removed. `labels` are those in the tier that
-    /// the item goes to. In an update, `id` is the row that is about to take the key.
+    /// Makes sure that a primary key is free in both tiers. An existing item with that key is a
+    /// duplicate, a damaged row is set aside, and a tombstone is removed. `labels` are those in the
+    /// tier that the item goes to. In an update, `id` is that of the row being changed.
     ///
     /// - Returns: As `removeTombstones(of:butNot:in:)`.
     @discardableResult

@@ -55,7 +55,7 @@ extension KeychainEngine {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
             // Only locked rows are accepted without being opened. A tombstone needs the row's
-            // attributes, so a row that may have to leave one is refused.
+            // attributes, so a row is refused if deleting it may have to leave a tombstone.
             guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
                 query.isSynchronizable == false
             else { throw error }
@@ -64,8 +64,9 @@ extension KeychainEngine {
             return true
         }
         guard let opened else {
-            // The labels are not authenticated, but nothing else is readable, and the caller asked
-            // to delete the row. It is set aside.
+            // The labels are not authenticated, but nothing else of the row is readable, and the
+            // caller asked to delete it. A damaged row is set aside; a row bound to another machine
+            // is deleted.
             guard isChosen || search.reference != nil else { return false }
             guard search.includes(row) else { throw .misleadingIndex }
             if let elsewhere = damaged.elsewhere {

@@ -41,8 +41,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Adopts the keybag if another process has changed the passcode; it may have removed the
-    /// passcode, and the lock with it. Returns whether the keybag was replaced.
+    /// Adopts the keybag if another process has changed the passcode. That process may have removed
+    /// the passcode, which ends the lock. Returns whether the keybag was replaced.
     func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
         let generation = session.ring.withLock { $0.keybagGeneration }
         guard try store.header().keybagGeneration != generation else { return false }
@@ -88,7 +88,7 @@ extension KeychainEngine {
             return found.count + refused.count < limit
         }
         if isDataAlone, visit.isDoubtful {
-            // An earlier secret of the item has a valid tag, too. Only the attributes tell which
+            // An earlier secret of the item has a valid tag, too. Only the attributes show which
             // secret is current.
             var retrieval = retrieval
             retrieval.includesAttributes = true
@@ -157,7 +157,7 @@ extension KeychainEngine {
     }
 
     /// The secret of a row that the labels identify and that has no constraints. The attributes are
-    /// not opened. `nil` if this is not sufficient.
+    /// not opened. `nil` if the whole row has to be opened.
     private func dataAlone(of row: SealedRow, _ query: ItemQuery) -> ItemSnapshot? {
         guard row.secret != nil, row.isOnOnePage, query.itemClass != .key,
             let protection = ProtectionClass(rawValue: row.protection),

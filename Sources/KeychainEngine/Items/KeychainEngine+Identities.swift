@@ -4,7 +4,7 @@
 //       label. A query that identifies neither has to examine every certificate.
 //   (2) A change to both parts is one transaction.
 //   (3) With a query that names only the class, a program without entitlements reaches only
-//       identities both parts of which it added itself, see `AccessGroups.isConfined`.
+//       identities whose certificate and key it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto

@@ -1,6 +1,6 @@
 // KeychainEngine+Put: adds an item, or updates it if it already exists.
-//   (1) Both are one transaction: no reader sees the item missing, and no other change comes in
-//       between.
+//   (1) The look-up and the change are one transaction: no reader sees the item missing, and no
+//       other change comes in between.
 //   (2) The update affects the one item that has the primary key, in the access group of the
 //       addition. The request also contains a query for this item, for Apple's functions, which
 //       need two calls.
@@ -17,7 +17,7 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             try write { transaction throws(KeychainFailure) in
-                // A lock takes precedence over a duplicate.
+                // A locked keychain is reported before a duplicate.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 let (record, labels) = try record(

@@ -56,8 +56,8 @@ extension KeychainEngine {
     }
 
     /// Whether a change needs the old secret. A change of protection class, constraints or primary
-    /// key may need it, to seal the secret or its key again; an application password is checked by
-    /// opening it.
+    /// key may need it, to seal the secret or its key again. An application password is checked by
+    /// opening the old secret.
     func needsSecret(
         _ changes: ItemChanges, _ proof: Proof, of itemClass: ItemClass
     ) -> Bool {
@@ -186,12 +186,12 @@ extension KeychainEngine {
 }
 
 extension ItemChanges {
-    /// Whether an item's labels may differ afterwards. The labels of an opened row are authentic.
+    /// Whether the changes may affect an item's labels. The labels of an opened row are authentic.
     fileprivate var areInLabels: Bool {
         !attributes.isEmpty || accessGroup != nil || isSynchronizable != nil || isTombstone != nil
     }
 
-    /// Whether an item's primary key may differ afterwards.
+    /// Whether the changes may affect an item's primary key.
     fileprivate func areInKey(of itemClass: ItemClass) -> Bool {
         accessGroup != nil || isSynchronizable != nil || isTombstone != nil
             || attributes.keys.contains { itemClass.primaryKey.contains($0) }

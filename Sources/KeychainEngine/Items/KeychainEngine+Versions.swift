@@ -6,7 +6,7 @@
 //   (3) A version that is older than the policy allows is not found, even if it was not deleted
 //       yet.
 //   (4) A restored version keeps its secret byte for byte. Its attributes are sealed again with the
-//       current date, so that a later merge takes it for the newer one.
+//       current date, so that a later merge treats it as the newer version.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -170,8 +170,8 @@ extension KeychainEngine {
 
     // MARK: Checking
 
-    /// The items that have damaged versions, as far as the lock state allows to tell; `nil` for a
-    /// version whose item is unknown.
+    /// The items that have damaged versions; `nil` for a version whose item is unknown. Locked
+    /// versions are not examined.
     func damagedVersions() throws(KeychainFailure) -> [ItemReference?] {
         var damaged: [ItemReference?] = []
         try store.forEachVersion(includesSecret: true) { version throws(KeychainFailure) in

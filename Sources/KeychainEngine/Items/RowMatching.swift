@@ -74,8 +74,8 @@ extension AccessGroups {
         program != nil && queries.allSatisfy(\.isOfClassAlone)
     }
 
-    /// Whether the caller's program added an item. An item without a program mark was added by none
-    /// of the programs without entitlements.
+    /// Whether the caller's program added an item. Only items of programs without entitlements name
+    /// their program.
     func hasAdded(_ record: ItemRecord) -> Bool { record.program == program }
 }
 
