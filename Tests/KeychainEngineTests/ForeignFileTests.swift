@@ -193,7 +193,7 @@ import Testing
         if kind == .folder {
             #expect(notice.contains("remove it"))
         } else {
-            #expect(notice.contains("was made anew"))
+            #expect(notice.contains("was rewritten"))
             #expect(files.contents(atPath: path) == copy)
         }
         keychain.engine.close()

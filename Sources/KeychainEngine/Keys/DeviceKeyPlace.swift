@@ -1,7 +1,7 @@
 // DeviceKeyPlace: the location of the device key: in its file, in plaintext or sealed by hardware,
 // or, for a keychain in memory, in memory.
 //   (1) A sealed key is written only after the hardware has unsealed it once.
-//   (2) The file is replaced atomically, so at any time it opens the keychain in one of the two
+//   (2) The file is replaced atomically, so at any time it contains the key in one of the two
 //       forms.
 //   (3) Sealing rotates the keys, because copies of the file may contain the earlier key. Unsealing
 //       keeps the key, and with it everything encrypted under it.
@@ -105,8 +105,9 @@ struct DeviceKeyPlace {
             throw KeychainFailure(
                 .invalidKeychain,
                 "The device key in \(folder.path) was sealed by the hardware of another machine, "
-                    + "or this one's was cleared. Restore the folder from a backup that was made while "
-                    + "the key was in its file. Nothing was changed.", cause: .damage)
+                    + "or the hardware of this machine was cleared. Restore the folder from a backup "
+                    + "that was made while the key was in its file. Nothing was changed.",
+                cause: .damage)
         }
     }
 
@@ -123,8 +124,8 @@ struct DeviceKeyPlace {
 // MARK: - Sealing and unsealing
 
 extension KeychainEngine {
-    /// Seals the device key with the machine's hardware. A copy of the folder made after this opens
-    /// on this machine only, and every process needs the hardware to open the keychain.
+    /// Seals the device key with the machine's hardware. Copies of the folder made from then on can
+    /// be opened on this machine only, and every process needs the hardware to open the keychain.
     ///
     /// If the chip is cleared or fails, the keychain is lost.
     ///
@@ -183,7 +184,7 @@ extension KeychainEngine {
 
 package struct MemoryPlace: Sendable {
     let file: StoreFile
-    /// The contents that a keychain on disk has in `device.key`.
+    /// The device key, which a keychain on disk has in the file `device.key`.
     let deviceKey: SecretBytes
 
     /// Creates an empty keychain without a passcode.

@@ -43,7 +43,7 @@ extension KeychainEngine {
             let stays = try Bootstrap.keybagCopyDiffers(store.file)
             report.notices.append(
                 "the file `keybag` was not a copy of the keybag in the database, and "
-                    + (stays ? "can't be made anew: remove it" : "was made anew"))
+                    + (stays ? "can't be rewritten: remove it" : "was rewritten"))
         }
         var damagedRows: [SealedRow] = []
         var isWanted = true
@@ -97,8 +97,8 @@ extension KeychainEngine {
         damagedRows.append(row)
     }
 
-    /// A description of the damage of a row; `nil` if there is none, as far as the lock state
-    /// allows to tell.
+    /// A description of the damage of a row; `nil` if there is none, or if the row is locked and
+    /// can't be examined.
     private func damage(of row: SealedRow, _ lockedCount: inout Int) -> String? {
         guard let protection = ProtectionClass(rawValue: row.protection) else {
             return "its protection class is unknown"
