@@ -1,8 +1,8 @@
 // Bootstrap: obtains the keys of the keychain in a folder. Missing files are created only if
 // nothing can be lost by that.
 //   (1) A keychain comes into existence at one moment: when its database, complete and durable,
-//       takes its name. Before that, at most a device key exists, which the next attempt uses.
-//       After it, the keybag file may be missing, which the next opening creates.
+//       gets its name. Before that, at most a device key exists, which the next attempt uses. After
+//       that, only the keybag file may be missing. The next opening creates it.
 //   (2) A folder with a keybag or a database holds a keychain, and none of its files are created
 //       again.
 //   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is
@@ -96,8 +96,8 @@ enum Bootstrap {
             return try hierarchy(try file.keybagBytes(), deviceKey, machine, known)
         } catch {
             if error.isSuperseded { throw error }
-            // An unknown version also leads here, because a single changed byte can cause it. If
-            // the keybag really has a later version, the file has it, too.
+            // An unknown version is treated as damage, too, because a single changed byte can cause
+            // it. If the keybag really has a later version, so has the keybag file.
             failure = error
         }
         do {

@@ -1,7 +1,7 @@
 // KeyRing: the class keys in memory, which determine the items that can be read.
-//   (1) Keys of the *always* classes are in memory for the lifetime of the engine. On another
-//       machine than the keychain's, those of the *this device only* class are available after an
-//       unlock with a recovery code, until `lockAll`.
+//   (1) Keys of the *always* classes are in memory for the lifetime of the engine. If the keychain
+//       is bound to another machine, the key of the class that is also *this device only* is in
+//       memory only from an unlock with a recovery code until `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
 //   (3) Keys of the when-unlocked classes are erased by `lock`.
 //   (4) Without a passcode, all keys but those of the when-passcode-set class are in memory.
@@ -44,7 +44,8 @@ struct KeyRing: Sendable {
         isLockedByRotation = false
     }
 
-    /// Records that an earlier ring was unlocked until a rotation.
+    /// Records that the keychain had been unlocked before a rotation. If this ring is locked, the
+    /// rotation is the reason.
     mutating func noteRotation() { isLockedByRotation = lockState != .unlocked }
 
     var keybagGeneration: UInt64 { hierarchy.keybag.generation }

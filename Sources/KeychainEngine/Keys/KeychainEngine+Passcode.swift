@@ -3,7 +3,7 @@
 //   (1) A changed keybag is committed together with the store's header, then copied to its file.
 //   (2) The commit that removes the passcode destroys the key of the when-passcode-set class and
 //       deletes the class's items and their earlier versions. A row that claims to be of that class
-//       and doesn't open as one is set aside.
+//       and doesn't open with its key is set aside.
 //   (3) After the commit, the log is checkpointed and emptied, so that it contains no earlier
 //       keybag under an earlier passcode. If that fails, or the process ends before it, the next
 //       process that opens the keychain does it.
@@ -64,7 +64,7 @@ extension KeychainEngine {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
     }
 
-    /// Also erases the keys of the after-first-unlock classes from memory, and ends all grants.
+    /// Like ``lock()``, and also erases the keys of the after-first-unlock classes from memory.
     /// - Throws: `param` if no passcode is set.
     package func lockAll() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lockAll() }
@@ -83,9 +83,9 @@ extension KeychainEngine {
         store.commits.signal()
     }
 
-    /// Sets the first passcode. The engine stays unlocked. All keys are rotated, so that keys from
-    /// copies of the folder without a passcode open nothing that exists from then on.
-    /// - Returns: The ways in that ended.
+    /// Sets the first passcode. The engine stays unlocked. All keys are rotated, so that the keys
+    /// in earlier copies of the folder, which had no passcode, don't open it from then on.
+    /// - Returns: The ways in that were removed.
     /// - Throws: `param` if a passcode is already set, or the new one is empty; the errors of a
     ///   rotation.
     @discardableResult
@@ -172,7 +172,7 @@ extension KeychainEngine {
     }
 
     /// Commits a new keybag together with the changes that `clearing` makes to items whose keys
-    /// end.
+    /// are destroyed.
     ///
     /// - Returns: The result of `clearing`.
     @discardableResult
@@ -231,8 +231,8 @@ extension KeychainEngine {
         return grant
     }
 
-    /// The grant for biometric hardware that has recognized the user. No request leads here: the
-    /// code that holds the engine vouches for the hardware.
+    /// The grant for a user whom biometric hardware has recognized. No request returns this grant:
+    /// the code that owns the engine has to vouch for the hardware.
     package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
 
     /// Ends all grants.

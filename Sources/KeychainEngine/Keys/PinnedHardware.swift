@@ -1,8 +1,8 @@
 // PinnedHardware: restricts a keychain to the chip that it was first used with.
 // Documentation/Formats/storage-key-v1.md.
-//   (1) Before the first use of a chip, its identity is written to the file. From then on only a
-//       chip with that identity is used. If the file can't be written, this process remembers the
-//       identity.
+//   (1) Before the first use of a chip, its identity is written to the file `storage-key` in the
+//       keychain's folder. From then on only a chip with that identity is used. If the file can't
+//       be written, this process remembers the identity.
 //   (2) Only a user can make the keychain accept another chip, by binding the keychain to another
 //       machine with its recovery code, or by removing the file.
 //   (3) A file that can't be read is an error and not treated as missing.
@@ -89,7 +89,7 @@ final class PinnedHardware: KeyHardware {
         return identity
     }
 
-    /// Another process may write the same content at the same time.
+    /// Writes the file, if possible. Another process may write the same content at the same time.
     private func write(_ identity: [Data]) {
         guard !identity.isEmpty else { return }
         let new = "\(path).\(UInt64.random(in: 0 ... .max))"

@@ -1,14 +1,14 @@
 // Rotation: replaces the device key and all keys under it, in a new database.
 // Documentation/Formats/database-v2.md, "Rotation".
 //   (1) Nothing has changed until the old database is marked as superseded. From then on the new
-//       database is the keychain. Readers of the old database are not blocked meanwhile, and its
-//       writers wait.
+//       database is the keychain. While the new database is created, readers of the old one are not
+//       blocked, and its writers wait.
 //   (2) The old files and the earlier ways in open nothing in the new files.
 //   (3) The new database holds the same items under the same ids and references, each sealed again,
 //       with the same dates. If an item doesn't open, the rotation fails and nothing is changed.
 //   (4) A process that is killed leaves either the old or the new keychain. The next process
-//       finishes the rotation, or removes what an unfinished one left.
-//   (5) The new files are kept for as long as the mark may still become visible from the log.
+//       finishes the rotation if the old database is marked; otherwise it removes the new files.
+//   (5) If marking fails, the new files are kept for as long as the log may still contain the mark.
 //   (6) A committed mark is also recorded outside the database, so that neither damage nor an older
 //       copy of the folder brings the old keys back.
 
@@ -71,9 +71,9 @@ enum Rotation {
         return (hierarchy.keybag.keychainID, tiers.open.authenticator)
     }
 
-    /// Finishes a rotation if its mark can be read or is recorded. Any other database that is too
-    /// damaged to open is recovered itself: the files of an unmarked rotation contain nothing later
-    /// than its last commit.
+    /// Finishes a rotation if its mark can be read or is recorded. Otherwise the old database
+    /// itself is recovered: the files of a rotation that didn't mark it contain nothing later than
+    /// its last commit.
     static func finishedForRecovery(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> StoreFolder {
@@ -104,8 +104,8 @@ enum Rotation {
         }
     }
 
-    /// Before it removes the files, this commits a change. A mark that was written and not
-    /// committed could become visible again with the log until a later commit has overwritten it.
+    /// Commits a change, then removes the files. A mark that was written and not committed remains
+    /// in the log, and could become visible, until a later commit overwrites it.
     static func giveUpStaged(
         _ lock: StoreFolder.Lock, besides store: Store
     ) throws(KeychainFailure) {
@@ -142,7 +142,7 @@ extension KeychainEngine {
     ///   - proof: The passcode, if one is set; otherwise another way in, if there is one.
     ///   - progress: Called now and then. Return `false` to cancel the rotation; nothing is changed
     ///     then.
-    /// - Returns: The ways in that ended because they were not presented.
+    /// - Returns: The ways in that were removed because they were not presented.
     /// - Throws: `authFailed` if the proof is missing or wrong; `param` for a keychain in memory;
     ///   `diskFull`; the errors that report damage. In these cases nothing is changed.
     @discardableResult

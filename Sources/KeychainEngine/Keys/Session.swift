@@ -217,7 +217,7 @@ extension KeychainEngine {
 }
 
 extension Session {
-    /// Replaces the error of a keychain that a rotation has locked by one that says so.
+    /// Replaces the error of a keychain that a rotation has locked with one that gives this reason.
     func explained(_ failure: KeychainFailure) -> KeychainFailure {
         guard failure.status == .interactionNotAllowed, ring.withLock({ $0.isLockedByRotation })
         else { return failure }

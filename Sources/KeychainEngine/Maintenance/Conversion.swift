@@ -25,9 +25,9 @@ extension KeychainEngine {
     ///   - passcode: Required if one is set.
     ///   - options: The cost of passcodes, and the hardware that a sealed device key requires.
     /// - Returns: `false` if the keychain was not of version 1.
-    /// - Throws: `authFailed` if the passcode is wrong, `readOnly`, `notAvailable` if a required
-    ///   passcode is missing, another program has the keychain open, or it is damaged. In these
-    ///   cases nothing is changed.
+    /// - Throws: `authFailed` if the passcode is wrong; `readOnly` if the folder is; `notAvailable`
+    ///   if a required passcode is missing, another program has the keychain open, or the keychain
+    ///   is damaged. In these cases nothing is changed.
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
@@ -130,7 +130,7 @@ enum Conversion {
         do {
             return try folder.lease(exclusive: false)
         } catch {
-            // A process that has just converted it may hold the lease for a moment longer.
+            // A process that has just converted the keychain may hold the lease a moment longer.
             guard !folder.isReadOnly else { throw error }
             try folder.withLock { _ throws(KeychainFailure) in }
             return try folder.lease(exclusive: false)
@@ -182,7 +182,7 @@ enum Conversion {
                     throw .damagedStore("its rows changed while they were converted")
                 }
             }
-            // SQLite would take a log that the old database leaves for the log of the new one.
+            // If the old database left a log, SQLite would use it as the log of the new one.
             old.close()
             guard folder.byteCount(of: .writeAheadLog) == 0 else {
                 throw KeychainFailure(

@@ -1,5 +1,6 @@
-// Freshness: when a database is verified as a whole, and what is known from that. The tags of pages
-// reveal changed pages. Only a verification reveals that a page is an earlier version of itself.
+// Freshness: when a database is verified as a whole, and whether it is known to be sound. The tags
+// of pages reveal altered pages. Only a verification reveals that a page was replaced by an earlier
+// version of it.
 //   (1) A keychain is verified once after each boot of the machine, and whenever its files were
 //       changed by another program, or a killed process left its log behind. The result is recorded
 //       where other processes can find it.

@@ -1,8 +1,8 @@
 // KeychainEngine+Restore: puts rows that were set aside back among the items, or dismisses them.
 //   (1) A row goes back only if the tags of both its attributes and its secret verify, so it always
 //       has the content that was written.
-//   (2) A row set aside without a valid tag for having been set aside goes back only if the caller
-//       names it.
+//   (2) Setting a row aside adds a tag to it. If that tag is missing or invalid, the row goes back
+//       only if the caller names it.
 //   (3) The database is verified before and after. Nothing is restored to a database that differs
 //       from its last commit, and nothing is reported as restored unless a verification finds it.
 //   (4) The commit that makes the row an item also removes it from the rows set aside.
@@ -23,7 +23,7 @@ package struct Restoration: Hashable, Sendable {
         /// Its protection class is locked.
         case locked
         /// Nothing authenticates the reason for which the row was set aside, so the caller has to
-        /// name it.
+        /// name the row.
         case altered
     }
 
@@ -42,7 +42,7 @@ extension KeychainEngine {
     ///     named here.
     ///   - progress: Called before each row with the number of rows done and the total number.
     /// - Returns: The outcome for each row, oldest first. Rows that aren't restored stay set aside.
-    /// - Throws: `itemNotFound` if no row with one of the references is set aside. Nothing is
+    /// - Throws: `itemNotFound` if, for any of the references, no row is set aside. Nothing is
     ///   changed then.
     package func restoreSetAside(
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
@@ -79,12 +79,12 @@ extension KeychainEngine {
         }
     }
 
-    /// Dismisses rows that were set aside, permanently. A loss recorded by a recovery is such a
-    /// row.
+    /// Permanently dismisses rows that were set aside. A loss recorded by a recovery is such a row,
+    /// too.
     ///
     /// - Parameter references: The rows to dismiss. `nil` for all.
     /// - Returns: The rows that were removed, oldest first.
-    /// - Throws: `itemNotFound` if no row with one of the references is set aside. Nothing is
+    /// - Throws: `itemNotFound` if, for any of the references, no row is set aside. Nothing is
     ///   changed then.
     @discardableResult
     package func dismissSetAside(
@@ -103,7 +103,7 @@ extension KeychainEngine {
     /// The rows that were set aside, oldest first: those with the given references, or, if
     /// `references` is `nil`, all that satisfy `isMeant`.
     ///
-    /// - Throws: `itemNotFound` if no row with one of the references is set aside.
+    /// - Throws: `itemNotFound` if, for any of the references, no row is set aside.
     package func setAsideRows(
         _ references: Set<ItemReference>?, where isMeant: (SetAsideRow) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> [SetAsideRow] {

@@ -31,7 +31,7 @@ package struct RecoveryReport: Hashable, Sendable {
     package var expectedCount: Int?
     /// Rows that are set aside because they are damaged.
     package var damagedItems: [ItemReference] = []
-    /// Rows that are set aside because no header tells whether they are items or were deleted.
+    /// Rows that are set aside because no header shows whether they are items or were deleted.
     package var doubtfulItems: [ItemReference] = []
     /// Whether a header vouches for exactly the recovered items together with the damaged ones.
     /// Otherwise an item may be an earlier version, or may have been deleted since.
@@ -107,8 +107,8 @@ extension KeychainEngine {
 
     /// Whether `keychain.db.recovered` is a sound database of this keychain, as of its last commit.
     ///
-    /// - Throws: Errors that leave the question open; `notAvailable` if the database isn't sound
-    ///   and there is no other to recover from.
+    /// - Throws: `notAvailable` if the database isn't sound and there is no other to recover from;
+    ///   other errors if it can't be determined whether the database is sound.
     private static func isSound(
         recoveredIn folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
         _ options: EngineOptions

@@ -5,10 +5,10 @@
 //       damaged rows. Each is extended by as many of the other rows, in the order in which they
 //       were found, as the header's count requires.
 //   (3) If no set matches the digest, the rows of sound pages become items, but it is not confirmed
-//       that they are the latest: a page of an earlier time is sound too.
+//       that they are the latest: a page of an earlier commit is sound, too.
 //   (4) An undamaged row on a damaged page becomes an item if the digest confirms it. Otherwise it
-//       may stem from an earlier commit and have been put there, so it is restored only if the
-//       caller names it.
+//       may be a row of an earlier commit that was put there, so it is restored only if the caller
+//       names it.
 
 import KeychainCore
 import KeychainCrypto

@@ -3,8 +3,8 @@
 //   (1) The keybag used is the authentic one with the highest generation among the keybag file and
 //       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
 //       if there is no other, and one of version 1 only if there is none of version 2.
-//   (2) A keybag older than the one in the newest header is refused before the passcode is
-//       requested. It may open with an earlier passcode, which others may know.
+//   (2) A keybag of a lower generation than the newest header states is refused before the passcode
+//       is checked. It may open with an earlier passcode, which others may know.
 
 import KeychainCore
 import KeychainCrypto

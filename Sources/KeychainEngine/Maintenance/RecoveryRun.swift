@@ -125,7 +125,7 @@ struct Recovery {
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
 
-        // No digest covers the rows set aside, but the header's count tells how many of them are
+        // No digest covers the rows set aside, but the header's count shows how many of them are
         // missing.
         let expected = header.map { Int(clamping: $0.setAsideCount) } ?? 0
         var earlier = findings.setAside
@@ -194,8 +194,8 @@ private struct RecoveredItems {
     }
 
     mutating func finish(_ progress: (Int) -> Void = { _ in }) throws(KeychainFailure) {
-        // Rows arrive in page order. Within a batch this restores the order in which they were
-        // added.
+        // Rows arrive in page order. Within a batch, sorting them by id restores the order in
+        // which they were added.
         let rows = batch.sorted { $0.row.id < $1.row.id }
         batch = []
         let keys = keys

@@ -3,8 +3,8 @@
 //   (1) A row keeps its reference, its id, its dates and every byte of its secret.
 //   (2) If a row of the items table doesn't open, resealing fails.
 //   (3) An earlier version of an item that doesn't open is left out.
-//   (4) A row set aside that doesn't open is kept unchanged. If its new labels can't be computed,
-//       it becomes an unknown loss.
+//   (4) A row set aside that doesn't open is kept unchanged. If it may be a lost item and its new
+//       labels can't be computed, an unknown loss is recorded, too.
 
 import FoundationEssentials
 import KeychainCore
@@ -108,13 +108,14 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// Seals a row of these keys under other keys; `nil` if the row is damaged or can't be opened.
+    /// Opens a row with these keys and seals it under other keys; `nil` if the row is damaged or
+    /// locked.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)
     }
 
-    /// Seals a row that was set aside under other keys.
+    /// Opens a row that was set aside and seals it under other keys.
     ///
     /// - Returns: The row, and whether it has the labels that a search with the new keys computes.
     func setAsideRow(
