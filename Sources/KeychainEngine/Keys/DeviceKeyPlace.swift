@@ -105,8 +105,8 @@ struct DeviceKeyPlace {
             throw KeychainFailure(
                 .invalidKeychain,
                 "The device key in \(folder.path) was sealed by the hardware of another machine, "
-                    + "or the hardware of this machine was cleared. Restore the folder from a backup "
-                    + "that was made while the key was in its file. Nothing was changed.",
+                    + "or the hardware of this machine was cleared. Restore the folder from a "
+                    + "backup that was made while the key was in its file. Nothing was changed.",
                 cause: .damage)
         }
     }
