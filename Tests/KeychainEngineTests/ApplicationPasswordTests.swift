@@ -227,7 +227,7 @@ import Testing
         #expect(try read(keychain, Self.password) == Self.secret)
     }
 
-    /// Cases 328 to 331.
+    /// Cases 328 to 331 in Documentation/Cases.md.
     @Test func `new constraints can remove the password and add it again`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))

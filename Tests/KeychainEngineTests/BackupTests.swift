@@ -13,7 +13,7 @@ import Testing
 
     // MARK: Restored items
 
-    /// Case 356 of section P.
+    /// Case 356 in Documentation/Cases.md.
     @Test func `deleted items are restored unchanged, with their references`() throws {
         let keychain = try fixture.keychain()
         try fixture.add("a", to: keychain)
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Replacing
 
-    /// Case 362 of section P.
+    /// Case 362 in Documentation/Cases.md.
     @Test func `replacing deletes items added since the backup, except synchronizable ones`() throws
     {
         let keychain = try fixture.keychain()
@@ -246,7 +246,7 @@ import Testing
         #expect(fixture.accounts(summary.leftOut) == ["device"])
     }
 
-    /// Cases 359 and 361 of section P.
+    /// Cases 359 and 361 in Documentation/Cases.md.
     @Test
     func `a backup names the items it leaves out, bound to a passcode, hardware or the system`()
         throws

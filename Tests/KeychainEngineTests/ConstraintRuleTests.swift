@@ -13,9 +13,9 @@ private struct Rule: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    /// From section 4.4 of the semantics. The password is required if it is among the constraints.
-    /// Of the other conditions one suffices with "or"; otherwise all are required. The passcode
-    /// counts as presence. There is no biometric hardware and no companion device.
+    /// The password is required if it is among the constraints. Of the other conditions, one
+    /// suffices if the constraints contain "or"; otherwise all are required. The passcode counts as
+    /// presence. There is no biometric hardware and no companion device.
     static let all: [Rule] = [
         Rule(name: "none", constraints: [], isEnough: [true, true, true, true]),
         Rule(

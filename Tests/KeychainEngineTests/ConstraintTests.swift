@@ -299,7 +299,8 @@ import Testing
 
     // MARK: Changing
 
-    /// Case 193: any change requires the authentication that reading the old secret requires.
+    /// Case 193 in Documentation/Cases.md: any change requires the authentication that reading the
+    /// old secret requires.
     @Test(arguments: [
         ItemChanges(attributes: [.label: .string("L")]),
         ItemChanges(data: Data("new".utf8)),

@@ -82,7 +82,8 @@ import Testing
     ) throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
-        // As earlier versions left it: the database exists, and the copy of the keybag doesn't yet.
+        // The state that a killed process of an earlier version left: the database exists, but the
+        // copy of the keybag doesn't.
         let folder = StoreFolder(path: keychain.directory)
         try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
         let whole = try Data(contentsOf: URL(filePath: folder.path(of: .database)))

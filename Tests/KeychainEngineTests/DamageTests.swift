@@ -12,7 +12,7 @@ import TestPrograms
 import Testing
 
 @Suite struct DamageTests {
-    /// The files of a closed keychain with a few items, as bytes.
+    /// An open keychain with an item for each account.
     private func smallKeychain(_ accounts: [String]) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in accounts {

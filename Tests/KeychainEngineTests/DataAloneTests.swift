@@ -38,7 +38,7 @@ import Testing
         try add("a", data, to: keychain)
         let item = try #require(try find("a", in: keychain))
         #expect(item.data == data && item.hasData)
-        // A long secret is checked against the metadata, which are therefore decrypted.
+        // A long secret is checked against the metadata, which is therefore decrypted.
         #expect(item.attributes.isEmpty == (byteCount < 20_000))
         #expect(keychain.engine.openedSecretCount == 1)
     }

@@ -17,7 +17,7 @@ import Testing
             protection: .whenUnlocked, data: Data(texts[0].utf8))
         let caller = AccessGroups([texts[4]])
         _ = try keychain.engine.perform(AddItem(item), as: caller)
-        // First they are in the write-ahead log. After the last connection is closed they are in
+        // The item is first in the write-ahead log. After the last connection is closed, it is in
         // the database.
         #expect(try files(of: keychain).keys.contains { $0.hasSuffix("-wal") })
         for reopens in [false, true] {

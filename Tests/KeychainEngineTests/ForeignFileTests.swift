@@ -122,7 +122,7 @@ import Testing
         try keychain.reopen()
         try keychain.engine.rotate()
         keychain.engine.close()
-        // As a process leaves it that is killed before the last step.
+        // The folder is as a process leaves it if it is killed before the last step.
         for name in ["rotation-1", "rotation-9"] {
             try files.createDirectory(
                 atPath: keychain.directory + "/" + name, withIntermediateDirectories: false,
@@ -217,7 +217,7 @@ import Testing
         let refusal = reason { try keychain.reopen() }
         #expect(refusal?.contains("\(path) has a second hard link") == true)
         #expect(files.contents(atPath: other) == before)
-        // The instructions in the error.
+        // Follows the instructions in the error.
         try files.copyItem(atPath: path, toPath: path + ".copy")
         try #require(unsafe rename(path + ".copy", path) == 0)
         if file == .database || file == .anchor {
@@ -270,7 +270,7 @@ import Testing
                 == true)
         #expect(Set(try files.contentsOfDirectory(atPath: keychain.directory)) == before)
         try add("b", to: keychain)
-        // The instructions in the error.
+        // Follows the instructions in the error.
         keychain.engine.close()
         try files.moveItem(
             atPath: keychain.directory + "/keychain-2147483647.db",

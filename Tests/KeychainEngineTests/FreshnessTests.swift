@@ -111,7 +111,7 @@ import Testing
         try keychain.open()
         #expect(keychain.state.isVerified)
         try keychain.putBack([.itemsK2], of: before)
-        // First into the write-ahead log, and into the database file when the keychain is closed.
+        // This writes to the write-ahead log, and closing the keychain writes to the database file.
         try keychain.add("c")
         #expect(keychain.state.standing == .changed)
         try keychain.reopen()
@@ -432,7 +432,7 @@ import Testing
         try keychain.add("c")
         try keychain.reopen()
         keychain.close()
-        // And once more, from there.
+        // The recovered keychain is rotated once more.
         try keychain.open()
         try keychain.engine.rotate()
         #expect(try keychain.find("c") == Data("c".utf8))

@@ -8,7 +8,7 @@ import KeychainSQLite
 import Synchronization
 import Testing
 
-/// Runs each write on a separate thread. In order, they all queue up behind another write.
+/// Runs each write on a separate thread. The writes queue up, in order, behind another write.
 /// - Returns: The error status of each.
 private func together(
     in store: Store, _ writes: [@Sendable () throws -> Void]

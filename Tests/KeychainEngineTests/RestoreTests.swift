@@ -187,7 +187,7 @@ import Testing
         let keychain = try keychain(["a", "b"])
         try keychain.reopen()
         try add("c", to: keychain)
-        // As a killed process leaves it.
+        // The copy is as a killed process leaves the folder.
         let folder = URL(filePath: keychain.directory)
         let copy = URL(filePath: keychain.directory + "-killed")
         try FileManager.default.copyItem(at: folder, to: copy)

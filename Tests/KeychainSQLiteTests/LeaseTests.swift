@@ -8,7 +8,8 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct LeaseTests {
-    /// A child has all descriptors from the fork until it executes another program.
+    /// A child process has copies of all descriptors from the fork until it executes another
+    /// program.
     @Test func `a lease ends even if a forked child still has its descriptor`() throws {
         let folder = StoreFolder(path: NSTemporaryDirectory() + "lease-\(UUID().uuidString)")
         try folder.prepare()
@@ -20,7 +21,7 @@ import Testing
                 (try? FileManager.default.destinationOfSymbolicLink(
                     atPath: "/proc/self/fd/\($0)")) == path
             })
-        // It shares the lock, like the descriptor of a forked child.
+        // The duplicate shares the lock, like the descriptor of a forked child.
         let inherited = dup(Int32(own))
         defer { close(inherited) }
         #expect(throws: KeychainFailure.self) { try folder.lease(exclusive: false) }

@@ -149,7 +149,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
 
     /// The steps of SQLite's query plan for a statement, on an empty database with the schema.
     private func plan(of sql: String) throws -> [String] {
-        // SAFETY: handles are checked, used on this thread only and closed before they go.
+        // SAFETY: handles are checked, used on this thread only, and closed on return.
         var connection: OpaquePointer?
         try #require(unsafe sqlite3_open(":memory:", &connection) == SQLITE_OK)
         defer { unsafe sqlite3_close(connection) }

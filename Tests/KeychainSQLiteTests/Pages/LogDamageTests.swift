@@ -124,7 +124,7 @@ struct LogDamageTests {
         inHeader: Bool
     ) throws {
         let (original, writer) = try databaseWithLog()
-        // Copies of the files are what a killed process leaves.
+        // Copies of the files are in the state that a killed process leaves.
         let database = try PageDatabase()
         try original.bytes().write(to: URL(fileURLWithPath: database.path))
         var log = try original.bytes(suffix: "-wal")
@@ -150,7 +150,7 @@ struct LogDamageTests {
         let database = try PageDatabase()
         try original.bytes().write(to: URL(fileURLWithPath: database.path))
         var log = try original.bytes(suffix: "-wal")
-        // The first frame of the last transaction didn't reach the disk, and its last one did.
+        // The last frame of the last transaction reached the disk, but its first one didn't.
         let sound = try #require(try LogFileCheck(besideDatabaseAt: original.path))
         #expect(sound.committedFrameCount == (log.count - 32) / Self.frameByteCount)
         #expect(sound.droppedFrameCount == 0)

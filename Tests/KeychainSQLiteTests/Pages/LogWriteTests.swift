@@ -61,7 +61,7 @@ import Testing
         #expect(database.damage.isEmpty)
     }
 
-    /// System calls of this thread that wrote to anything.
+    /// The number of system calls by which this thread has written.
     private static func writesOfThisThread() throws -> Int {
         let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("syscw:") })

@@ -143,7 +143,7 @@ final class PageDatabase: Sendable {
     }
 
     func checkpoint(_ mode: Int32 = SQLITE_CHECKPOINT_TRUNCATE) throws -> Int32 {
-        // SAFETY: the handle is open; the counts are not asked for.
+        // SAFETY: the handle is open; the counts are not requested.
         try unsafe sqlite3_wal_checkpoint_v2(open(), "main", mode, nil, nil)
     }
 

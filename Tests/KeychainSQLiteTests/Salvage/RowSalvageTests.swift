@@ -178,8 +178,8 @@ struct RowSalvageTests {
         let files = try database.files()
         let found = RowSalvage(files.database, files.wal).keybags()
         #expect(found.committed.contains(second))
-        // The file still contains frames from before the current log. A keybag that continues on
-        // other pages may be combined with later ones of those; its tag shows that.
+        // The log file still contains frames of an earlier generation. A keybag that continues on
+        // overflow pages may be combined with later images of these pages; its tag reveals that.
         #expect(byteCount > 4042 || found.others.isSubset(of: [first]))
         // The same frames without the commit mark.
         var log = files.wal
