@@ -49,8 +49,8 @@ import Testing
 
     @Test func `a statement that has run doesn't keep its values`() throws {
         var connection: OpaquePointer?
-        // SAFETY: the handle is checked, used on this thread only, and closed on return; the text is
-        // freed after it was copied.
+        // SAFETY: the handle is checked, used on this thread only, and closed on return; the text
+        // is freed after it was copied.
         try #require(unsafe sqlite3_open(":memory:", &connection) == SQLITE_OK)
         defer { unsafe sqlite3_close_v2(connection) }
         let opened = try unsafe #require(connection)
