@@ -65,8 +65,8 @@ package struct DaemonConfiguration: Sendable {
         /// answer.
         package var requestsPerConnection = 8
         package var subscriptionsPerConnection = 64
-        /// The maximum number of requests of all connections that are carried out at once, without
-        /// those that have threads of their own, see ``Workers``.
+        /// The maximum number of requests of all connections that are carried out at once, not
+        /// counting those that have threads of their own: see ``Workers``.
         package var requests = 16
         /// The duration without a request after which a connection without subscriptions is closed.
         /// A connection without `hello` is closed after `handshakeTime`.
@@ -79,7 +79,7 @@ package struct DaemonConfiguration: Sendable {
         /// The maximum size in bytes of the answer to a request that changes nothing. Clients
         /// accept no larger ones.
         package var answerByteCount = WireLimits.answerByteCount
-        /// How long the end of the service waits for pending requests to be answered.
+        /// How long an ending service waits for pending requests to be answered.
         package var endTime: Duration = .seconds(10)
         /// The duration without connections after which the machine's service closes a user's
         /// keychain.

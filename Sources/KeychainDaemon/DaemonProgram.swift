@@ -113,8 +113,8 @@ struct DaemonService: Service {
         let locking = Task {
             for await _ in requests { server.lock() }
         }
-        // It throws only if the task isn't part of a service group, so that no shutdown can be
-        // signalled.
+        // `gracefulShutdown` throws only if the task isn't part of a service group. Then no
+        // shutdown can be signaled.
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()
@@ -129,7 +129,7 @@ struct DaemonService: Service {
                 server.stop()
                 continuation.resume()
             }
-            // If no thread can be started, this one blocks.
+            // If no thread can be started, this thread blocks.
             if !Threads.start(end) { end() }
         }
     }

@@ -113,8 +113,8 @@ package final class KeychainServer: Sendable {
     private func followRegistry() {
         _ = followed.withLockIfAvailable { followed in
             let revision = rules.registry.revision()
-            // After a change, connections are checked once more at the next interval: one may have
-            // been in the middle of its admission.
+            // After a change, connections are checked once more at the next interval, since a
+            // connection may have been in the middle of its admission.
             let isNew = revision != followed.revision
             guard isNew || followed.isNew else { return }
             followed = (revision, isNew)
@@ -191,7 +191,7 @@ package final class KeychainServer: Sendable {
         guard connections.reserve(for: peer.uid, party, configuration.limits) else {
             return refuse(.tooMany(uid: peer.uid))
         }
-        // The files may be on a file system that hangs.
+        // The rights are read from files, whose file system may hang.
         let decision = Once()
         let deadline = group.next().scheduleTask(in: TimeAmount(configuration.limits.rightsTime)) {
             [connections] in

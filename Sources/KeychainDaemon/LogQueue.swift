@@ -22,7 +22,7 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// The maximum number of bytes in the queue: some thousand lines.
+    /// The maximum number of bytes in the queue: a few thousand lines.
     static let byteLimit = 1 << 20
 
     private let state = Mutex(State())

@@ -57,7 +57,7 @@ struct AuditLog: Sendable {
         log.debug("disconnected", metadata: Self.fields(peer))
     }
 
-    /// Logs that a caller was refused before it was a client.
+    /// Logs that a caller was refused before it became a client.
     func refused(_ refusal: PeerRefusal, _ user: uid_t?) {
         let kind = RefusalTally.Kind(message: "refused", user: user, subject: refusal.kind)
         guard tally.tells(kind) else { return }

@@ -24,7 +24,8 @@ final class RefusalTally: Sendable {
     /// The maximum number of kinds that are distinguished per user and interval. Further kinds are
     /// counted as one.
     static let kindCount = 64
-    /// The same limit for users.
+    /// The maximum number of users that are distinguished per interval. The refusals of further
+    /// users are counted together.
     static let userCount = 256
 
     private struct State {

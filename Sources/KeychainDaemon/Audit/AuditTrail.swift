@@ -37,7 +37,7 @@ final class AuditTrail: Sendable {
     private let ending = DispatchSemaphore(value: 0)
     private let threadEnd = DispatchSemaphore(value: 0)
 
-    /// How long written data waits for more before it is synchronized to disk.
+    /// How long to wait for further records before the file is synchronized to disk.
     private static let patience: Duration = .milliseconds(500)
 
     /// Opens or creates the audit in a folder with an absolute path. If that fails, the first
@@ -161,13 +161,13 @@ final class AuditTrail: Sendable {
         }
         if opening.isNew {
             log.note(
-                "audit: a new one was created; it proves nothing until `keychainctl audit "
+                "audit: a new audit was created; it proves nothing until `keychainctl audit "
                     + "--take-key` has removed its verification key from this machine")
         }
-        if let position = state.writer?.position { note("audit: goes on", position) }
+        if let position = state.writer?.position { note("audit: continued", position) }
     }
 
-    /// The log also receives the position, so that putting back an older audit is noticed.
+    /// The position is also logged, so that a later restore of an older audit is noticed.
     private func note(_ what: String, _ position: AuditPosition) {
         log.note("\(what), \(position.next - 1):\(position.head.short)")
     }
@@ -225,8 +225,8 @@ final class AuditTrail: Sendable {
 
 /// The system calls of the synchronizing thread. Tests replace them.
 struct AuditDisk: Sendable {
-    /// Waits for a time or until the end is signalled.
-    /// - Returns: `true` if the end was signalled.
+    /// Waits for a time or until the end is signaled.
+    /// - Returns: `true` if the end was signaled.
     var rest: @Sendable (_ time: Duration, _ end: DispatchSemaphore) -> Bool = { time, end in
         end.wait(timeout: .now() + time / .seconds(1)) == .success
     }
@@ -236,13 +236,13 @@ struct AuditDisk: Sendable {
 
 /// What happens to a request if the audit can't be written.
 enum AuditRule: Hashable, Sendable {
-    /// The request is carried out: it neither returns nor changes items.
+    /// The request is carried out, since it neither returns nor changes items.
     case free
-    /// The request is not carried out. If its record fails after the change was made, the change is
-    /// still reported as successful.
+    /// The request is not carried out. If its record can't be written after the change was made,
+    /// the change is still reported as successful.
     case changes
-    /// The request is not carried out. If its record fails after items were read, the result is
-    /// withheld.
+    /// The request is not carried out. If its record can't be written after items were read, the
+    /// result is withheld.
     case reads
 
     init(_ code: RequestCode) {

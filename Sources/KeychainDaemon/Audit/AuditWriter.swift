@@ -1,8 +1,8 @@
 // AuditWriter: writes the records of an audit and its anchor.
-//   (1) A record is written to its file before its key is replaced by the key of the next record,
-//       and before the anchor includes it. If the process is killed in between, the next opening
-//       accepts the lines after the anchor's position that authenticate with the current key, and
-//       removes the rest.
+//   (1) A record is written to its file before the record's key is replaced by the next record's
+//       key, and before the anchor includes the record. If the process is killed in between, the
+//       next opening accepts the lines after the anchor's position that authenticate with the
+//       current key, and removes the rest.
 //   (2) If the anchor includes records that the files lack, the audit continues after the gap.
 //   (3) Room for a record is reserved before its request is carried out.
 
@@ -66,7 +66,8 @@ struct AuditWriter: Sendable {
                 return (try AuditWriter(folder, limits, position, anchor, &opening), opening)
             }
         } catch {
-            // An unreadable anchor can't be continued, since its key can't be recovered.
+            // An audit with an unreadable anchor can't be continued, since the current key is only
+            // in the anchor.
             guard error.status == .ioError else { throw error }
             opening.problem = error.reason
         }
@@ -92,7 +93,7 @@ struct AuditWriter: Sendable {
             position = AuditPosition(origin)
             file = try Self.makeFile(folder, &position)
         } catch {
-            // The next attempt uses a new key.
+            // The next attempt uses a new key, so both files are useless.
             Files.remove(path)
             Files.remove(folder.file(origin.chain, from: 1).path)
             throw error
@@ -164,7 +165,7 @@ struct AuditWriter: Sendable {
             folder.synchronize()
             pruned = try prune()
         }
-        // One more, for a record that the service itself writes.
+        // One more than `count`, for a record that the service itself writes.
         let needed = position.offset + Int64((count + 1) * AuditRecord.lineByteLimit)
         guard needed > roomEnd else { return pruned }
         let end = needed + Self.roomStep

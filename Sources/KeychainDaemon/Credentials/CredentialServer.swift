@@ -1,6 +1,6 @@
 // CredentialServer: the socket at which systemd requests the credentials of units.
-//   (1) The address of a caller is trusted only if the kernel reports user id 0 for it. Any process
-//       can bind a socket to any abstract name.
+//   (1) The address of a caller is trusted only if the kernel reports user id 0 for the caller. Any
+//       process can bind a socket to any abstract name.
 //   (2) An answer is the secret, followed by the end of the stream. If there is no secret to give,
 //       the answer is one byte longer than any credential may be. systemd then doesn't start the
 //       unit. With an empty answer, it would start the unit with an empty secret.
@@ -164,7 +164,7 @@ extension CredentialServer {
                     try keychains.secret(of: name)
                 }
             },
-            // Requests share the queue of root, the user with this id.
+            // The requests are work of root, the user with id 0.
             run: { workers.run(for: .user(0), $0) }, onLine: { log.note("credential", reason: $0) })
     }
 }

@@ -7,9 +7,9 @@
 //   (3) The bytes of a frame are erased after they have been read or sent.
 //   (4) Reporting an event to a connection never blocks the reporting thread, which may be one that
 //       writes to the store.
-//   (5) A connection that the service closes regularly ends with a message that says that no other
-//       request was carried out. A client that sent one meanwhile can repeat it over another
-//       connection.
+//   (5) If the service closes a connection without an error, the last message says that no other
+//       request was carried out. A client that has sent a request meanwhile can repeat it over
+//       another connection.
 //   (6) Events are sent in batches, one at a time. Those that occur while a batch is sent are part
 //       of the next batch. An event replaces a waiting one of the same request, so the number of
 //       subscriptions and requests bounds the queue.
@@ -40,8 +40,9 @@ final class Connection: ChannelInboundHandler {
     private var underWay = 0
     private var isWaitingForRoom = false
     private var isReading = false
-    /// When bytes were last received or sent, and how many were unsent when this was last checked.
+    /// When bytes were last received or sent.
     private var lastMove = NIODeadline.now()
+    /// The number of unsent bytes when the connection was last checked for idleness.
     private var unsentByteCount = 0
     /// Set when no more requests are read. Pending requests are still answered.
     private var isEnding = false
@@ -132,8 +133,8 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Ends the connection if the client's rights have changed, so that it reconnects with the
-    /// current ones. Pending requests are answered, and waiting ones are not started.
+    /// Ends the connection if the client's rights have changed. The client then reconnects and gets
+    /// its current rights. Pending requests are answered, and waiting ones are not started.
     private func checkRights(_ context: ChannelHandlerContext) {
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -160,7 +161,7 @@ final class Connection: ChannelInboundHandler {
         let rest = NIODeadline.now() - lastMove
         if unsentByteCount > 0 {
             guard rest >= TimeAmount(limits.answerTime) else { return }
-            log.broken(session.peer, "The client doesn't receive what it is sent.")
+            log.broken(session.peer, "The client doesn't receive the data sent to it.")
             context.close(promise: nil)
         } else if underWay == 0, waiting.isEmpty, !session.isSubscribed {
             let limit = session.isGreeted ? limits.connectionIdleTime : limits.handshakeTime
@@ -173,7 +174,7 @@ final class Connection: ChannelInboundHandler {
     private func proceed(_ context: ChannelHandlerContext) {
         while underWay < limits.requestsPerConnection, !waiting.isEmpty, hasRoom(context) {
             if underWay > 0, !session.isGreeted {
-                breakOff(context, because: .param("A request before hello was answered."))
+                breakOff(context, because: .param("A request arrived before hello was answered."))
                 return
             }
             start(waiting.removeFirst(), context)
@@ -272,7 +273,7 @@ final class Connection: ChannelInboundHandler {
     }
 }
 
-/// Tells a connection that the service ends: it answers pending requests, then closes.
+/// Tells a connection that the service ends. The connection answers pending requests, then closes.
 struct EndOfService: Sendable {}
 
 /// Tells a connection to end if it is idle.
@@ -293,13 +294,13 @@ final class EventQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sends events to the channel from now on, since it is open.
+    /// Sends events to the channel from now on. Called when the channel has been opened.
     func attach(_ channel: any Channel) {
         state.withLock { $0.channel = channel }
         send()
     }
 
-    /// Drops all events from now on, since the channel is closed.
+    /// Drops all events from now on. Called when the channel has been closed.
     func detach() {
         state.withLock { state in
             state.channel = nil
@@ -347,13 +348,14 @@ final class ConnectionTable: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Signalled when the last connection is released while the service ends.
+    /// Signaled when the last connection is released while the service ends.
     private let lastEnded = DispatchSemaphore(value: 0)
 
     var count: Int { state.withLock { $0.total } }
 
     /// Reserves a place for a connection. Some of each user's places are reserved for parties with
-    /// few connections, so a program that opens as many as it can doesn't keep the others out.
+    /// few connections, so a program that opens as many connections as it can doesn't keep other
+    /// programs out.
     /// - Returns: `false` if the user or the party has its maximum number, or if the service ends.
     func reserve(
         for user: uid_t, _ party: Party, _ limits: DaemonConfiguration.Limits

@@ -48,8 +48,8 @@ final class AnswerBudget: Sendable {
 
     init(_ budget: Int) { self.budget = budget }
 
-    /// Whether another request of a party may be carried out. If not, `then` is called once it may,
-    /// on any thread.
+    /// Whether another request of a party may be carried out. If not, `then` is called as soon as
+    /// one may, on any thread.
     func hasRoom(for party: Party, then: @escaping @Sendable () -> Void) -> Bool {
         shares.withLock { shares in
             guard let share = shares[party], share.byteCount >= budget else { return true }

@@ -3,7 +3,7 @@
 //       machine's service, every user can connect, and only root or the service can replace the
 //       socket.
 //   (2) An existing socket file is replaced only under the lock for its path, and only if no
-//       program answers at it: a service that was killed left it behind.
+//       program answers at it. A killed service left such a file behind.
 //   (3) A socket from the service manager is used as it is, and is not removed when the service
 //       ends.
 //   (4) No two services share a socket or a keychain folder. A lock is released explicitly or when
@@ -113,8 +113,8 @@ struct ServiceLock: Sendable {
     /// - Parameters:
     ///   - path: The lock file, which is created if it is missing.
     ///   - subject: What the lock protects, with its path.
-    /// - Throws: ``ServiceFailure`` if another service holds the lock. Programs hold it briefly to
-    ///   check whether a service does, so the attempt is repeated for about a second.
+    /// - Throws: ``ServiceFailure`` if another service holds the lock. A program that checks for a
+    ///   running service holds the lock briefly, so the attempt is repeated for about a second.
     init(_ path: String, for subject: String) throws(ServiceFailure) {
         guard let descriptor = Files.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600) else {
             throw ServiceFailure("Can't write \(path): \(errorText(errno)).")
@@ -127,13 +127,14 @@ struct ServiceLock: Sendable {
                 continue
             }
             throw ServiceFailure(
-                "Another keychaind already serves \(subject). Stop it first, or choose another "
-                    + "one.")
+                "Another keychaind already serves \(subject). Stop it first, or choose a "
+                    + "different path.")
         }
         self.descriptor = descriptor
     }
 
-    /// Programs that check hold the lock for a few microseconds each, so a second is long enough.
+    /// A program that checks for a running service holds the lock for a few microseconds, so a
+    /// second is long enough.
     private static let attemptCount = 50
     private static let rest: useconds_t = 20_000
 

@@ -1,10 +1,12 @@
 // OwnSockets: dedicated sockets. A dedicated socket is an identity: a client that connects to one
 // has the entitlements of the socket's entry in the registry.
 //   (1) A user's service creates and removes its dedicated sockets as the registry says. Each has
-//       its own folder, below a folder that only this user can enter. So a client outside has
-//       access only if it was given the folder or the socket, by a mount or an open file.
+//       its own folder, below a folder that only this user can enter. So a client of another user
+//       has access only if the folder or the socket was passed to it, by a mount or as an open
+//       file.
 //   (2) The dedicated sockets of the machine's service are created by the service manager, since a
-//       client trusts a socket only if root listens at it. They exist for as long as the service.
+//       client trusts a socket only if root listens at it. The service listens at them until it
+//       ends, whatever the registry says.
 
 import Glibc
 import KeychainCrypto
@@ -20,9 +22,9 @@ final class OwnSockets: Sendable {
     /// The path of the service's main socket. `nil` if dedicated sockets aren't created.
     private let mainSocket: String?
     private let start: @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Acceptor
-    /// The sockets that were created here, by name, or `nil` after ``stop()``; and those that the
-    /// service manager passed.
+    /// The sockets that were created here, by name. `nil` after ``stop()``.
     private let made = Mutex<[String: Open]?>([:])
+    /// The sockets that the service manager passed.
     private let given = Mutex<[Open]>([])
 
     /// `start` begins to accept the callers of a socket with the given name.

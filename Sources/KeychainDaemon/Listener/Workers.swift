@@ -117,7 +117,7 @@ final class Workers: Sendable {
     /// Calls `then` after both an ordinary thread and a derivation thread have taken the probe from
     /// their queues.
     func probe(_ then: @escaping @Sendable () -> Void) {
-        // The watchdog is a separate party, so that no other delays it.
+        // The watchdog is a separate party, so that no other party delays it.
         run(for: .watchdog) { [derivations] in
             derivations.submit(for: .watchdog) { isActive in
                 if isActive { then() }
@@ -125,8 +125,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Ends the threads, and waits for pending work. Identification is not waited for, since a file
-    /// may hang.
+    /// Ends the threads, and waits for pending work. Identification is not waited for, since
+    /// reading a file may hang.
     func stop() {
         identification.abandon()
         for pool in [pool, derivations, whole, chip] { pool.stop() }

@@ -1,8 +1,8 @@
 // Acceptor: the thread that accepts connections and identifies the callers.
-//   (1) It waits for all callers at once. A caller that doesn't answer delays no other one, as long
-//       as its user has connections left.
-//   (2) It reads no files: other threads read what a process runs. A file system that hangs delays
-//       only its own caller.
+//   (1) The thread waits for all callers at once. A caller that doesn't answer delays no other
+//       caller, as long as its user is below the limits in (3) and (5).
+//   (2) The thread reads no files: other threads find out which program a process runs. A file
+//       system that hangs delays only its own caller.
 //   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
 //       room. A well-behaved client answers at once, so callers that never answer can't keep others
 //       out.
@@ -34,7 +34,7 @@ final class Acceptor: Sendable {
         /// The maximum number of unfinished handshakes of one user.
         var handshakesPerUser: Int
         /// The maximum number of sockets that were passed to one user's callers and not received.
-        /// Each uses up the system's limit for the service, see (5).
+        /// Each counts towards the system's limit for the service, see (5).
         var untakenPerUser: Int
     }
 

@@ -14,11 +14,11 @@ import KeychainCore
 
 /// The rights of a caller.
 struct Rights: Hashable, Sendable {
-    /// The entitlements that the caller is told.
+    /// The entitlements that are reported to the caller.
     let entitlements: Entitlements
     /// The access groups that a claim of all groups stands for.
     let everything: AccessGroups
-    /// Whether it may administer the keychain: lock it, set a passcode and check it.
+    /// Whether the caller may administer the keychain: lock it, set a passcode and check it.
     let mayAdminister: Bool
     /// The user whose keychain the caller uses.
     let user: uid_t
@@ -33,7 +33,8 @@ struct EntitlementRules: Sendable {
     let registry: ProgramRegistry
     /// Whether programs that the registry doesn't name get no access.
     let isRegistryOnly: Bool
-    /// The path of the tool that may use all groups without an entry. `nil` if there is none.
+    /// The path of the tool that may use all groups without an entry in the registry. `nil` if
+    /// there is none.
     let keychainctl: String?
     /// Where processes of each user id have been seen.
     let census: UnitCensus

@@ -1,9 +1,9 @@
 // Identity: how a service identifies a caller.
 //   (1) The identity is read from the kernel for a pinned process, never taken from the caller.
 //   (2) The kind of identity depends on the service. A user's service serves a single user, and
-//       separates well-behaved programs by what they run. For the machine's service, the user id is
-//       the boundary. It doesn't examine what a process runs, which would require access to the
-//       process's memory.
+//       separates well-behaved programs by executable or sandbox. For the machine's service, the
+//       user id is the boundary. That service doesn't examine which executable a process runs,
+//       since this would require access to the process's memory.
 
 import Glibc
 import KeychainCrypto

@@ -3,13 +3,13 @@
 //   (1) The identity is read before the nonce is sent, and again after the nonce came back. Both
 //       must be the same, and the process that connected must still be running.
 //   (2) The answer must arrive over a new socket, which is created after the identity was first
-//       read and is passed to the caller with the nonce. A program that the caller executed before
-//       that can't have inherited the new socket, even if its standard output is the first one. A
-//       program that the caller executes later isn't the one that was read. Nothing is ever read
-//       from the first socket.
-//   (3) The kernel attaches the sender to all bytes of the answer, and only the process that
-//       connected is accepted. So a program can't leave the answer to a child process and execute
-//       another program itself.
+//       read and is passed to the caller with the nonce. A program that the caller executed earlier
+//       can't have inherited the new socket, even if its standard output is the first socket. A
+//       program that the caller executes later doesn't have the identity that was read. Nothing is
+//       ever read from the first socket.
+//   (3) The kernel attaches the sender's credentials to all bytes of the answer, and only the
+//       process that connected is accepted. So a program can't leave the answer to a child process
+//       and execute another program itself.
 //   (4) Nothing blocks. The thread that drives the handshake waits for the socket, for the results
 //       of other threads, and for the deadline.
 //   (5) While `PinnedProcess.isRunning` is true, the process id refers to the pinned process, not
@@ -20,7 +20,7 @@
 //       the one at the path, as the service sees the file system. An executable that was deleted or
 //       replaced, or that runs in a different mount namespace, has no valid path and is refused.
 //   (7) On a dedicated socket the process isn't checked. A client that can connect to the socket
-//       has its identity, even if the kernel can't name the process.
+//       has the socket's identity, even if the kernel can't name the process.
 
 import Glibc
 import KeychainCore
@@ -64,7 +64,7 @@ struct PeerHandshake: Sendable {
         guard !isFull(process.uid) else { throw .tooMany(uid: process.uid) }
     }
 
-    /// Takes the identity that was found. The first time, it sends the nonce.
+    /// Takes the identity that was found. The first call also sends the nonce.
     /// - Returns: The identified peer, or `nil` if the answer has to arrive first.
     mutating func take(_ found: Identity) throws(PeerRefusal) -> Peer? {
         guard let identity else {
@@ -163,7 +163,7 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherSender(let pid, let sender):
             "process \(pid) connected, and process \(sender) answered"
         case .wrongNonce(let pid):
-            "process \(pid) didn't answer with what it was sent"
+            "process \(pid) didn't answer with the nonce that it was sent"
         case .timeLimit(let pid):
             "process \(pid) didn't answer in time"
         case .slowFile(let pid):
@@ -176,7 +176,7 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PeerRefusal {
-    /// The kind of refusal, which is counted as one in the log.
+    /// The kind of refusal. Refusals of one kind are counted together in the log.
     var kind: String {
         switch self {
         case .unknownProcess: "unknown process"

@@ -1,9 +1,9 @@
 // ProgramRegistry: reads the folder that defines the entitlements of programs.
 //   (1) A change to the folder or to a file in it applies from the next connection on.
-//   (2) An error in the registry never widens what a program gets. While a file can't be trusted or
+//   (2) An error in the registry never widens a program's access. While a file can't be trusted or
 //       decoded, a program that no other file names gets no access, since the faulty file may be
 //       about it.
-//   (3) What was read is cached under the identity of its file, which changes with the file.
+//   (3) The content of a file is cached under the file's identity, which changes with the content.
 
 import FoundationEssentials
 import Glibc
@@ -37,7 +37,7 @@ final class ProgramRegistry: Sendable {
 
     /// What the program is entitled to. This may read files, and block for as long as that takes.
     func answer(about program: Executable) -> Answer {
-        // The digest is computed outside the lock, so that others don't wait for a file that is
+        // The digest is computed outside the lock, so that other threads don't wait while a file is
         // read.
         let needsDigest = state.withLock { state in
             state.refresh(folder, kind)
@@ -52,8 +52,8 @@ final class ProgramRegistry: Sendable {
                     return .refused(
                         program.isTooLarge
                             ? "its SHA-256 isn't computed: the executable is larger than 1 GiB. "
-                                + "Create the entry without it, or give the program a dedicated "
-                                + "socket"
+                                + "Create the entry without a SHA-256, or give the program a "
+                                + "dedicated socket"
                             : "its SHA-256 can't be computed: the executable can't be read")
                 }
                 fitting = named.filter { $0.sha256 == nil || $0.sha256 == digest }
@@ -69,7 +69,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// What a caller is entitled to that isn't identified by an executable.
+    /// The answer about a caller that isn't identified by an executable.
     func answer(about subject: RegistryEntry.Subject) -> Answer {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -113,7 +113,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// The entitlements in a file beside a program, which root owns.
+    /// The entitlements in a file that root owns and that is beside a program.
     func entitlements(at path: String) throws(DistrustedFile) -> Entitlements {
         try state.withLock { state throws(DistrustedFile) in
             try state.entitlements(path)

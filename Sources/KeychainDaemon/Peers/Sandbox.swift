@@ -6,7 +6,7 @@ import KeychainCrypto
 import Glibc
 
 enum Sandbox {
-    /// The maximum size in bytes of a description that is read.
+    /// The maximum size in bytes of a `.flatpak-info` file that is read.
     private static let byteCount = 64 << 10
 
     /// `flatpak:ID` or `snap:NAME`. `nil` if the process isn't in a sandbox.

@@ -1,8 +1,8 @@
 // SystemUnit: the system unit that a process belongs to, and whether the unit's user id is
 // exclusive to it.
 //   (1) The unit is read from the process's cgroup in the version 2 hierarchy. Below system.slice,
-//       only root can change cgroups, and a process to which root delegated a subtree. A process
-//       anywhere else has no unit.
+//       only root, and a process to which root delegated a subtree, can change cgroups. A process
+//       outside system.slice has no unit.
 //   (2) A unit is an identity only if no other unit and no login uses its user id, since processes
 //       with the same user id can impersonate each other. Processes that were seen once are
 //       remembered for as long as the service runs.

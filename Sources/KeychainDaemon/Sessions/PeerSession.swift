@@ -1,8 +1,8 @@
 // PeerSession: the rights of one connection, and its requests.
 //   (1) The claim of a request is narrowed to the client's entitlements before the request is
 //       carried out.
-//   (2) The first request is `hello`. Before it is answered no other is accepted, and none after a
-//       refused one.
+//   (2) The first request is `hello`. No other request is accepted before `hello` is answered, and
+//       none after a refused `hello`.
 //   (3) Each request has one answer, one line in the log and one record in the audit. If the record
 //       can't be written, the result of a read is withheld.
 //   (4) Methods block. Several threads may call them at once.
@@ -117,7 +117,7 @@ final class PeerSession: Sendable {
         limit: Int = .max,
         _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> [FrameBuffer] {
-        guard isGreeted else { throw .param("A request before hello was answered.") }
+        guard isGreeted else { throw .param("A request arrived before hello was answered.") }
         return answered(id, operation, shape, rule, limit: limit, body)
     }
 
@@ -175,7 +175,7 @@ final class PeerSession: Sendable {
     /// Answers `hello`.
     /// - Throws: `param` if it isn't the first request.
     func greet(_ hello: ClientHello, id: UInt64) throws(KeychainFailure) -> [FrameBuffer] {
-        guard !isGreeted else { throw .param("A second hello.") }
+        guard !isGreeted else { throw .param("A second hello arrived.") }
         return answered(id, "hello", nil) { () throws(KeychainFailure) in
             let versions = WireLimits.versions
             guard hello.versions.overlaps(versions) else {

@@ -142,8 +142,8 @@ final class ServedKeychain: Sendable {
         }
     }
 
-    /// Closes the keychain if it has had no connection for `limit`, unless it is unlocked with a
-    /// passcode: it could not be unlocked again without the user.
+    /// Closes the keychain if it has had no connection for `limit`, unless it has a passcode and
+    /// was unlocked since it was opened: only the user could unlock it again.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,

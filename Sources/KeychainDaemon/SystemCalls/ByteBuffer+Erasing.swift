@@ -7,13 +7,13 @@ import NIOCore
 extension ByteBuffer {
     /// Overwrites the readable bytes in place, for all references to them.
     ///
-    /// To be called on the event loop of the channel, after the bytes that came from it were
-    /// copied, or those that went to it were sent.
+    /// To be called on the event loop of the channel, after bytes from the channel were copied, or
+    /// bytes for the channel were sent.
     func erase() {
         // SAFETY: the bytes belong to the buffer's own block, which is writable memory, and the
         // pointer isn't used beyond the call. A mutating method would copy the block first if
-        // another buffer refers to it. Only the channel's buffer pool does, and it uses a block
-        // only after it has been filled again.
+        // another buffer refers to it. Only the channel's buffer pool does, and a block from the
+        // pool is read only after it has been filled again.
         unsafe withUnsafeReadableBytes { bytes in
             if let base = bytes.baseAddress {
                 unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: base), bytes.count)

@@ -31,7 +31,8 @@ enum Sockets {
         Glibc.listen(socket.number, 1024) == 0
     }
 
-    /// Whether a program listens at a path. A full queue of callers also shows that one does.
+    /// Whether a program listens at a path. If its queue of callers is full, a program listens as
+    /// well.
     static func isAnswered(_ path: String) -> Bool {
         guard let socket = make() else { return true }
         return UnixSockets.connect(socket, to: path)
@@ -83,7 +84,7 @@ enum Sockets {
         option(peerDescriptor, of: socket.number).map { OwnedDescriptor($0) }
     }
 
-    /// Turns on or off that the kernel attaches the sender's credentials to each message.
+    /// Sets whether the kernel attaches the sender's credentials to each message.
     static func setPassingCredentials(_ isPassing: Bool, _ socket: OwnedDescriptor) -> Bool {
         var value: Int32 = isPassing ? 1 : 0
         // SAFETY: the value is read within the call.

@@ -99,7 +99,7 @@ import Testing
         let start = ContinuousClock.now
         #expect(try service.client().load("large", as: groups)?.utf8.count == value.utf8.count)
         #expect(start.duration(to: .now) > Self.limit / 4)
-        #expect(service.log.all.contains { $0.contains("doesn't receive what it is sent") })
+        #expect(service.log.all.contains { $0.contains("doesn't receive the data sent to it") })
         withExtendedLifetime(hung) {}
     }
 }
