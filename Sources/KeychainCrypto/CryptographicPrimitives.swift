@@ -95,8 +95,8 @@ package enum KeyDerivation {
         case backup = "swift-keychain 1 backup"
     }
 
-    /// Derives a key with HKDF-SHA-256. The salt is the keychain's identifier or, for pages, that
-    /// of the file. `byte` is appended to the purpose in HKDF's info.
+    /// Derives a key with HKDF-SHA-256. The salt starts with the keychain's identifier; pages and
+    /// backups use a salt of their own instead. `byte` is appended to the purpose in HKDF's info.
     /// - Returns: 32 bytes.
     package static func derive(
         _ purpose: Purpose, _ byte: UInt8? = nil, from key: SecretBytes, salt: [UInt8]

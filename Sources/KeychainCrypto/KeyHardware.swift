@@ -31,8 +31,8 @@ package protocol KeyHardware: Sendable {
         digest: Data, with wrapped: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> Data
 
-    /// Multiplies a peer's public key, 04 ‖ X ‖ Y, by the key and returns the x coordinate of the
-    /// product, 32 bytes.
+    /// Multiplies a peer's public key, 04 ‖ X ‖ Y, by the wrapped private key and returns the x
+    /// coordinate of the product, 32 bytes.
     /// - Throws: `param` if the public key is not a point on the curve.
     func sharedSecret(
         of wrapped: Data, with publicKey: Data, authorization: SecretBytes
@@ -49,7 +49,7 @@ package protocol KeyHardware: Sendable {
     func identity() throws(KeychainFailure) -> [Data]
 
     /// Returns the same hardware, usable only while it has one of these names. Otherwise each use
-    /// throws `decode` with the cause `otherMachine`, before any secret is sent to it.
+    /// throws `decode` with the cause `otherMachine`, before any secret is sent to the hardware.
     func bound(to identity: [Data]) -> any KeyHardware
 }
 
@@ -77,7 +77,7 @@ package struct HardwareKey: Hashable, Sendable {
 // MARK: - Points
 
 extension SharedSecret {
-    /// Creates the shared secret whose x coordinate of a point on P-256 is `coordinate`, 32 bytes.
+    /// Creates the shared secret that is the x coordinate of a point on P-256, 32 bytes.
     ///
     /// - Throws: The library's error if no point has this coordinate.
     package init(p256Coordinate coordinate: some DataProtocol) throws {

@@ -14,7 +14,7 @@ package struct StoreAuthenticator: Sendable {
         keyed = KeyedHash(key: key)
     }
 
-    /// Returns an authenticator with a key derived from this one's.
+    /// Returns an authenticator with a key derived from this authenticator's key.
     package func derived(for purpose: String) -> StoreAuthenticator {
         StoreAuthenticator(key: SecretBytes(copying: tag(of: Array(purpose.utf8))))
     }

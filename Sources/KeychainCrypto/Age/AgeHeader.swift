@@ -20,7 +20,7 @@ package enum AgeFailure: Error, Hashable, Sendable {
     case code
     /// The content was modified or truncated.
     case payload
-    /// Reading failed; `errno` contains the reason.
+    /// Reading or writing failed; `errno` contains the reason.
     case read
     /// Deriving a key failed.
     case derivation

@@ -60,8 +60,8 @@ package struct AuditItemLabels: Sendable {
     }
 }
 
-/// A hash over all records up to one: SHA-256 over the head of the records before and the record's
-/// tag.
+/// A hash over all records up to a given one: SHA-256 over the previous record's head and the
+/// record's tag.
 package struct AuditHead: Hashable, Sendable {
     package static let none = AuditHead(bytes: [UInt8](repeating: 0, count: byteCount))
     package static let byteCount = 32

@@ -144,7 +144,7 @@ package enum AuditEvent: String, CaseIterable, Sendable {
     /// Writing works again after a time when the audit couldn't be written. The result is the
     /// number of requests without a record.
     case resume = "audit-resume"
-    /// Records before this one that the anchor knew of were missing from the file.
+    /// Records before this one were missing from the file, although the anchor included them.
     case gap = "audit-gap"
     /// The oldest file was removed. The result is the number of the last record that was removed
     /// with it.

@@ -5,7 +5,7 @@
 //       next record, because the key of an earlier record can't be derived from a later one.
 //   (3) The first records may be missing together with their files if a later record of the service
 //       says so.
-//   (4) An incomplete last line is not an alteration: the service was terminated while it wrote.
+//   (4) An incomplete last line is not an alteration: the service was terminated while writing it.
 
 import Glibc
 package import KeychainCore
@@ -13,7 +13,7 @@ package import KeychainCore
 /// A problem in an audit, and its location.
 package enum AuditFinding: Hashable, Sendable {
     case missing(ClosedRange<UInt64>)
-    /// A line differs from what was written. It is in the place of the record with this number.
+    /// The line in the place of the record with this number was altered.
     case altered(UInt64, file: String)
     /// A record occurs after a later one, or a second time.
     case misplaced(UInt64, file: String)
@@ -30,7 +30,7 @@ package enum AuditFinding: Hashable, Sendable {
     case unreadable(file: String)
 }
 
-/// A note, kept outside the audit, of the head of its records up to one.
+/// A note, kept outside the audit, of the number of its records and their head.
 package struct AuditWitness: Hashable, Sendable {
     package let count: UInt64
     /// The first 16 bytes of the head, as 32 digits.
@@ -64,7 +64,7 @@ package struct AuditVerification {
     /// The size of an incomplete record at the end, in bytes.
     package private(set) var unfinishedByteCount = 0
 
-    /// Whether the record of the expected note was reached.
+    /// Whether the last record that the expected note covers was reached.
     package private(set) var isExpectedReached = false
 
     private var cursor: Cursor
@@ -157,7 +157,7 @@ package struct AuditVerification {
             findings.append(.misplaced(record.number, file: file.path))
             return
         }
-        // An impossible number is an alteration, and is not iterated to.
+        // A record with an impossible number counts as altered. The keys up to it are not derived.
         var ahead = cursor
         if record.number > cursor.number {
             guard record.number < max(position?.next ?? .max, cursor.number),

@@ -7,7 +7,7 @@ package import FoundationEssentials
 package import KeychainCore
 
 package enum KeyringEncryption {
-    /// More than gnome-keyring ever writes, and fast enough to take less than a second.
+    /// More iterations than gnome-keyring ever writes, but few enough to take less than a second.
     package static let largestIterationCount: UInt32 = 1_000_000
 
     /// Decrypts the content of a keyring.

@@ -55,10 +55,10 @@ extension KeyHierarchy {
 
     // MARK: Other ways in
 
-    /// Adds a recovery code or a credential. A recovery code replaces an earlier one, and opens
-    /// everything for which the device key is not enough. The proof is another way in, required if
-    /// the tier has one. Throws `param` if a recovery code would open nothing, or if there are too
-    /// many slots.
+    /// Adds a recovery code or a credential. A recovery code replaces an earlier recovery code, and
+    /// opens all keys that require more than the device key. The proof is another way in, required
+    /// if the guarded tier has one. Throws `param` if a recovery code would open nothing, or if
+    /// there are too many slots.
     package func adding(
         _ way: WayIn, provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -155,8 +155,8 @@ extension KeyHierarchy {
             slots: keybag.slots.filter { !$0.kind.isOfMachine } + [slot], machineKey: machineKey)
     }
 
-    /// The proof is a way in, required if the guarded tier has one. On another machine it must be a
-    /// recovery code.
+    /// Unbinds the keychain from its machine. The proof is a way in, required if the guarded tier
+    /// has one. On another machine, the proof must be a recovery code.
     package func unbinding(provedBy proof: WayIn?) throws(KeychainFailure) -> KeyHierarchy {
         guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
         let (keys, tierKey) = try allKeys(provedBy: proof)
@@ -218,7 +218,8 @@ extension KeyHierarchy {
             machineKey: protectors.machineKey)
     }
 
-    /// Returns the next keybag, with the keys as they are already wrapped unless others are given.
+    /// Returns the next keybag. It contains the wrapped keys of this keybag unless `keys` are
+    /// given.
     func replacing(
         slots: [KeySlot], keys: [WrappedKey]? = nil, machineKey: SecretBytes?? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {

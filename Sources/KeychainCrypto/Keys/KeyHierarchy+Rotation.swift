@@ -1,8 +1,8 @@
 // KeyHierarchy+Rotation: replaces the device key and all other keys.
 //   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. The old
-//       device key and all ways in of that time therefore open nothing in it.
-//   (2) Earlier class keys are kept as retired keys for the classes of blobs that applications
-//       store and that are sealed under them.
+//       device key and the old ways in therefore open nothing in the new keybag.
+//   (2) The earlier class keys of some classes are kept as retired keys, to open blobs that
+//       applications store and that are sealed under these keys.
 //   (3) A way in whose secret is not presented can't be kept, because the secret is needed to
 //       create its new slot. It becomes invalid.
 

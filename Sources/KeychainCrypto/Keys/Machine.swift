@@ -49,7 +49,7 @@ extension KeychainFailure {
             state == .unreachable
             ? "This machine has no permanent identity, or the chip that the keychain is bound to "
                 + "can't be used now."
-            : "The keychain was bound to another machine, or the identity of this one changed."
+            : "The keychain was bound to another machine, or this machine's identity changed."
         let counted =
             switch itemCount {
             case nil: "Device-only items"

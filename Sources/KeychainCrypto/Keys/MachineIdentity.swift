@@ -98,7 +98,7 @@ package struct MachineIdentity: Sendable {
     ]
 
     /// Computes what `systemd-id128 machine-id --app-specific=40d01f1c47154a79a681481e88a93038`
-    /// prints: the first bytes of HMAC-SHA-256 of the application's id under the machine's, as a
+    /// prints: the first bytes of HMAC-SHA-256 of the application's id under the machine's id, as a
     /// UUID of version 4.
     private static func applicationSpecific(_ id: SecretBytes) -> SecretBytes {
         var bytes = Array(KeyedHash(key: id).code(of: application).bytes.prefix(16))

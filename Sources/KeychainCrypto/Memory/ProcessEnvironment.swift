@@ -1,10 +1,10 @@
 // ProcessEnvironment: the environment variables, arguments and standard streams of this process.
 //   (1) No other code of this package reads environment variables.
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
-//       ignores all variables. With them, the caller could make it open another user's keychain or
-//       connect to another service, with rights that the caller doesn't have.
-//   (3) A value that is not UTF-8 is never used as a path, because Swift would make one path of two
-//       different ones.
+//       ignores all variables. Otherwise the caller could make the program open another user's
+//       keychain or connect to another service, with rights that the caller doesn't have.
+//   (3) A value that is not UTF-8 is never used as a path, because Swift would turn two different
+//       paths into the same one.
 //   (4) The tools reject arguments that are not UTF-8 before they evaluate any. Swift replaces such
 //       bytes with U+FFFD, so that two different names would become the same. The arguments that
 //       `run` passes to another program are passed unchanged, byte for byte.
@@ -20,8 +20,8 @@
 package enum ProcessEnvironment {
     /// The environment variables; empty if they must be ignored, see (2).
     ///
-    /// Foundation returns the same, but takes a fifth of the running time of `keychainctl get` for
-    /// it.
+    /// Foundation returns the same variables, but would take a fifth of the running time of
+    /// `keychainctl get`.
     package static var variables: [String: String] {
         var variables: [String: String] = [:]
         // SAFETY: glibc's array of null-terminated strings ends with `nil`.

@@ -1,8 +1,8 @@
 // ProcessProtection: protects the memory of this process from other processes and from crash dumps.
-//   (1) The kernel hides the executable of a process that can't be traced from all users but root.
-//       A keychain service has to see the executable in order to identify the process. While
+//   (1) If a process can't be traced, the kernel hides its executable from all users but root. A
+//       keychain service has to see the executable in order to identify the process. While
 //       ``whileIdentifiable(_:)`` runs, the process can therefore be traced like any other.
-//   (2) A process that can be identified can also be read. A process is therefore either
+//   (2) If a process can be identified, its memory can also be read. A process is therefore either
 //       identifiable or holds a secret: after ``beginHoldingSecrets()`` it is never identifiable
 //       again.
 //   (3) Swift's crash report, which shows registers and memory, is disabled.
@@ -12,7 +12,7 @@ import Synchronization
 
 package enum ProcessProtection {
     private struct State {
-        /// Whether ``apply()`` has disabled what was enabled before.
+        /// Whether ``apply()`` has cleared the process's dumpable flag, which was set before.
         var isOff = false
         var identifications = 0
         var holdsSecrets = false
@@ -90,9 +90,9 @@ package enum ProcessProtection {
         return try body()
     }
 
-    /// Restores the default handling of these signals, which end the process as in C. Swift's
-    /// runtime reads SWIFT_BACKTRACE before `main` and installs handlers for its crash report. A
-    /// signal that was ignored when the process started stays ignored.
+    /// Restores the default handling of the signals that lead to Swift's crash report. They then
+    /// end the process as in C. Swift's runtime reads SWIFT_BACKTRACE before `main` and installs
+    /// the handlers. A signal that was ignored when the process started stays ignored.
     private static func forgetCrashHandlers() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
             let handler = signal(number, SIG_DFL)

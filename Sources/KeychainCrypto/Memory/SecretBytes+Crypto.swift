@@ -13,8 +13,8 @@
 //       right after the operation is that object, and is zeroed.
 //   (5) With another allocator, (4) has no effect and does no harm. The threat model says so.
 //
-// The library's HMAC is generic. For short inputs such as these, calling it takes longer than the
-// computation, and a write needs twelve codes.
+// The library's HMAC is generic. For the short inputs of this project, calling it takes longer than
+// the computation, and a write needs twelve codes.
 
 package import Crypto
 import CryptoExtras
@@ -54,7 +54,7 @@ extension SecretBytes {
         unsafe withUnsafeBytes { unsafe Array(SHA256.hash(data: $0)) }
     }
 
-    /// SHA-256 of the bytes, 32 bytes, if the digest is secret too.
+    /// SHA-256 of the bytes, 32 bytes, in secret memory.
     package var digest: SecretBytes {
         // SAFETY: the buffer is used only during the call.
         unsafe withUnsafeBytes {

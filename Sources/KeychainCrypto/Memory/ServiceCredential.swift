@@ -1,5 +1,5 @@
-// ServiceCredential: the secret that systemd passes to a service, so that it unlocks without a
-// user.
+// ServiceCredential: the secret that systemd passes to a service, so that the service unlocks its
+// keychain without a user.
 //   (1) The credential is a file in the folder named by CREDENTIALS_DIRECTORY, which systemd
 //       creates for this service alone. The bytes are used unchanged.
 

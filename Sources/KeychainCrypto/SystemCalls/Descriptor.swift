@@ -8,9 +8,9 @@ package enum Descriptor {
         isatty(descriptor) == 1
     }
 
-    /// Whether a descriptor was open when the program was started. A caller can by mistake name a
-    /// number under which the program itself has opened a file, and which the programs that it
-    /// starts would not inherit.
+    /// Whether a descriptor was open when the program was started. By mistake, a caller can pass
+    /// the number of a descriptor that the program itself has opened. The programs that it starts
+    /// would not inherit that descriptor.
     ///
     /// - Returns: Whether it was open. If not, `errno` is `EBADF`.
     package static func isInherited(_ descriptor: Int32) -> Bool {

@@ -12,7 +12,7 @@ package enum Threads {
 
     /// Starts a detached thread.
     ///
-    /// - Returns: `false` if the system can't create a thread. `run` is not called then.
+    /// - Returns: `false` if the system can't create a thread. In that case, `run` is not called.
     package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         let body = unsafe Unmanaged.passRetained(Body(run))
         var thread = pthread_t()
