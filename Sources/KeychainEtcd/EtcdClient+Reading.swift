@@ -1,26 +1,26 @@
 // EtcdClient+Reading: the values of keys, and the state of a node.
 //   (1) Reads are linearizable: they see every change that was acknowledged before they began.
-//   (2) What is taken from an answer are keys of the circle that were asked for, in order; anything
-//       else makes the answer malformed. So a loop over pages ends or goes on to greater keys.
+//   (2) An answer may contain only requested keys of the circle, in order; with any other key, the
+//       answer is malformed. A loop over pages therefore ends or continues with greater keys.
 
 #if Synchronization
 
-/// Some of the keys of a range, in their order.
+/// Items of a range, in the order of their keys.
 package struct EtcdPage: Hashable, Sendable {
     package let items: [EtcdItem]
-    /// Whether there are keys after these. Then this page isn't empty.
+    /// Whether the range has further keys. If it has, this page isn't empty.
     package let hasMore: Bool
-    /// That of the whole cluster when this was read. A later page is read at this one, so that all
-    /// pages show one state; a watch goes on from the next.
+    /// The revision of the whole cluster when this page was read. Later pages are read at the same
+    /// revision, so that all pages show one state. A watch continues from the next revision.
     package let revision: Int64
 }
 
-/// What a node says of itself and its cluster.
+/// A node's report about itself and its cluster.
 package struct EtcdStatus: Hashable, Sendable {
-    /// Of the node's program, such as `3.5.9`.
+    /// The version of the node's program, such as `3.5.9`.
     package let version: String
     package let member: String
-    /// The member that leads. nil: there is none, and nothing can be written.
+    /// The member that is the leader. `nil` if there is none; then nothing can be written.
     package let leader: String?
     package let revision: Int64
     package let databaseByteCount: Int64
@@ -29,24 +29,26 @@ package struct EtcdStatus: Hashable, Sendable {
 extension EtcdClient {
     /// Reads a key.
     ///
-    /// - Returns: nil if there is none.
+    /// - Returns: The item, or `nil` if there is no such key.
     /// - Throws: ``EtcdFailure``, or `CancellationError`.
     package func get(_ key: EtcdKey) async throws -> EtcdItem? {
         let request = RangeRequest(key: Base64Bytes(configuration.prefix + key))
         return try item(key, in: await perform(.range, request).answer)
     }
 
-    /// Reads the keys with a prefix, or some of them.
+    /// Reads the keys with a prefix, one page at a time.
     ///
     /// - Parameters:
-    ///   - prefix: What the keys begin with. Empty: all keys of the circle.
-    ///   - previous: The last key of the page before. nil: this is the first page.
-    ///   - limit: The number of keys, from 1. If they have more bytes than an answer may have, there
-    ///     are fewer.
-    ///   - revision: As of when. nil: now.
-    /// - Returns: The page. Read the next one after its last key, at its revision.
-    /// - Throws: ``EtcdFailure``; with ``EtcdFailure/Reason/compacted(_:)`` if the revision is no
-    ///   longer kept: begin with the first page. `CancellationError`.
+    ///   - prefix: The bytes that the keys begin with. An empty prefix means all keys of the
+    ///     circle.
+    ///   - previous: The last key of the previous page. `nil` for the first page.
+    ///   - limit: The maximum number of keys, at least 1. The page has fewer keys if an answer with
+    ///     this number would be too large.
+    ///   - revision: The revision to read at. `nil` for the current one.
+    /// - Returns: The page. To read the next page, pass this page's last key and revision.
+    /// - Throws: ``EtcdFailure``; its reason is ``EtcdFailure/Reason/compacted(_:)`` if etcd no
+    ///   longer has the revision, and the caller has to begin with the first page.
+    ///   `CancellationError`.
     package func range(
         _ prefix: EtcdKey, after previous: EtcdKey? = nil, limit: Int = 500, revision: Int64? = nil
     ) async throws -> EtcdPage {
@@ -78,22 +80,22 @@ extension EtcdClient {
             guard let item = keyValue.item(below: configuration.prefix),
                 item.key.bytes.starts(with: prefix.bytes), previous.map({ $0 < item.key }) ?? true,
                 items.last.map({ $0.key < item.key }) ?? true
-            else { throw malformed("a key that is not in the range, or out of order") }
+            else { throw malformed("it has a key outside the range, or out of order") }
             items.append(item)
         }
         guard items.count <= limit, !(items.isEmpty && answer.hasMore) else {
-            throw malformed("another number of keys than was asked for")
+            throw malformed("it has a wrong number of keys")
         }
         return EtcdPage(
             items: items, hasMore: answer.hasMore, revision: revision ?? answer.header.revision)
     }
 
-    /// Asks a node for its state: the first that answers.
+    /// Returns the state of the first node that answers.
     ///
     /// - Throws: ``EtcdFailure``, or `CancellationError`.
     package func status() async throws -> EtcdStatus {
         let answer = try await perform(.status, StatusRequest()).answer
-        // It is shown on terminals.
+        // The version is shown on terminals.
         let version = answer.version.filter {
             $0.isASCII && ($0.isLetter || $0.isNumber || ".-+".contains($0))
         }
@@ -103,7 +105,7 @@ extension EtcdClient {
             revision: answer.header.revision, databaseByteCount: answer.databaseByteCount)
     }
 
-    /// The item in the answer to a question for one key.
+    /// The item in the answer to a request for one key.
     func item(
         _ key: EtcdKey, in answer: RangeAnswer, mayHaveBeenApplied: Bool = false
     ) throws -> EtcdItem? {
@@ -112,7 +114,7 @@ extension EtcdClient {
             item.key == key
         else {
             throw malformed(
-                "another key than the one that was asked for",
+                "it has a key that was not requested",
                 mayHaveBeenApplied: mayHaveBeenApplied)
         }
         return item

@@ -1,27 +1,29 @@
-// EtcdClient+Writing: transactions, and what is made of them.
-//   (1) A transaction is carried out once or not at all. If a try had no answer, the next tries are
-//       the same transaction: its comparisons fail if the first was carried out.
-//   (2) Then the client sees by the keys that it was: each has the value that this transaction gives
-//       it, all of one revision, and what it deletes is gone. So a value should be that of one
-//       transaction only, as signed and encrypted ones are. Otherwise two that put the same may both
-//       count as successful, as may two that delete the same.
-//   (3) If another writer replaced such a value before the next try, the transaction counts as
-//       failed, with the items as they are now. Nothing is lost: the caller decides again and
-//       compares with those.
-//   (4) A try without an answer may be carried out late, as long as its comparisons hold. For the
-//       revision of a change they never hold again; for a version or a key's absence they may, once
-//       the key is deleted.
+// EtcdClient+Writing: transactions, and the operations that are built on them.
+//   (1) A transaction is carried out once or not at all. If an attempt gets no answer, the next
+//       attempts send the same transaction. Its comparisons fail if an earlier attempt was carried
+//       out.
+//   (2) In that case, the client recognizes the earlier success by the keys: each key has the value
+//       that the transaction puts, all with one revision, and the deleted keys are absent. So no
+//       two transactions should put the same value, as is the case for signed and encrypted values.
+//       Otherwise two transactions that put the same value, or delete the same key, can both count
+//       as successful.
+//   (3) If another writer replaced such a value before the next attempt, the transaction counts as
+//       failed, and the outcome has the current items. No data is lost: the caller decides again,
+//       and compares with these items.
+//   (4) An attempt without an answer can be carried out late, as long as its comparisons hold. Once
+//       the key has changed, a comparison with the revision of its last change never holds again; a
+//       comparison with its version or its absence can hold again after the key is deleted.
 
 #if Synchronization
 
-/// What a transaction asks of a key before it changes anything.
+/// A condition on one key. A transaction makes its changes only if all of its conditions hold.
 package struct EtcdComparison: Hashable, Sendable {
     package enum Target: Hashable, Sendable {
-        /// The revision of the key's last change. 0: there is no such key.
+        /// The revision of the key's last change. 0 if there is no such key.
         case modRevision(Int64)
-        /// The number of changes since it was created. 0: there is no such key.
+        /// The number of changes since the key was created. 0 if there is no such key.
         case version(Int64)
-        /// The revision at which it was created. 0: there is no such key.
+        /// The revision at which the key was created. 0 if there is no such key.
         case createRevision(Int64)
     }
 
@@ -32,7 +34,7 @@ package struct EtcdComparison: Hashable, Sendable {
 
     package static func isAbsent(_ key: EtcdKey) -> Self { Self(key, .modRevision(0)) }
 
-    /// Whether it can't hold any more once the key was changed.
+    /// Whether a change of the key makes the comparison fail.
     fileprivate var endsWithChange: Bool {
         switch target {
         case .modRevision, .version, .createRevision(0): true
@@ -41,7 +43,7 @@ package struct EtcdComparison: Hashable, Sendable {
     }
 }
 
-/// A change in a transaction, of one key.
+/// A change of one key in a transaction.
 package enum EtcdChange: Hashable, Sendable {
     case put(EtcdKey, [UInt8])
     case delete(EtcdKey)
@@ -53,32 +55,33 @@ package enum EtcdChange: Hashable, Sendable {
     }
 }
 
-/// What came of a transaction.
+/// The outcome of a transaction.
 package struct EtcdOutcome: Hashable, Sendable {
-    /// Whether the comparisons held, and so the changes were made.
+    /// Whether the comparisons held, so that the changes were made.
     package let succeeded: Bool
-    /// At which they were made; or, if they were not, at which the keys were read.
+    /// The revision at which the changes were made or, if they were not made, the keys were read.
     package let revision: Int64
-    /// If they were not made, the items of the keys that were asked for; nil: there is no such key.
+    /// If the changes were not made, the items of the keys to read. `nil` for a key that doesn't
+    /// exist.
     package let items: [EtcdItem?]
 }
 
 extension EtcdClient {
-    /// Makes all changes if all comparisons hold, or reads keys.
+    /// Makes all changes if all comparisons hold; otherwise reads keys.
     ///
-    /// The changes are durable when this returns. After ``EtcdFailure/mayHaveBeenApplied`` they may
-    /// have been made, all of them, or none.
+    /// The changes are durable when this returns. After a failure with
+    /// ``EtcdFailure/mayHaveBeenApplied``, either all changes have been made or none.
     ///
     /// - Parameters:
-    ///   - comparisons: At least one has to be of a key that is changed, by its revision or version,
-    ///     so that the transaction can be repeated after a try without an answer. Without one it is
-    ///     not repeated, but fails.
-    ///   - changes: At most one of each key. etcd takes 128, if it isn't configured otherwise.
-    ///   - reads: The keys whose items the outcome has if the comparisons don't hold; together with
-    ///     those that are changed, as many as etcd takes changes.
-    /// - Returns: The outcome. That the comparisons don't hold is no failure.
-    /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the changes may have been made,
-    ///   too.
+    ///   - comparisons: The transaction can be repeated after an attempt without an answer only if
+    ///     at least one comparison is about the revision or version of a key that is changed.
+    ///     Otherwise it fails instead.
+    ///   - changes: At most one change of each key. etcd accepts 128 changes by default.
+    ///   - reads: The keys whose items the outcome has if the comparisons don't hold. Together with
+    ///     the changed keys, there can be as many as etcd accepts changes.
+    /// - Returns: The outcome. It isn't an error if the comparisons don't hold.
+    /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the changes may also have
+    ///   been made.
     package func transaction(
         if comparisons: [EtcdComparison], then changes: [EtcdChange], else reads: [EtcdKey] = []
     ) async throws -> EtcdOutcome {
@@ -86,7 +89,7 @@ extension EtcdClient {
         let isRepeatable =
             changes.isEmpty
             || comparisons.contains { $0.endsWithChange && changed.contains($0.key) }
-        // The changed keys, to see whether an earlier try was carried out.
+        // The changed keys show whether an earlier attempt was carried out.
         let keys = reads + changes.map(\.key).filter { !reads.contains($0) }
         let request = TransactionRequest(
             compare: comparisons.map(message), success: changes.map(message),
@@ -97,7 +100,7 @@ extension EtcdClient {
             .transaction, request, isRepeatable ? .repeatableWrite : .otherWrite)
         let answer = result.answer
         guard answer.parts.count == (answer.succeeded ? changes.count : keys.count) else {
-            throw malformed("another number of parts", mayHaveBeenApplied: true)
+            throw malformed("it has a wrong number of parts", mayHaveBeenApplied: true)
         }
         if answer.succeeded {
             return EtcdOutcome(succeeded: true, revision: answer.header.revision, items: [])
@@ -105,7 +108,7 @@ extension EtcdClient {
         var found: [EtcdKey: EtcdItem] = [:]
         for (key, part) in zip(keys, answer.parts) {
             guard let range = part.responseRange else {
-                throw malformed("a part of another kind", mayHaveBeenApplied: true)
+                throw malformed("it has a part of a wrong kind", mayHaveBeenApplied: true)
             }
             found[key] = try item(key, in: range, mayHaveBeenApplied: true)
         }
@@ -118,17 +121,17 @@ extension EtcdClient {
             succeeded: false, revision: answer.header.revision, items: reads.map { found[$0] })
     }
 
-    /// Writes a key that isn't there.
+    /// Writes a key if it doesn't exist.
     ///
-    /// - Returns: The outcome, with the item of the key if it is there.
+    /// - Returns: The outcome, with the item of the key if it exists.
     /// - Throws: As ``transaction(if:then:else:)``.
     package func putIfAbsent(_ key: EtcdKey, _ value: [UInt8]) async throws -> EtcdOutcome {
         try await transaction(if: [.isAbsent(key)], then: [.put(key, value)], else: [key])
     }
 
-    /// Writes a key whose last change was at a revision.
+    /// Writes a key if its last change was at the given revision.
     ///
-    /// - Returns: The outcome, with the item of the key if its last change was at another.
+    /// - Returns: The outcome, with the item of the key if its last change was at another revision.
     /// - Throws: As ``transaction(if:then:else:)``.
     package func compareAndSwap(
         _ key: EtcdKey, modRevision: Int64, _ value: [UInt8]
@@ -138,19 +141,21 @@ extension EtcdClient {
             else: [key])
     }
 
-    /// Deletes the keys from one up to another, without that.
+    /// Deletes the keys from `first` up to, but not including, `end`.
     ///
-    /// It is repeated after a try without an answer: keys that were created in the range meanwhile
-    /// are deleted, too. Delete only what is not created again.
+    /// The deletion is repeated after an attempt without an answer, and then also deletes keys that
+    /// were created in the range meanwhile. So delete only ranges in which no key is created again.
     ///
-    /// - Returns: The number of keys that the last try deleted.
-    /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the keys may be deleted, too.
+    /// - Returns: The number of keys that the last attempt deleted.
+    /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the keys may also have been
+    ///   deleted.
     package func deleteRange(from first: EtcdKey, to end: EtcdKey) async throws -> Int64 {
         guard first < end else { return 0 }
         return try await delete(configuration.prefix + first, configuration.prefix + end)
     }
 
-    /// Deletes the keys with a prefix, as ``deleteRange(from:to:)`` does. Empty: all of the circle.
+    /// Deletes the keys with a prefix, as ``deleteRange(from:to:)`` does. An empty prefix means all
+    /// keys of the circle.
     package func deleteRange(_ prefix: EtcdKey) async throws -> Int64 {
         let whole = configuration.prefix + prefix
         return try await delete(whole, whole.end)
@@ -163,7 +168,8 @@ extension EtcdClient {
 
     // MARK: Parts
 
-    /// The revision at which changes were made, as the items of their keys tell. nil: they don't.
+    /// The revision at which the changes were made, according to the items of their keys. `nil` if
+    /// the items don't show that the changes were made.
     private static func revision(
         ofApplied changes: [EtcdChange], _ items: [EtcdKey: EtcdItem], _ now: Int64
     ) -> Int64? {

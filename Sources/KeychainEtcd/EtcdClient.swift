@@ -1,12 +1,12 @@
-// EtcdClient: requests to a cluster, each by as many tries as it takes within its deadline.
-//   (1) A try has a short deadline; the next goes to the next node. After each round of nodes there
-//       is a pause, longer from round to round.
-//   (2) A request is sent again after a try without an answer only if carrying it out twice is the
-//       same as once.
-//   (3) A token that a node rejects is replaced by a new one. Requests that fail together for it
-//       authenticate once.
-//   (4) Failures of a kind that waiting doesn't cure, such as a wrong certificate, end the call
-//       when every node has failed so.
+// EtcdClient: requests to a cluster. Each request is attempted until it succeeds or its deadline
+// passes.
+//   (1) Each attempt has a short deadline. The next attempt goes to the next node. After each round
+//       of nodes there is a pause, which becomes longer from round to round.
+//   (2) After an attempt without an answer, a request is sent again only if it is idempotent.
+//   (3) A token that a node rejects is replaced by a new one. Requests that fail at the same time
+//       because of it share one authentication.
+//   (4) Failures that waiting doesn't resolve, such as a wrong certificate, end the call when every
+//       node has failed in such a way.
 
 #if Synchronization
 
@@ -18,12 +18,12 @@ package actor EtcdClient {
     let transport: EtcdTransport
     /// The index of the node that answered last.
     private(set) var preferred = 0
-    /// So many keys fit into an answer, as far as is known.
+    /// The number of keys that is known to fit into an answer.
     var pageLimit = 1000
     private var token: String?
     private var authentication: Task<String, any Error>?
 
-    /// Reads the certificates' files. Connections are made by the calls.
+    /// Reads the files of the certificates. Connections are opened by later calls.
     ///
     /// - Throws: ``EtcdFailure`` with the reason ``EtcdFailure/Reason/misconfigured(_:)``.
     package init(_ configuration: EtcdConfiguration) throws {
@@ -31,21 +31,21 @@ package actor EtcdClient {
         transport = try EtcdTransport(configuration)
     }
 
-    /// Ends all connections. Calls and watches that are under way, and later ones, are cancelled.
+    /// Ends all connections. Current and later calls and watches are canceled.
     ///
-    /// It is done, too, some time after the last reference goes.
+    /// The connections also end some time after the last reference to the client is released.
     package func shutDown() async { await transport.shutDown() }
 
-    /// What a request got, and whether a try before the one that was answered was not.
+    /// The answer to a request, and whether an earlier attempt was not answered.
     struct Answered<Answer: Sendable>: Sendable {
         let answer: Answer
         let afterUnanswered: Bool
     }
 
     enum Kind {
-        /// It changes nothing.
+        /// The request changes nothing.
         case read
-        /// Carrying it out twice is the same as once.
+        /// The request is idempotent: carrying it out twice has the same effect as once.
         case repeatableWrite
         case otherWrite
     }
@@ -69,7 +69,8 @@ package actor EtcdClient {
                 let last = try tries.note(failure, kind)
                 let asked = tries.node
                 let pause = tries.advance(failure).map(configuration.timing.pauseLength(round:))
-                // A last try that is cut short would only leave another change in doubt.
+                // A last attempt with too little time would only make it uncertain whether the
+                // change was made.
                 guard end - clock.now - (pause ?? .zero) > configuration.timing.tryDeadline / 4
                 else { throw tries.failure(last, kind, at: asked) }
                 if let pause { try await configuration.timing.pause(pause) }
@@ -77,7 +78,7 @@ package actor EtcdClient {
         }
     }
 
-    /// One request to one node, with a token if there is a user.
+    /// Sends one request to one node, with a token if a user is configured.
     ///
     /// - Throws: ``EtcdTryFailure``, or `CancellationError`.
     func attempt<Answer>(
@@ -94,7 +95,8 @@ package actor EtcdClient {
 
     // MARK: Authentication
 
-    /// The token, which a node is asked for if there is none. nil: there is no user.
+    /// Returns the token, which is requested from a node if there is none yet. `nil` if no user is
+    /// configured.
     func token(at node: String, within limit: Duration) async throws -> String? {
         guard let user = configuration.user else { return nil }
         if let token { return token }
@@ -109,9 +111,9 @@ package actor EtcdClient {
                     .authenticate, EtcdTransport.encode(request), at: node, token: nil,
                     within: limit
                 ).token
-                // It becomes a field of HTTP.
+                // The token becomes the value of an HTTP header field.
                 guard 1...4096 ~= token.utf8.count, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
-                else { throw EtcdTryFailure.notCarriedOut(.malformed("a token of no known form")) }
+                else { throw EtcdTryFailure.notCarriedOut(.malformed("it has an invalid token")) }
                 return token
             }
         authentication = task
@@ -129,18 +131,18 @@ package actor EtcdClient {
         }
     }
 
-    /// - Throws: ``EtcdTryFailure`` if there is no user who could authenticate anew.
+    /// - Throws: ``EtcdTryFailure`` if no user is configured who could authenticate again.
     func forget(_ rejected: String?) throws {
         guard configuration.user != nil else { throw EtcdTryFailure.final(.unauthenticated) }
         if token == rejected { token = nil }
     }
 }
 
-/// The tries of one call: which node is next, and what the tries before have left behind.
+/// The attempts of one call: the next node, and the results of the earlier attempts.
 struct EtcdTries {
     private let nodes: [String]
     private(set) var index: Int
-    /// Whether the change that is asked for may have been made by a try before.
+    /// Whether an earlier attempt may have made the requested change.
     private(set) var wasUnanswered = false
     private var failureCount = 0
     private var rejectedTokenCount = 0
@@ -150,7 +152,7 @@ struct EtcdTries {
 
     var node: String { nodes[index] }
 
-    /// The failure of the call. The node is the one that is next, or another.
+    /// The failure of the call. `node` is the node to report; by default, the next one.
     func failure(
         _ reason: EtcdFailure.Reason, _ kind: EtcdClient.Kind, at node: String? = nil
     ) -> EtcdFailure {
@@ -158,8 +160,8 @@ struct EtcdTries {
             reason, node: node ?? self.node, mayHaveBeenApplied: wasUnanswered && kind != .read)
     }
 
-    /// - Returns: The reason to give, should this have been the last try.
-    /// - Throws: ``EtcdFailure`` if it was.
+    /// - Returns: The reason to report if no further attempt is made.
+    /// - Throws: ``EtcdFailure`` if this was the last attempt.
     mutating func note(
         _ failure: EtcdTryFailure, _ kind: EtcdClient.Kind
     ) throws -> EtcdFailure.Reason {
@@ -182,14 +184,15 @@ struct EtcdTries {
         case .untrusted, .malformed, .answerTooLarge: incurableCount += 1
         default: incurableCount = 0
         }
-        // Twice at least: a node that is being stopped breaks off a handshake, too.
+        // At least twice, since a node that is being stopped also breaks off a handshake.
         guard incurableCount < max(2, nodes.count) else { throw self.failure(reason, kind) }
         return reason
     }
 
-    /// Goes on to the next node; with a new token, to the same one.
+    /// Moves on to the next node. After the first rejected token, stays at the same node.
     ///
-    /// - Returns: After the last node of a round, the number of the round, from 1.
+    /// - Returns: After the last node of a round, the number of the round, starting at 1; otherwise
+    ///   `nil`.
     mutating func advance(_ failure: EtcdTryFailure) -> Int? {
         if case .tokenRejected = failure, rejectedTokenCount == 1 { return nil }
         failureCount += 1

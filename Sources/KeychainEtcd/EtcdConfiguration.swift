@@ -1,7 +1,9 @@
-// EtcdConfiguration: where a cluster of etcd is, who this client is there, and how long it waits.
-//   (1) Every endpoint is an https URL without a user or password in it.
+// EtcdConfiguration: the endpoints of an etcd cluster, the client's credentials, and the time
+// limits.
+//   (1) Every endpoint is an https URL that contains no user or password.
 //   (2) The prefix ends in a slash, so that no circle's prefix begins with another's.
-//   (3) No description of it holds a password: it has only the closure that provides one.
+//   (3) A description of the configuration contains no password, since the configuration has only a
+//       closure that returns the password.
 
 #if Synchronization
 
@@ -9,10 +11,11 @@ import FoundationEssentials
 
 /// A cluster, and the part of its keys that belongs to one circle.
 package struct EtcdConfiguration: Sendable {
-    /// A user of etcd's own, beside or instead of a client certificate.
+    /// A user that etcd itself manages, in addition to a client certificate or instead of one.
     package struct User: Sendable {
         package let name: String
-        /// Asked at each authentication: at first, and after a node or the token's lifetime ended it.
+        /// Called for each authentication: the first, and each one after a token was rejected or
+        /// expired.
         package let password: @Sendable () async throws -> String
 
         package init(name: String, password: @escaping @Sendable () async throws -> String) {
@@ -20,9 +23,10 @@ package struct EtcdConfiguration: Sendable {
         }
     }
 
-    /// A certificate for this client, and its key, both in PEM.
+    /// The certificate of this client and its private key, both in PEM.
     ///
-    /// With users, etcd's gateway refuses a certificate that has a common name: leave it out.
+    /// If the cluster has users, etcd's gateway rejects a certificate with a common name. Issue the
+    /// certificate without one.
     package struct ClientCertificate: Sendable {
         package let certificateFile: String
         package let keyFile: String
@@ -34,7 +38,7 @@ package struct EtcdConfiguration: Sendable {
 
     /// Base URLs of the nodes, without a slash at the end.
     let nodes: [String]
-    /// In front of every key, and in none that this module's callers see.
+    /// The prefix of every key in etcd. The callers of this module see keys without it.
     let prefix: EtcdKey
     let authorityFile: String?
     let clientCertificate: ClientCertificate?
@@ -42,14 +46,14 @@ package struct EtcdConfiguration: Sendable {
     let timing: EtcdTiming
 
     /// - Parameters:
-    ///   - endpoints: The nodes' client URLs, such as `https://etcd-1.example.org:2379`.
-    ///   - prefix: What all keys of the circle begin with. A slash is added if it has none at its
-    ///     end.
-    ///   - authorityFile: Certificates in PEM that a node's certificate has to be signed by. nil: the
-    ///     system's roots.
-    ///   - clientCertificate: nil: the nodes ask for none.
-    ///   - user: nil: the cluster has no users.
-    ///   - timing: How long to wait.
+    ///   - endpoints: The client URLs of the nodes, such as `https://etcd-1.example.org:2379`.
+    ///   - prefix: The prefix of all keys of the circle. A slash is added if the prefix doesn't end
+    ///     in one.
+    ///   - authorityFile: The certificate authorities for the nodes' certificates, in PEM. `nil`
+    ///     for those of the system.
+    ///   - clientCertificate: `nil` if the nodes require none.
+    ///   - user: `nil` if the cluster has no users.
+    ///   - timing: The time limits.
     /// - Throws: ``EtcdFailure`` with the reason ``EtcdFailure/Reason/misconfigured(_:)``.
     package init(
         endpoints: [String], prefix: String, authorityFile: String? = nil,
@@ -57,10 +61,11 @@ package struct EtcdConfiguration: Sendable {
         timing: EtcdTiming = EtcdTiming()
     ) throws {
         guard !endpoints.isEmpty else {
-            throw EtcdFailure(.misconfigured("There is no endpoint of etcd. Name one."))
+            throw EtcdFailure(.misconfigured("No endpoint of etcd is configured. Configure one."))
         }
         guard !prefix.isEmpty, prefix != "/" else {
-            throw EtcdFailure(.misconfigured("The prefix of the circle's keys is empty. Name one."))
+            throw EtcdFailure(
+                .misconfigured("The prefix of the circle's keys is empty. Configure one."))
         }
         nodes = try endpoints.map(Self.node)
         self.prefix = EtcdKey(prefix.utf8.last == UInt8(ascii: "/") ? prefix : prefix + "/")
@@ -70,40 +75,42 @@ package struct EtcdConfiguration: Sendable {
         self.timing = timing
     }
 
-    /// The text of a URL that is rejected isn't repeated: a password could be in it.
+    /// The error doesn't repeat the text of a rejected URL, since it could contain a password.
     private static func node(_ text: String) throws -> String {
         guard let url = URLComponents(string: text), url.scheme?.lowercased() == "https",
             let host = url.host, !host.isEmpty
         else { throw EtcdFailure(.misconfigured("An endpoint is not an https URL.")) }
         guard url.user == nil, url.password == nil else {
             throw EtcdFailure(
-                .misconfigured("An endpoint names a user or a password. Configure these apart."))
+                .misconfigured(
+                    "An endpoint contains a user or a password. Configure them separately."))
         }
         guard url.path.isEmpty || url.path == "/", url.query == nil, url.fragment == nil else {
-            throw EtcdFailure(.misconfigured("An endpoint has more than scheme, host and port."))
+            throw EtcdFailure(
+                .misconfigured("An endpoint contains more than scheme, host and port."))
         }
         return "https://\(host)" + (url.port.map { ":\($0)" } ?? "")
     }
 }
 
-/// How long this client waits, and for what.
+/// The time limits of a client.
 package struct EtcdTiming: Sendable {
-    /// Of one request to one node. Then the next node is asked.
+    /// The time limit of one request to one node. After it, the next node is tried.
     package var tryDeadline: Duration = .seconds(2)
-    /// Of a call with all its tries.
+    /// The time limit of a call with all its attempts.
     package var overallDeadline: Duration = .seconds(15)
-    /// After each node has failed once. It doubles from round to round.
+    /// The pause after each node has failed once. It doubles from round to round.
     package var firstPause: Duration = .milliseconds(100)
     package var longestPause: Duration = .seconds(2)
-    /// Between two questions to the node of a watch whether it is alive and has a leader.
+    /// The interval at which the node of a watch is checked for being alive and having a leader.
     package var watchCheckInterval: Duration = .seconds(15)
-    /// Waits. Tests replace it.
+    /// Waits for a time. Tests replace it.
     package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init() {}
 
-    /// After a number of rounds, 1 and up: between the half and the whole of what doubles, so that
-    /// clients that failed together don't return together.
+    /// The pause after a round, which is counted from 1. It is a random part, at least half, of the
+    /// doubled time, so that clients that failed at the same time don't return at the same time.
     func pauseLength(round: Int) -> Duration {
         let longest = min(firstPause * (1 << min(max(round - 1, 0), 16)), longestPause)
         return longest * Double.random(in: 0.5...1)

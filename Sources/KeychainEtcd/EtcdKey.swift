@@ -1,8 +1,8 @@
-// EtcdKey: a key of etcd, as bytes, and the ranges of keys that begin with one.
+// EtcdKey: a key of etcd, as bytes, and the range of the keys with a given prefix.
 
 #if Synchronization
 
-/// A key, or what several keys begin with. Keys are in the order of their bytes.
+/// A key, or the prefix of several keys. Keys are ordered by their bytes.
 package struct EtcdKey: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
     package var bytes: [UInt8]
 
@@ -18,8 +18,8 @@ package struct EtcdKey: Hashable, Comparable, Sendable, ExpressibleByStringLiter
         EtcdKey(one.bytes + other.bytes)
     }
 
-    /// The first key that doesn't begin with this one: the end of a range, in etcd's form. There is
-    /// none after bytes that are all 255; etcd writes that as a zero byte.
+    /// The end of the range of the keys with this prefix: the first greater key without the prefix.
+    /// If all bytes are 255, there is no such key, and etcd uses a zero byte instead.
     var end: EtcdKey {
         var bytes = bytes
         while let last = bytes.popLast() {
@@ -31,18 +31,18 @@ package struct EtcdKey: Hashable, Comparable, Sendable, ExpressibleByStringLiter
     /// The next key in order.
     var successor: EtcdKey { EtcdKey(bytes + [0]) }
 
-    /// The rest of a key that begins with another.
+    /// The key without the prefix; `nil` if it doesn't begin with the prefix.
     func dropping(_ prefix: EtcdKey) -> EtcdKey? {
         bytes.starts(with: prefix.bytes) ? EtcdKey(Array(bytes[prefix.bytes.count...])) : nil
     }
 }
 
-/// A key with its value, at some revision.
+/// A key with its value, as read at some revision.
 package struct EtcdItem: Hashable, Sendable {
-    /// Without the prefix of the circle.
+    /// The key without the prefix of the circle.
     package let key: EtcdKey
     package let value: [UInt8]
-    /// The revision at which the key was created, after its last deletion.
+    /// The revision at which the key was last created.
     package let createRevision: Int64
     /// The revision of the last change.
     package let modRevision: Int64

@@ -1,24 +1,26 @@
-// EtcdWatch: the changes of the keys with a prefix, as they are made.
-//   (1) Events come in the order of their revisions. None is left out, unless `compacted` says so.
-//   (2) After a break the watch goes on at another node, from the last revision that was complete;
-//       some events of that one may come twice.
-//   (3) One event at most is read ahead of the one that the program takes: a slow program holds up
-//       the connection, not memory.
-//   (4) While nothing comes, the node is asked at intervals for a linearizable read. One that is
-//       dead, or cut off from the others, is left.
+// EtcdWatch: reports changes of the keys with a prefix as they are made.
+//   (1) Events arrive in the order of their revisions. No event is omitted, unless `compacted`
+//       reports it.
+//   (2) After a connection breaks, the watch continues at another node, after the last complete
+//       revision. Some events of the next revision may arrive twice.
+//   (3) At most one event is read ahead of the program. So a slow program delays the connection,
+//       and uses no additional memory.
+//   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
+//       dead or cut off from the others.
 
 #if Synchronization
 
 package enum EtcdEvent: Hashable, Sendable {
     case put(EtcdItem)
     case deletion(EtcdKey, revision: Int64)
-    /// Changes before this revision are no longer kept, or the cluster was set back to a state before
-    /// it; some changes were not shown. The watch goes on from it. Read all keys and compare.
+    /// Some changes were not reported: etcd no longer has the changes before this revision, or the
+    /// cluster was restored to an earlier state. The watch continues from this revision. Read all
+    /// keys and compare.
     case compacted(Int64)
 }
 
-/// A watch of keys. Each iteration has connections of its own, which end when it is cancelled or
-/// its iterator is freed.
+/// A watch of keys. Each iteration has its own connections, which end when the iteration is
+/// canceled or its iterator is freed.
 package struct EtcdWatch: AsyncSequence, Sendable {
     package typealias Element = EtcdEvent
 
@@ -30,8 +32,9 @@ package struct EtcdWatch: AsyncSequence, Sendable {
         fileprivate var events: AsyncThrowingStream<EtcdEvent, any Error>.Iterator
         fileprivate let demand: Demand
 
-        /// - Throws: ``EtcdFailure`` if another try is of no use: not authenticated, no right,
-        ///   not etcd. A node or a network that is down is no failure: the watch waits for it.
+        /// - Throws: ``EtcdFailure`` if another attempt is useless, for example because
+        ///   authentication failed, a right is missing, or the server isn't etcd. If a node or the
+        ///   network is down, the watch waits for it instead.
         package mutating func next() async throws -> EtcdEvent? {
             try await next(isolation: nil)
         }
@@ -66,14 +69,14 @@ extension EtcdClient {
     /// Follows the changes of the keys with a prefix.
     ///
     /// - Parameters:
-    ///   - prefix: What the keys begin with. Empty: all keys of the circle.
-    ///   - revision: The first revision that is of interest: the one after that of a page.
-    /// - Returns: The watch. It begins when it is iterated.
+    ///   - prefix: The prefix of the keys. An empty prefix means all keys of the circle.
+    ///   - revision: The first revision to report: for example, the one after a page's revision.
+    /// - Returns: The watch, which begins when it is iterated.
     package nonisolated func watch(_ prefix: EtcdKey, from revision: Int64) -> EtcdWatch {
         EtcdWatch(client: self, prefix: prefix, revision: revision)
     }
 
-    /// Gives events to a function until it throws or the task is cancelled.
+    /// Passes events to `body` until `body` throws or the task is canceled.
     fileprivate func follow(
         _ prefix: EtcdKey, from revision: Int64,
         _ body: @escaping @Sendable (EtcdEvent) async throws -> Void
@@ -98,13 +101,14 @@ extension EtcdClient {
         }
     }
 
-    /// A watch at one node, until it breaks.
+    /// Watches at one node until the connection breaks.
     ///
-    /// - Throws: ``EtcdTryFailure``, or what the function that takes the events throws.
+    /// - Throws: ``EtcdTryFailure``, or the error of the function that receives the events.
     private func watchOnce(
         _ key: EtcdKey, at node: String, _ progress: WatchProgress
     ) async throws {
-        // This brings a token that the node accepts: a watch itself only ends for a wrong one.
+        // The check obtains a token that the node accepts. With a wrong token, a watch would just
+        // end.
         try await check(key, at: node)
         let limit = configuration.timing.tryDeadline
         let creation = WatchRequest.Creation(
@@ -126,7 +130,7 @@ extension EtcdClient {
         }
     }
 
-    /// Whether the node answers, has a leader, and lets us read.
+    /// Checks that the node answers, has a leader, and permits the client to read.
     private func check(_ key: EtcdKey, at node: String) async throws {
         let request = RangeRequest(
             key: Base64Bytes(key), rangeEnd: Base64Bytes(key.end), limit: DecimalNumber(1),
@@ -137,7 +141,7 @@ extension EtcdClient {
     }
 }
 
-/// How many events a program waits for: one or none.
+/// The number of events that a program waits for: one or none.
 private actor Demand {
     private var count = 0
     private var waiter: AsyncStream<Void>.Continuation?

@@ -1,7 +1,8 @@
-// WatchProgress: what the messages of a watch say, and from which revision it goes on.
-//   (1) A revision is passed only when all of its events were given to the program.
-//   (2) The program sees events of keys that are watched, with revisions that don't go back. Any
-//       other ends the connection.
+// WatchProgress: decodes the messages of a watch, and tracks the revision from which the watch
+// continues.
+//   (1) The progress moves past a revision only after the program has received all of its events.
+//   (2) The program receives only events of watched keys, in ascending order of their revisions.
+//       Any other event ends the connection.
 
 #if Synchronization
 
@@ -9,12 +10,12 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 
-/// How far a watch is.
+/// The progress of a watch.
 actor WatchProgress {
     private let prefix: EtcdKey
     private let watched: EtcdKey
     private let body: @Sendable (EtcdEvent) async throws -> Void
-    /// The first revision that isn't complete yet.
+    /// The first revision whose events haven't all been received.
     private(set) var next: Int64
     private var hasNews = false
 
@@ -26,15 +27,15 @@ actor WatchProgress {
         next = max(revision, 1)
     }
 
-    /// Whether a message came since this was asked last.
+    /// Whether a message has arrived since the last call.
     func takeNews() -> Bool {
         defer { hasNews = false }
         return hasNews
     }
 
-    /// Reads messages, one a line, to the end of the connection.
+    /// Reads messages, one per line, until the connection ends.
     ///
-    /// - Throws: ``EtcdTryFailure``, always, or what the function that takes the events throws.
+    /// - Throws: Always: ``EtcdTryFailure``, or the error of the function that receives the events.
     func read(_ messages: HTTPClientResponse.Body) async throws {
         var lines = LineBuffer()
         do {
@@ -51,12 +52,13 @@ actor WatchProgress {
         let message = answer.result
         if message.compactRevision > 0 {
             guard message.compactRevision > next else {
-                throw EtcdTryFailure.unanswered(.malformed("a compaction of what is kept"))
+                throw EtcdTryFailure.unanswered(.malformed("it reports a needless compaction"))
             }
             try await body(.compacted(message.compactRevision))
             (next, hasNews) = (message.compactRevision, true)
         }
-        // This node has answered a linearizable read before: it has all that was seen elsewhere.
+        // This node has just answered a linearizable read, so it has all revisions of the cluster.
+        // If they are fewer than were seen before, the cluster was restored.
         if message.isCreated, message.header.revision < next - 1 {
             try await body(.compacted(message.header.revision + 1))
             next = message.header.revision + 1
@@ -66,12 +68,12 @@ actor WatchProgress {
         for event in message.events {
             guard let item = event.kv.item(below: prefix),
                 item.key.bytes.starts(with: watched.bytes), item.modRevision >= last
-            else { throw EtcdTryFailure.unanswered(.malformed("an event that is out of place")) }
+            else { throw EtcdTryFailure.unanswered(.malformed("it has an unexpected event")) }
             last = item.modRevision
             let isDeletion = event.type == .deletion
             try await body(isDeletion ? .deletion(item.key, revision: last) : .put(item))
         }
-        // A message without events tells how far the watch is.
+        // A message without events reports the progress of the watch.
         if message.events.isEmpty, !message.isCreated { last = max(last, message.header.revision) }
         let isComplete = !message.isFragment && (!message.events.isEmpty || !message.isCreated)
         next = isComplete && last < .max ? last + 1 : last
@@ -79,14 +81,14 @@ actor WatchProgress {
     }
 }
 
-/// Bytes up to the ends of lines.
+/// Splits received bytes into lines.
 private struct LineBuffer {
     private var rest = ByteBuffer()
 
     /// - Returns: The lines that are complete now.
-    /// - Throws: ``EtcdTryFailure`` if one has more bytes than an answer may have.
+    /// - Throws: ``EtcdTryFailure`` if a line has more bytes than an answer may have.
     mutating func append(_ part: ByteBuffer) throws -> [Data] {
-        // A line is searched for its end once.
+        // No byte is searched twice for the end of a line.
         var searched = rest.readableBytes
         rest.writeImmutableBuffer(part)
         var lines: [Data] = []

@@ -24,8 +24,8 @@ struct ResponseFailure: Error, Hashable {
         case broken
         /// The chip is busy, or other programs occupy its slots. A later attempt can succeed.
         case busy
-        /// The chip is locked after too many wrong passwords. Those of the keychain's keys don't
-        /// count.
+        /// The chip is locked after too many wrong passwords. Wrong authorization values of the
+        /// keychain's keys don't count.
         case lockedOut
         /// The chip is not the expected one.
         case otherChip

@@ -122,8 +122,8 @@ import Testing
     @Test(arguments: [
         (400, 3, "etcdserver: duplicate key given in txn request", "duplicate key"),
         (400, 9, "etcdserver: authentication is not enabled", "not enabled"),
-        (400, 11, "etcdserver: mvcc: required revision has been compacted", "no longer kept"),
-        (403, 7, "secret", "No right"),
+        (400, 11, "etcdserver: mvcc: required revision has been compacted", "no longer has"),
+        (403, 7, "secret", "no right"),
         (400, 3, "etcdserver: authentication failed, invalid user ID or password", "password"),
         (400, 3, "secret", "code 3"), (503, 14, "etcdserver: secret", "code 14"),
     ])

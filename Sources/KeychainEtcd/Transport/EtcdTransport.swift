@@ -1,5 +1,5 @@
-// EtcdTransport: one request to one node over HTTPS, and what its answer means.
-//   (1) An answer has at most 8 MiB. Redirections aren't followed, and nothing is decompressed.
+// EtcdTransport: sends one request to one node over HTTPS, and interprets the answer.
+//   (1) An answer has at most 8 MiB. Redirects aren't followed, and answers aren't decompressed.
 //   (2) A request ends at its deadline, however slowly its answer arrives.
 //   (3) Every failure says whether the node may have carried the request out.
 
@@ -12,15 +12,15 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// What became of one try.
+/// The failure of one attempt.
 enum EtcdTryFailure: Error {
-    /// It was not carried out, and another node, or later the same one, can be asked.
+    /// The request was not carried out. It can be sent to another node, or later to the same one.
     case notCarriedOut(EtcdFailure.Reason)
-    /// It may have been carried out, or may still be.
+    /// The request may have been carried out, or may still be carried out.
     case unanswered(EtcdFailure.Reason)
-    /// It was not carried out: the token is not valid at this node.
+    /// The request was not carried out: the token is not valid at this node.
     case tokenRejected
-    /// It was not carried out, and asking again is of no use.
+    /// The request was not carried out, and sending it again is useless.
     case final(EtcdFailure.Reason)
 }
 
@@ -34,10 +34,11 @@ final class EtcdTransport: Sendable {
         var http = HTTPClient.Configuration(
             tlsConfiguration: try configuration.transportSecurity(),
             redirectConfiguration: .disallow, decompression: .disabled)
-        // Less than a try: then a request that has no connection is known not to have been sent.
+        // Shorter than the deadline of an attempt, so that a request is known not to have been sent
+        // if its connection failed.
         http.timeout.connect = TimeAmount(configuration.timing.tryDeadline * 3 / 4)
         http.httpVersion = .http1Only
-        // The next node is tried instead, by the rules of this module.
+        // This module tries the next node instead, by its own rules.
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
         http.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(configuration: http)
@@ -49,7 +50,7 @@ final class EtcdTransport: Sendable {
         Task { try? await client.shutdown() }
     }
 
-    /// Ends all connections. Requests after that are cancelled.
+    /// Ends all connections. Later requests are canceled.
     func shutDown() async { try? await client.shutdown() }
 
     /// - Throws: ``EtcdTryFailure``, or `CancellationError`.
@@ -69,7 +70,7 @@ final class EtcdTransport: Sendable {
 
     /// Begins a watch.
     ///
-    /// - Returns: Its messages, one a line, as they come in.
+    /// - Returns: The messages of the watch as they arrive, one per line.
     /// - Throws: As ``exchange(_:_:at:token:within:)``.
     func stream(
         _ method: EtcdMethod<WatchAnswer>, _ body: Data, at node: String, token: String?,
@@ -108,15 +109,16 @@ final class EtcdTransport: Sendable {
         return try encoder.encode(message)
     }
 
-    /// - Throws: ``EtcdTryFailure/unanswered(_:)``: what has no answer of etcd's may be carried out.
+    /// - Throws: ``EtcdTryFailure/unanswered(_:)``: without a valid answer of etcd, the request may
+    ///   have been carried out.
     static func decode<Answer: Decodable>(_ answer: Data) throws -> Answer {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         do {
             return try decoder.decode(Answer.self, from: answer)
         } catch {
-            // What the decoder says can hold parts of the answer.
-            throw EtcdTryFailure.unanswered(.malformed("a message that can't be read"))
+            // The decoder's error can contain parts of the answer.
+            throw EtcdTryFailure.unanswered(.malformed("it can't be decoded"))
         }
     }
 }
@@ -147,7 +149,7 @@ private func withDeadline<Result: Sendable>(
 }
 
 extension EtcdTryFailure {
-    /// - Parameter error: What the HTTP client fails with.
+    /// - Parameter error: The error of the HTTP client.
     init(transport error: any Error) {
         switch error {
         case is NIOTooManyBytesError: self = .unanswered(.answerTooLarge(EtcdTransport.answerLimit))
@@ -155,7 +157,7 @@ extension EtcdTryFailure {
         case let error as IOError where Self.withoutConnection.contains(error.errnoCode):
             self = .notCarriedOut(.unreachable)
         case NIOSSLError.handshakeFailed, is NIOSSLExtraError: self = .notCarriedOut(.untrusted)
-        // With TLS 1.3 a node rejects the client's certificate when the request is on its way.
+        // With TLS 1.3, a node may reject the client's certificate after the request was sent.
         case is BoringSSLError: self = .unanswered(.untrusted)
         case let error as HTTPClientError:
             switch error {
@@ -167,17 +169,17 @@ extension EtcdTryFailure {
         }
     }
 
-    /// Errors of the system that only `connect` fails with. That a host or a network can't be
-    /// reached is not one of them: a connection can fail so after the request.
+    /// System errors that occur only in `connect`. An unreachable host or network is not among
+    /// them, since a connection can fail with that error after the request was sent.
     private static let withoutConnection: Set<Int32> = Set(
         [POSIXErrorCode.ECONNREFUSED, .EADDRNOTAVAIL].map(\.rawValue))
 
     /// - Parameters:
-    ///   - status: Of HTTP, and not 200.
-    ///   - answer: Its body.
+    ///   - status: The HTTP status, which isn't 200.
+    ///   - answer: The body of the response.
     init(status: Int, answer: Data) {
         guard let error = try? JSONDecoder().decode(ErrorAnswer.self, from: answer) else {
-            self = .unanswered(.malformed("HTTP status \(status) without a message of etcd"))
+            self = .unanswered(.malformed("it has HTTP status \(status) and no message of etcd"))
             return
         }
         let failure = EtcdFailure.Reason.serverError(
@@ -196,7 +198,8 @@ extension EtcdTryFailure {
             self = .final(.answerTooLarge(EtcdTransport.answerLimit))
         // Invalid argument, not found, already exists, exhausted, precondition, range, unimplemented.
         case (3, _), (5, _), (6, _), (8, _), (9, _), (11, _), (12, _): self = .final(failure)
-        // Of the others, such as a time-out in the cluster, none says that nothing was done.
+        // All other errors, such as a timeout in the cluster, leave it open whether the request was
+        // carried out.
         default: self = .unanswered(failure)
         }
     }
@@ -219,8 +222,8 @@ extension EtcdConfiguration {
             } catch {
                 throw EtcdFailure(
                     .misconfigured(
-                        "The file \(clientCertificate.keyFile) has no private key in PEM that can "
-                            + "be read."))
+                        "The file \(clientCertificate.keyFile) contains no readable private key in "
+                            + "PEM."))
             }
         }
         return security
@@ -230,7 +233,7 @@ extension EtcdConfiguration {
         guard let certificates = try? NIOSSLCertificate.fromPEMFile(file), !certificates.isEmpty
         else {
             throw EtcdFailure(
-                .misconfigured("The file \(file) has no certificate in PEM that can be read."))
+                .misconfigured("The file \(file) contains no readable certificate in PEM."))
         }
         return certificates
     }

@@ -1,6 +1,6 @@
-// EtcdAnswers: the messages from etcd's JSON gateway, by their names in etcd's `rpc.proto`.
-//   (1) Every answer has a header. What hasn't is not etcd's, so that `{}` of some other server
-//       doesn't mean that there are no keys.
+// EtcdAnswers: the messages from etcd's JSON gateway, with the names of etcd's `rpc.proto`.
+//   (1) Every answer has a header. An answer without a header isn't etcd's, so `{}` from another
+//       server doesn't mean that there are no keys.
 
 #if Synchronization
 
@@ -17,7 +17,7 @@ struct AnswerHeader: Decodable {
     }
 }
 
-/// A key with its value. Of one that was deleted, key and revision only.
+/// A key with its value. For a deleted key, only the key and the revision are set.
 struct KeyValue: Decodable {
     let key: EtcdKey
     let value: [UInt8]
@@ -36,8 +36,8 @@ struct KeyValue: Decodable {
         version = try container.number(.version)
     }
 
-    /// - Parameter prefix: That of the circle.
-    /// - Returns: nil if the key doesn't begin with it.
+    /// - Parameter prefix: The prefix of the circle.
+    /// - Returns: `nil` if the key doesn't begin with the prefix.
     func item(below prefix: EtcdKey) -> EtcdItem? {
         key.dropping(prefix).map {
             EtcdItem(
@@ -76,7 +76,7 @@ struct DeletionAnswer: Decodable {
 }
 
 struct TransactionAnswer: Decodable {
-    /// The answer to one operation. Those to puts and deletions say nothing of interest.
+    /// The answer to one operation. The answers to puts and deletions contain nothing that is used.
     struct Part: Decodable {
         let responseRange: RangeAnswer?
     }
@@ -98,7 +98,7 @@ struct TransactionAnswer: Decodable {
 struct StatusAnswer: Decodable {
     let header: AnswerHeader
     let version: String
-    /// A number. Left out, or 0, if there is none.
+    /// The member's number. Omitted, or 0, if there is no leader.
     let leader: String
     let databaseByteCount: Int64
 
@@ -120,14 +120,14 @@ struct AuthenticationAnswer: Decodable {
 
 struct ErrorAnswer: Decodable {
     let message: String
-    /// Of gRPC.
+    /// The gRPC status code.
     let code: Int
 }
 
 /// One message of a watch.
 struct WatchAnswer: Decodable {
     struct Event: Decodable {
-        /// A put is left out: it is the default.
+        /// `PUT` is omitted in JSON, because it is the default.
         enum Kind: String, Decodable { case put = "PUT", deletion = "DELETE" }
 
         let type: Kind?
@@ -139,7 +139,7 @@ struct WatchAnswer: Decodable {
         let isCreated: Bool
         let isCanceled: Bool
         let compactRevision: Int64
-        /// Whether the next message has more events of this one's last revision.
+        /// Whether the next message has more events of this message's last revision.
         let isFragment: Bool
         let events: [Event]
 

@@ -1,13 +1,13 @@
-// EtcdFields: how etcd's JSON gateway writes bytes and numbers.
-//   (1) Bytes are base 64; 64-bit numbers are strings of decimal digits; what has its default value
-//       is left out.
-//   (2) A field that is there and isn't so is an error. Fields that aren't known are passed over.
+// EtcdFields: the encoding of bytes and numbers in etcd's JSON gateway.
+//   (1) Bytes are in base64; 64-bit numbers are strings of decimal digits; fields with their
+//       default value are omitted.
+//   (2) A field in any other form is an error. Unknown fields are ignored.
 
 #if Synchronization
 
 import FoundationEssentials
 
-/// Bytes in base 64.
+/// Bytes in base64.
 struct Base64Bytes: Codable {
     var bytes: [UInt8]
 
@@ -28,7 +28,7 @@ struct Base64Bytes: Codable {
     }
 }
 
-/// A number of 64 bits, which is 0 or more in all that etcd sends here.
+/// A 64-bit number. In all fields used here, etcd sends numbers of 0 or more.
 struct DecimalNumber: Codable {
     var number: Int64
 

@@ -1,8 +1,8 @@
-// EtcdRequests: the messages to etcd's JSON gateway, by their names in etcd's `rpc.proto`.
+// EtcdRequests: the messages to etcd's JSON gateway, with the names of etcd's `rpc.proto`.
 
 #if Synchronization
 
-/// A method of the gateway: its path, and what it answers.
+/// A method of the gateway: its path and the type of its answer.
 struct EtcdMethod<Answer: Decodable & Sendable>: Sendable {
     let path: String
 }
@@ -89,9 +89,9 @@ struct WatchRequest: Encodable {
         let key: Base64Bytes
         let rangeEnd: Base64Bytes
         let startRevision: DecimalNumber
-        /// A message from time to time that says how far the watch is.
+        /// Requests occasional messages that report the progress of the watch.
         var progressNotify = true
-        /// Large answers in several messages.
+        /// Permits etcd to split a large answer into several messages.
         var fragment = true
     }
 

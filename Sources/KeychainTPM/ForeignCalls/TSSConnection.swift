@@ -1,7 +1,7 @@
 // TSSConnection: a connection to a chip, with the library's context for it.
-//   (1) Only one thread at a time uses a connection, under the lock of the TrustedPlatformModule
-//       that created it.
-//   (2) Between two operations it holds neither keys nor sessions, only the connection itself.
+//   (1) Only one thread at a time uses a connection, under the lock of the `ChipAccess` that
+//       created it.
+//   (2) Between two operations, a connection holds neither keys nor sessions.
 //   (3) After a fork, the child leaves the connection to its parent.
 
 #if TPM

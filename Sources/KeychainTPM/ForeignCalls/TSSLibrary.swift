@@ -108,7 +108,7 @@ struct OpenLibrary {
     private let name: String
     private let handle: UnsafeMutableRawPointer
 
-    /// - Throws: `unimplemented`, as on a machine without a chip.
+    /// - Throws: `unimplemented` if the library is missing, as on a machine without a chip.
     init(_ name: String) throws(KeychainFailure) {
         // SAFETY: the name is a constant in this file. The error message is null-terminated and
         // valid until this thread's next call.
