@@ -4,23 +4,25 @@ package import KeychainCore
 import KeychainSQLite
 
 extension Replica {
-    /// How many versions, and how many bytes of them, one entry has at most. An entry has at most
-    /// 1 MiB.
+    /// The maximum number of versions in an entry, and of bytes in these versions. An entry has at
+    /// most 1 MiB.
     static let versionLimit = 128
     static let versionByteLimit = 768 << 10
     /// The number of machines to which one entry grants keys. A grant has a kilobyte and more.
     static let grantLimit = 64
 
-    /// A version that was written on this machine.
+    /// Records a version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
         guard ledger.items[version.name]?.stamp != version.stamp else { return }
         ledger.write(version.name, version.stamp)
     }
 
-    /// The next entry of this machine's log, to be confirmed when the server has it. nil: there is
-    /// nothing to append. `load` gives the version of an item, as the keychain has it.
+    /// Returns the next entry of this machine's log; `nil` if there is nothing to append. Call
+    /// ``confirm()`` when the server has the entry. `load` returns an item's version in the
+    /// keychain.
     ///
-    /// To compact is to append again what is needed of older entries, so that those can be deleted.
+    /// If `compacts` is set, the versions in older entries that are still needed are appended
+    /// again, so that these entries can be deleted.
     package mutating func nextEntry(
         compacts: Bool, load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> LogEntry? {
@@ -85,19 +87,20 @@ extension Replica {
         }
     }
 
-    /// The entry is in the log.
+    /// Records that the server has the entry that ``nextEntry(compacts:load:)`` returned.
     package mutating func confirm() {
         guard let ready else { return }
         self.ready = nil
         myHead = ready.entry.head
         let known = ready.entry.frame.membership.index
         ledger.append(ready.plan, knowing: known)
-        // What came to be known in the meantime may have closed this log before the entry.
+        // A change of the membership that became known in the meantime may have closed this log
+        // before the entry.
         if known < circle.head.index { ledger.revise(circle.roster) }
         noteGrants(ready.entry)
     }
 
-    /// Keeps in mind what an entry of this machine gives to others.
+    /// Records the keys that an entry of this machine grants.
     mutating func noteGrants(_ entry: LogEntry) {
         var given: [MachineID: Set<Bytes16>] = [:]
         for case .grant(let grant) in entry.parts {
@@ -110,7 +113,7 @@ extension Replica {
         grants = grants.filter { $0.key >= entry.frame.first }
     }
 
-    /// Signs how far this machine's log goes.
+    /// Signs the head of this machine's log.
     package func signedHead(moment: Int64) throws(KeychainFailure) -> SignedHead {
         try SignedHead(
             myHead, membership: circle.head, moment: moment, in: circle.id, by: keys)
@@ -118,14 +121,14 @@ extension Replica {
 
     // MARK: Keys
 
-    /// Keys that versions wait for.
+    /// The identifiers of the keys that are missing to open versions.
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }
         return Set(unopened.keys)
     }
 
-    /// The current epoch's keys for the versions' groups. Missing ones are generated, and granted to
-    /// all machines whose scope includes the group.
+    /// The current epoch's keys for the versions' groups. Missing keys are generated, and granted
+    /// to all machines whose scope includes the group.
     private mutating func groupKeys(for versions: [SynchronizedItem]) -> [String: GroupKey] {
         var groups: [String: GroupKey] = [:]
         for group in Set(versions.map(\.record.accessGroup)) {
@@ -162,12 +165,13 @@ extension Replica {
         return parts
     }
 
-    /// Owes again what is in entries that are to be deleted, and may not have been read.
+    /// Marks keys to be granted again if the entries with their grants are about to be deleted and
+    /// may not have been read.
     private mutating func regrant(before first: UInt64) {
         for (index, given) in grants where index < first {
             for (machine, keys) in given {
-                // The recovery code's keys read it when they are needed, and so does this machine
-                // when it has lost what it knew.
+                // Grants to the recovery code's keys are kept until the code is used. Grants to
+                // this machine are kept in case it loses its state.
                 let isKept = machine == id || machine == circle.recovery?.id
                 let isRead = ledger.acknowledged(of: id, by: machine) >= index
                 guard isKept || circle.member(machine) != nil && !isRead else { continue }

@@ -1,7 +1,7 @@
 // Replica: one machine's copy of a circle: its keys, the verified logs, and the entries it has to
 // append to its own log. Documentation/Synchronization.md.
-//   (1) It does no I/O. The caller exchanges entries with the untrusted server, and stores the
-//       values of items in the keychain.
+//   (1) A replica does no I/O. The caller exchanges entries with the untrusted server, and stores
+//       the values of items in the keychain.
 //   (2) A rejected entry changes nothing but the list of notices.
 //   (3) The next entry is returned again, byte for byte, until the caller confirms it, since the
 //       server may have stored it without an answer.
@@ -10,7 +10,7 @@ package import KeychainCore
 package import KeychainCrypto
 
 package struct Replica: Sendable {
-    /// What is to be done to the keychain.
+    /// A change to make in the keychain.
     package enum Change: Hashable, Sendable {
         case store(SynchronizedItem)
         case delete(Bytes16)
@@ -32,7 +32,8 @@ package struct Replica: Sendable {
     package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
     package internal(set) var ledger: Ledger
     package internal(set) var cursors: [MachineID: LogCursor] = [:]
-    /// Evidence against the server, or against a copy of a machine: failures that delay can't explain.
+    /// Evidence against the server, or against a copy of a machine: failures that delay can't
+    /// explain.
     package internal(set) var notices: [SynchronizationFailure] = []
     /// The latest signed head of each machine.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
@@ -41,9 +42,9 @@ package struct Replica: Sendable {
     /// The highest index of each log that any machine has mentioned.
     package internal(set) var claimed: LogIndexes = [:]
     var myHead = LogHead.empty
-    /// Versions by the key that they wait for.
+    /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// Versions that are earlier than the ones that count, by items.
+    /// Versions that are earlier than the current ones, by item.
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
     /// Keys that this machine has to grant to others.
     var owed: [MachineID: Set<Bytes16>] = [:]
@@ -54,8 +55,8 @@ package struct Replica: Sendable {
 
     // MARK: Beginning
 
-    /// Founds a circle, and gives its founding entry. The machine's name has 255 bytes at the most;
-    /// the moment is in milliseconds since 1970-01-01 00:00:00 UTC.
+    /// Founds a circle, and returns its founding entry. `name` is the machine's name, at most 255
+    /// bytes. `created` is in milliseconds since 1970-01-01 00:00:00 UTC.
     package static func found(
         _ keys: MachineKeys, name: String, recovery: RecoveryCode?, created: Int64
     ) throws(KeychainFailure) -> (replica: Replica, entry: MembershipEntry) {
@@ -77,9 +78,9 @@ package struct Replica: Sendable {
         return (replica, entry)
     }
 
-    /// A machine that was added. The membership log is verified up to its addition at least.
-    /// `remembered` is how far the machine had read all logs, its own included, when it was last
-    /// stopped.
+    /// Creates the replica of a machine that was added to the circle. `circle` is verified at least
+    /// up to this addition. `remembered` is how far the machine had read all logs, its own included,
+    /// when it last stopped.
     package init(_ keys: MachineKeys, _ circle: Circle, remembering remembered: LogHeads = [:]) {
         self.keys = keys
         self.circle = circle
@@ -121,21 +122,21 @@ package struct Replica: Sendable {
         }
     }
 
-    /// How far this machine has read all logs.
+    /// The heads of all logs, as far as this machine has read them.
     package var readHeads: LogHeads {
         var heads = cursors.mapValues(\.head)
         heads[id] = myHead
         return heads
     }
 
-    /// Signs a change of the membership, which counts once it is in the log.
+    /// Signs a change of the membership, which takes effect once it is in the membership log.
     package func change(
         _ change: MembershipEntry.Change, created: Int64
     ) throws(KeychainFailure) -> MembershipEntry {
         try MembershipEntry(change, after: circle.head, in: circle.id, created: created, by: keys)
     }
 
-    /// The addition of a machine.
+    /// Returns the change that adds a machine; `nil` if this machine has no circle key yet.
     package func addition(
         of machine: MachineDescription, name: String, scope: GroupScope, token: Bytes16? = nil
     ) -> MembershipEntry.Change? {
@@ -146,13 +147,14 @@ package struct Replica: Sendable {
                 sealedName: circleKey.seal(name: name, of: machine.id), heads: readHeads))
     }
 
-    /// What ends a machine's membership, or pauses it: its log counts as far as it was read here.
+    /// Returns the content of a machine's removal or suspension: its log counts as far as this
+    /// machine has read it.
     package func closing(of machine: MachineID) -> MembershipEntry.Closing {
         MembershipEntry.Closing(machine: machine, heads: readHeads)
     }
 
-    /// What retires the log of a machine that was removed or suspended. nil: first this machine has
-    /// to read all that counts of it, and append what no other log has.
+    /// Returns the change that retires the log of a removed or suspended machine. `nil` if this
+    /// machine first has to read the rest of that log, or to append versions that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index, unopened.isEmpty,
@@ -163,34 +165,36 @@ package struct Replica: Sendable {
         return .retire(MembershipEntry.Closing(machine: machine, heads: heads))
     }
 
-    /// The name of a machine. nil: this machine has no key for it yet.
+    /// The name of a machine; `nil` if this machine has no circle key yet.
     package func name(of machine: MachineID) -> String? {
         circle.machine(machine).flatMap { circleKey?.name($0.sealedName, of: machine) }
     }
 
     // MARK: Reading
 
-    /// The index of the next entry that is needed of a log.
+    /// The index of the next entry to read of a log.
     package func nextIndex(of writer: MachineID) -> UInt64 {
         (cursors[writer]?.head.index ?? 0) + 1
     }
 
-    /// Goes on at an entry of a log since the server has none before it.
+    /// Continues at a later entry of a log, since the server no longer has the entries before it.
     package mutating func skip(_ writer: MachineID, to index: UInt64) {
         cursors[writer, default: LogCursor(writer: writer)].skip(to: index)
     }
 
     /// Takes the next entry of another machine's log.
     package mutating func take(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
-        guard entry.frame.writer != id else { throw .misplaced("an entry of this machine") }
+        guard entry.frame.writer != id else {
+            throw .misplaced("an entry of this machine's own log")
+        }
         return try accept(entry)
     }
 
-    /// Takes the next entry of this machine's own log, where the machine kept its keys and lost what it
-    /// knew. That comes before anything else is read or written.
+    /// Takes the next entry of this machine's own log, after the machine has lost its state but not
+    /// its keys. Its own log must be read before any other, and before it appends an entry.
     package mutating func restore(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
         guard entry.frame.writer == id, ready == nil, cursors.keys.allSatisfy({ $0 == id }) else {
-            throw .misplaced("an entry of this machine")
+            throw .misplaced("an entry of this machine's own log")
         }
         let changes = try accept(entry)
         myHead = entry.head
@@ -247,17 +251,17 @@ package struct Replica: Sendable {
         return changes
     }
 
-    /// Records an item that the keychain has, that this machine's log contained before, and that no
-    /// log contains now that all were read. Unless an entry turns out to be missing, it was deleted.
-    package mutating func hold(_ item: SynchronizedItem) {
-        ledger.hold(item.name, item.stamp, until: claimed)
+    /// Records an item of the keychain that this machine's log contained before, and that no log
+    /// contains now that all were read. Unless an entry turns out to be missing, it was deleted.
+    package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
+        ledger.hold(name, stamp, until: neededClaims)
     }
 
     /// Gives up a version that was written on this machine and isn't appended yet, because the
-    /// keychain doesn't have the item any more.
+    /// keychain doesn't contain the item any more.
     package mutating func abandon(_ name: Bytes16) { ledger.abandon(name) }
 
-    /// What turned out to be deleted, now that logs were read.
+    /// Returns the changes for items that have turned out to be deleted, after logs were read.
     package mutating func settle() -> [Change] {
         // A version that can't be opened yet may be that of any item.
         let isOpened = unopened.isEmpty || circle.member(id)?.scope != .all
@@ -298,7 +302,7 @@ package struct Replica: Sendable {
         }
     }
 
-    /// Compares what another machine has read with what was read here.
+    /// Compares the heads that another machine has read with those read here.
     private func compare(_ acknowledged: LogHeads) throws(SynchronizationFailure) {
         for (writer, head) in acknowledged {
             let mine = writer == id ? myHead : cursors[writer]?.head
@@ -306,7 +310,7 @@ package struct Replica: Sendable {
                 throw .fork("entry \(head.index) of \(writer)")
             }
             if writer == id, head.index > myHead.index, ready?.entry.head != head {
-                throw .fork("entry \(head.index) of this machine, which it did not write")
+                throw .fork("entry \(head.index) of this machine's log, which it did not write")
             }
         }
     }
@@ -315,7 +319,8 @@ package struct Replica: Sendable {
         claimed.merge(heads.indexes) { max($0, $1) }
     }
 
-    /// Logs of which entries are known to exist that the server has not shown, and how many.
+    /// For each log, the number of entries that are known to exist and that the server has not
+    /// shown.
     package var withheld: LogIndexes {
         claimed.filter { $0.key != id }.reduce(into: [:]) { result, claim in
             let read = cursors[claim.key]?.head.index ?? 0

@@ -4,31 +4,31 @@
 
 /// Why an entry, a head or a message of joining is rejected.
 package enum SynchronizationFailure: Error, Hashable, Sendable {
-    /// Bytes that no machine of this version writes.
+    /// The bytes are not valid in this version.
     case malformed(String)
-    /// A signature that is not the one of the machine that is named.
+    /// The signature is not that of the stated machine.
     case badSignature(String)
-    /// An entry of another circle, or of another machine's log.
+    /// The data belongs to another circle or another machine's log, or was received before.
     case misplaced(String)
-    /// Not the next entry: something in between was left out, or comes later.
+    /// This is not the next entry: entries in between were omitted, or arrive later.
     case gap(String)
-    /// Another history than the one that was seen before. It is never joined to it.
+    /// The history differs from the one that was seen before. The two are never merged.
     case fork(String)
-    /// An entry whose signer was not entitled to it.
+    /// The signer was not entitled to sign the data.
     case notEntitled(String)
-    /// A message of joining that doesn't fit the ones before it.
+    /// The message doesn't fit the earlier messages of joining.
     case joining(String)
 }
 
 extension SynchronizationFailure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .malformed(let what): "Not readable: \(what)."
-        case .badSignature(let what): "The signature is wrong: \(what)."
-        case .misplaced(let what): "In the wrong place: \(what)."
-        case .gap(let what): "Something is missing before it: \(what)."
-        case .fork(let what): "The server shows another history than before: \(what)."
-        case .notEntitled(let what): "The signer has no right to it: \(what)."
+        case .malformed(let what): "The data is invalid: \(what)."
+        case .badSignature(let what): "The signature of \(what) is wrong."
+        case .misplaced(let what): "Unexpected: \(what)."
+        case .gap(let what): "Entries are missing before \(what)."
+        case .fork(let what): "The server shows a different history than before: \(what)."
+        case .notEntitled(let what): "Not permitted: \(what)."
         case .joining(let what): "Joining failed: \(what)."
         }
     }

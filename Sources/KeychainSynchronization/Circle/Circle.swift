@@ -1,7 +1,6 @@
 // Circle: a verified membership log and the machines in it.
 // Documentation/Synchronization.md, "Membership log".
-//   (1) Every value was built by verifying a log from its founding entry on. There is no other
-//       initializer.
+//   (1) A value can be created only by verifying a log from its founding entry on.
 //   (2) A rejected entry changes nothing.
 
 import KeychainCore
@@ -12,28 +11,28 @@ package struct Circle: Hashable, Sendable {
         package let description: MachineDescription
         package let scope: GroupScope
         package let sealedName: [UInt8]
-        /// How far each log went when it was added.
+        /// How far each log went when the machine was added.
         package let heads: LogHeads
     }
 
     package let id: CircleID
     package let founder: MachineID
-    /// The keys that follow from the recovery code, which no machine can remove.
+    /// The public keys derived from the recovery code. No machine can remove them.
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
     package private(set) var roster: Roster
-    /// How far the logs of machines count that were removed or suspended.
+    /// For each removed or suspended machine, the last entry of its log that counts.
     package private(set) var closed: [MachineID: LogHead] = [:]
     private var machines: [MachineID: Member]
     private var digests: [Digest]
     private var tokens: Set<Bytes16> = []
 
-    /// A circle of its founder alone.
+    /// Creates a circle whose only member is its founder.
     package init(founding entry: MembershipEntry) throws(SynchronizationFailure) {
         guard case .found(let founding) = entry.change, entry.circle == nil, entry.index == 1,
             entry.previous == .zero, entry.signer == founding.founder.id,
             founding.recovery != founding.founder
-        else { throw .malformed("the first entry founds no circle") }
+        else { throw .malformed("the first entry doesn't found a circle") }
         guard founding.founder.isValid(entry.signature, over: entry.signedBytes) else {
             throw .badSignature("the founding entry")
         }
@@ -52,15 +51,15 @@ package struct Circle: Hashable, Sendable {
 
     // MARK: Machines
 
-    /// A machine that is in the circle, or was.
+    /// A machine that is or was in the circle.
     package func machine(_ id: MachineID) -> Member? { machines[id] }
 
-    /// A machine that is in the circle.
+    /// A machine that is in the circle now.
     package func member(_ id: MachineID) -> Member? {
         roster.isMember(id) ? machines[id] : nil
     }
 
-    /// The digest of an entry. nil: the log does not go so far.
+    /// The digest of an entry; `nil` if the log has no entry with this index.
     package func digest(at index: UInt64) -> Digest? {
         guard index >= 1, index <= head.index else { return nil }
         return digests[Int(index) - 1]
@@ -73,7 +72,7 @@ package struct Circle: Hashable, Sendable {
         let name = "entry \(entry.index) of the membership log"
         guard entry.circle == id else { throw .misplaced(name) }
         if let known = digest(at: entry.index) {
-            throw known == entry.digest ? .misplaced("\(name) once more") : .fork(name)
+            throw known == entry.digest ? .misplaced("\(name), received again") : .fork(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }
         guard entry.previous == head.digest else { throw .fork(name) }
@@ -85,19 +84,19 @@ package struct Circle: Hashable, Sendable {
         digests.append(entry.digest)
     }
 
-    /// The keys of the machine that signed, which is entitled to the change.
+    /// The public keys of the signer, if the signer is entitled to the change.
     private func signer(
         of entry: MembershipEntry, _ name: String
     ) throws(SynchronizationFailure) -> MachineDescription {
         if let recovery, recovery.id == entry.signer { return recovery }
         guard let signer = member(entry.signer) else {
-            throw .notEntitled("\(name) is signed by no member")
+            throw .notEntitled("\(name) isn't signed by a member")
         }
         if signer.scope == .all { return signer.description }
         if case .remove(let closing) = entry.change, closing.machine == entry.signer {
             return signer.description
         }
-        throw .notEntitled("\(name) is signed by a machine that has some groups only")
+        throw .notEntitled("\(name) is signed by a machine that has only some groups")
     }
 
     private mutating func apply(
@@ -117,7 +116,7 @@ package struct Circle: Hashable, Sendable {
         case .retire(let closing): change = .retire(closing.machine, closing.heads.indexes)
         }
         guard roster.apply(change, at: entry.index) else {
-            throw .notEntitled("\(name) doesn't fit the members that there are")
+            throw .notEntitled("\(name) doesn't fit the current members")
         }
         switch entry.change {
         case .remove(let closing), .suspend(let closing):

@@ -1,20 +1,20 @@
 // Fields: the parts that several formats share.
 // Documentation/Synchronization.md, "Formats".
-//   (1) Each value has one encoding: lists are in ascending order without doubles, and a reader
-//       rejects any other.
+//   (1) Each value has one encoding: lists are in ascending order without duplicates, and a reader
+//       rejects any other encoding.
 
 import KeychainCore
 
 extension ByteWriter {
     mutating func write(_ machine: MachineID) { machine.bytes.write(to: &self) }
 
-    /// Bytes with their number in front, `u32`.
+    /// Writes bytes, preceded by their number as `u32`.
     mutating func sized(_ bytes: some Collection<UInt8>) {
         number(UInt32(truncatingIfNeeded: bytes.count))
         self.bytes(bytes)
     }
 
-    /// A list with its number of elements in front, `u16`.
+    /// Writes a list, preceded by its number of elements as `u16`.
     mutating func list<Element>(
         _ elements: [Element], _ write: (Element, inout ByteWriter) -> Void
     ) {
@@ -42,7 +42,7 @@ extension ByteReader {
         return bytes(Int(count))
     }
 
-    /// The elements of a list, in any order.
+    /// Reads a list whose elements can be in any order.
     mutating func list<Element>(_ read: (inout ByteReader) -> Element?) -> [Element]? {
         guard let count: UInt16 = number() else { return nil }
         var elements: [Element] = []
@@ -53,7 +53,7 @@ extension ByteReader {
         return elements
     }
 
-    /// The elements of a list, which ascend.
+    /// Reads a list whose elements must be in ascending order.
     private mutating func ascending<Key: Comparable, Element>(
         by key: (Element) -> Key, _ read: (inout ByteReader) -> Element?
     ) -> [Element]? {

@@ -4,9 +4,9 @@ package import KeychainCore
 
 /// The access groups whose items a machine may have.
 package enum GroupScope: Hashable, Sendable {
-    /// Every group there is and will be. Such a machine may change the membership.
+    /// All present and future groups. A machine with this scope may change the membership.
     case all
-    /// Those with these labels, as ``CircleKey/label(of:)`` makes them.
+    /// The groups with these labels, see ``CircleKey/label(of:)``.
     case groups(Set<Bytes16>)
 
     package func includes(_ label: Bytes16) -> Bool {

@@ -6,7 +6,7 @@ import KeychainCrypto
 /// A SHA-256 digest as a value.
 package struct Digest: Hashable, Sendable {
     package static let byteCount = 32
-    /// In place of a digest where there is none.
+    /// Stands for a missing digest.
     package static let zero = Digest(
         Bytes16(high: 0, low: 0), Bytes16(high: 0, low: 0))
 
@@ -18,7 +18,7 @@ package struct Digest: Hashable, Sendable {
         self.second = second
     }
 
-    /// - Returns: nil unless there are exactly 32 bytes.
+    /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount, let first = Bytes16(bytes.prefix(16)),
             let second = Bytes16(bytes.dropFirst(16))
@@ -46,7 +46,7 @@ extension Digest: Comparable {
 }
 
 extension Bytes16: Comparable {
-    /// By their bytes, the first of them first.
+    /// Compares the bytes from the first to the last.
     package static func < (a: Bytes16, b: Bytes16) -> Bool { (a.high, a.low) < (b.high, b.low) }
 }
 
@@ -63,7 +63,7 @@ package struct MachineID: Hashable, Comparable, Sendable, CustomStringConvertibl
     package var description: String { Hexadecimal.text(bytes.bytes) }
 }
 
-/// A circle: the digest of its founding entry.
+/// The identifier of a circle: the digest of its founding entry.
 package struct CircleID: Hashable, Sendable, CustomStringConvertible {
     package let digest: Digest
 
@@ -99,5 +99,5 @@ package struct LogHead: Hashable, Sendable {
     }
 }
 
-/// How far each of several machines' logs goes.
+/// The heads of the logs of several machines.
 package typealias LogHeads = [MachineID: LogHead]

@@ -21,7 +21,7 @@ package struct MachineDescription: Hashable, Sendable {
     /// X-Wing.
     package let agreementKey: [UInt8]
 
-    /// - Returns: nil for bytes that are no public key.
+    /// - Returns: `nil` if the bytes aren't valid public keys.
     package init?(signingKey: [UInt8], agreementKey: [UInt8]) {
         guard (try? P256.Signing.PublicKey(x963Representation: signingKey)) != nil,
             signingKey.count == Self.signingKeyByteCount,
@@ -49,7 +49,7 @@ package struct MachineDescription: Hashable, Sendable {
         return MachineID(bytes)
     }
 
-    /// Whether a signature is this machine's over a message.
+    /// Whether a signature over a message was made with this machine's key.
     func isValid(_ signature: [UInt8], over message: [UInt8]) -> Bool {
         guard let key = try? P256.Signing.PublicKey(x963Representation: signingKey),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
@@ -75,7 +75,7 @@ package struct SoftwareSigner: MachineSigner {
     package let privateKey: SecretBytes
     package let publicKey: [UInt8]
 
-    /// - Returns: nil for a scalar that is none of the curve, which of random ones 1 in 2^32 is.
+    /// - Returns: `nil` if the scalar isn't valid for the curve, as about 1 in 2^32 random scalars.
     package init?(privateKey: SecretBytes) {
         guard let key = privateKey.signingKeyP256 else { return nil }
         self.privateKey = privateKey
@@ -110,7 +110,7 @@ package struct MachineKeys: Sendable {
     package let agreementSeed: SecretBytes
     package let description: MachineDescription
 
-    /// - Returns: nil for keys that the library doesn't take.
+    /// - Returns: `nil` if the library rejects the keys.
     package init?(signer: any MachineSigner, agreementSeed: SecretBytes) {
         guard let key = agreementSeed.keyXWing,
             let description = MachineDescription(
@@ -132,7 +132,7 @@ package struct MachineKeys: Sendable {
 
     package var id: MachineID { description.id }
 
-    /// Calls `body` with the key of HPKE.
+    /// Calls `body` with the X-Wing key for HPKE.
     func withAgreementKey<Result>(
         _ body: (XWingMLKEM768X25519.PrivateKey) throws -> Result
     ) throws -> Result {

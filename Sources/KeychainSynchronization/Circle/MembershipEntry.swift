@@ -5,7 +5,7 @@ package import KeychainCore
 import KeychainCrypto
 
 package struct MembershipEntry: Hashable, Sendable {
-    /// What an entry changes.
+    /// The change that an entry makes.
     package enum Change: Hashable, Sendable {
         case found(Founding)
         case add(Addition)
@@ -16,10 +16,10 @@ package struct MembershipEntry: Hashable, Sendable {
 
     /// The first entry.
     package struct Founding: Hashable, Sendable {
-        /// Random, so that no two circles of one machine are the same.
+        /// Random, so that two circles of the same founder have different identifiers.
         package var salt: Bytes16
         package var founder: MachineDescription
-        /// The keys that follow from the recovery code. nil: there is none.
+        /// The public keys derived from the recovery code; `nil` if there is none.
         package var recovery: MachineDescription?
         /// The founder's name, sealed under the circle's key.
         package var sealedName: [UInt8]
@@ -38,10 +38,11 @@ package struct MembershipEntry: Hashable, Sendable {
     package struct Addition: Hashable, Sendable {
         package var machine: MachineDescription
         package var scope: GroupScope
-        /// The join token that it was added by, which then counts no more. nil: none.
+        /// The join token with which the machine was added, which can't be used again. `nil` if
+        /// none was used.
         package var token: Bytes16?
         package var sealedName: [UInt8]
-        /// How far each log goes, at least. The new machine takes nothing less.
+        /// How far each log goes at least. The new machine accepts no shorter logs.
         package var heads: LogHeads
 
         package init(
@@ -56,10 +57,10 @@ package struct MembershipEntry: Hashable, Sendable {
         }
     }
 
-    /// The end of a machine's membership, its pause, or that others have what it wrote.
+    /// The removal or suspension of a machine, or the retirement of its log.
     package struct Closing: Hashable, Sendable {
         package var machine: MachineID
-        /// How far logs go, as `Roster.Change` has it.
+        /// How far logs count or go, see `Roster.Change`.
         package var heads: LogHeads
 
         package init(machine: MachineID, heads: LogHeads) {
@@ -68,14 +69,14 @@ package struct MembershipEntry: Hashable, Sendable {
         }
     }
 
-    /// nil: the founding entry, whose digest is the circle's identifier.
+    /// `nil` in the founding entry, whose digest is the circle's identifier.
     package let circle: CircleID?
     /// 1 for the founding entry.
     package let index: UInt64
     package let previous: Digest
     package let signer: MachineID
-    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. It is shown, and decides
-    /// nothing.
+    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. It is only shown to
+    /// people.
     package let created: Int64
     package let change: Change
     package let signature: [UInt8]
@@ -114,7 +115,7 @@ package struct MembershipEntry: Hashable, Sendable {
 
     package var bytes: [UInt8] { signedBytes + signature }
 
-    /// A digest of what is signed: two signatures over the same bytes make one entry.
+    /// The digest of the signed bytes. Two signatures over the same bytes make one entry.
     package var digest: Digest {
         guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
             preconditionFailure("a digest has another size")
@@ -165,11 +166,11 @@ package struct MembershipEntry: Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature is not looked at.
+    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature isn't checked.
     package init(decoding bytes: [UInt8]) throws(SynchronizationFailure) {
         var reader = ByteReader(bytes)
         guard let entry = MembershipEntry(reading: &reader), reader.isAtEnd else {
-            throw .malformed("an entry of the membership log")
+            throw .malformed("an entry of the membership log can't be decoded")
         }
         self = entry
     }
@@ -230,6 +231,6 @@ package struct MembershipEntry: Hashable, Sendable {
 }
 
 extension Digest {
-    /// In place of a token where there is none.
+    /// Stands for a missing token.
     fileprivate static let zeroToken = Bytes16(high: 0, low: 0)
 }

@@ -1,9 +1,9 @@
 // SealedVersion: a version of an item in a log, sealed under a key of its access group.
 // Documentation/Synchronization.md, "Items".
-//   (1) Each version has a fresh key, which is wrapped under the group's.
-//   (2) Circle, writer, the place in the writer's log and the group's key are bound in: a part that
-//       is moved to another place doesn't open.
-//   (3) The size shows in steps only, see `Padding`.
+//   (1) Each version has a new key, which is wrapped under the group key.
+//   (2) The associated data contain circle, writer, place in the writer's log and group key, so a
+//       version that is moved to another place doesn't open.
+//   (3) The sealed bytes reveal the version's size only in steps, see `Padding`.
 
 import FoundationEssentials
 package import KeychainCore
@@ -11,7 +11,7 @@ import KeychainCrypto
 import KeychainSQLite
 
 package struct SealedVersion: Hashable, Sendable {
-    /// The group key that it opens with.
+    /// The identifier of the group key that opens the version.
     package let key: Bytes16
     let wrappedKey: [UInt8]
     let box: [UInt8]
@@ -19,7 +19,7 @@ package struct SealedVersion: Hashable, Sendable {
     private static let floor = 256
     private static let boxByteLimit = 1 << 21
 
-    /// Where a part stands.
+    /// The place of a part of an entry.
     package struct Place: Hashable, Sendable {
         package let circle: CircleID
         package let writer: MachineID
@@ -64,11 +64,11 @@ package struct SealedVersion: Hashable, Sendable {
                 authenticating: place.associatedData("version", groupKey.id)))
     }
 
-    /// Opens it with the group key that ``key`` names.
+    /// Opens the version with the group key that ``key`` identifies.
     package func open(
         with groupKey: GroupKey, at place: Place
     ) throws(SynchronizationFailure) -> SynchronizedItem {
-        let name = "entry \(place.index) of \(place.writer), part \(place.part)"
+        let name = "part \(place.part) of entry \(place.index) of \(place.writer)"
         guard groupKey.id == key,
             let versionKey = try? AuthenticatedEncryption.unwrap(
                 Data(wrappedKey), using: groupKey.bytes,
@@ -78,13 +78,13 @@ package struct SealedVersion: Hashable, Sendable {
         else { throw .malformed("\(name) doesn't open") }
         defer { padded.resetBytes(in: padded.startIndex..<padded.endIndex) }
         guard let range = Padding.content(of: padded, floor: Self.floor) else {
-            throw .malformed(name)
+            throw .malformed("\(name) has invalid content")
         }
         var plaintext = padded.array(of: range)
         defer { plaintext.erase() }
         guard let version = SynchronizedItem(decoding: plaintext),
             version.record.accessGroup == groupKey.group
-        else { throw .malformed(name) }
+        else { throw .malformed("\(name) has invalid content") }
         return version
     }
 

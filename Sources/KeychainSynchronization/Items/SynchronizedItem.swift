@@ -1,10 +1,10 @@
-// SynchronizedItem: an item as one machine wrote it, or that it was deleted.
+// SynchronizedItem: a version of an item: the item as one machine wrote it, or its deletion.
 // Documentation/Synchronization.md, "Items".
-//   (1) All machines prefer the same one of two versions, in whatever order they arrive: the one with
-//       the later modification date; if the dates are equal, a deletion; otherwise the one with the
-//       smaller digest, as in Apple's conflict resolver.
-//   (2) Only items that may travel have versions: synchronizable ones that aren't bound to a device,
-//       a passcode or hardware.
+//   (1) Of two versions, all machines prefer the same one, in whatever order they arrive: the one
+//       with the later modification date; if the dates are equal, a deletion; otherwise the one
+//       with the smaller digest, as in Apple's conflict resolver.
+//   (2) Only items that travel between machines have versions: synchronizable items that aren't
+//       bound to a device, a passcode or hardware.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -16,7 +16,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     package let protection: ProtectionClass
     @Hidden package private(set) var data: Data?
 
-    /// - Returns: nil for an item that doesn't travel.
+    /// - Returns: `nil` for an item that doesn't travel.
     package init?(_ record: ItemRecord, _ protection: ProtectionClass, data: Data?) {
         self.record = record
         self.protection = protection
@@ -35,7 +35,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         case thisDeviceOnly
         case hardwareKey
         case systemBound
-        /// Its access control asks for a person's presence or a password.
+        /// Its access control requires the user's presence or a password.
         case accessControl
         /// Attributes and data together have too many bytes.
         case tooLarge
@@ -74,8 +74,8 @@ package struct SynchronizedItem: Hashable, Sendable {
             digest: Digest(Fingerprint.sha256(of: encoded())) ?? .zero)
     }
 
-    /// What is the same for all versions of one item: a digest over class, access group and primary
-    /// key. It stays on the machine.
+    /// Identifies the item of which this is a version: a digest over class, access group and
+    /// primary key. It never leaves the machine.
     package var name: Bytes16 {
         let key = ItemRecord(
             itemClass: record.itemClass,
@@ -90,7 +90,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     // MARK: Bytes
 
     private static let version: UInt8 = 1
-    /// The plaintext, which is the caller's to erase.
+    /// The plaintext, which the caller must erase.
     package func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 256 + (data?.count ?? 0))
         writer.number(Self.version)
@@ -101,7 +101,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         return writer.result
     }
 
-    /// - Returns: nil when the bytes are not exactly what ``encoded()`` gives.
+    /// - Returns: `nil` if the bytes are not exactly what ``encoded()`` returns.
     package init?(decoding bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let version: UInt8 = reader.number(), version == Self.version,
@@ -119,7 +119,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     }
 }
 
-/// Which of two versions of an item counts: the greater one.
+/// Decides which of two versions of an item counts: the greater one.
 package struct VersionStamp: Hashable, Comparable, Sendable {
     /// Seconds since 2001-01-01; finite.
     package let modified: Double

@@ -1,17 +1,17 @@
-// CircleRecovery: the keys of a circle that follow from a recovery code.
+// CircleRecovery: the keys of a circle that are derived from a recovery code.
 // Documentation/Synchronization.md, "Recovery code".
-//   (1) They are those of a signer that no machine can remove: with the code a machine is added
-//       though every member is lost, or a member has removed all others.
+//   (1) They belong to a signer that no machine can remove. With the code, a machine can be added
+//       even if all members are lost, or if one member has removed all others.
 
 import Crypto
 package import KeychainCore
 package import KeychainCrypto
 
 extension MachineKeys {
-    /// The keys that a recovery code stands for in one circle. The salt is the founding entry's.
+    /// Derives the keys of a recovery code in one circle. `salt` is the salt of the founding entry.
     package init(_ code: RecoveryCode, salt: Bytes16) {
         let seed = Self.derive("swift-keychain sync 1 recovery agreement", 0, code, salt)
-        // A scalar that is none of the curve comes once in 2^32.
+        // About 1 in 2^32 scalars isn't valid for the curve.
         for attempt in UInt8.min...UInt8.max {
             let scalar = Self.derive("swift-keychain sync 1 recovery signing", attempt, code, salt)
             if let signer = SoftwareSigner(privateKey: scalar),
@@ -21,7 +21,7 @@ extension MachineKeys {
                 return
             }
         }
-        preconditionFailure("256 derived scalars are none of the curve")
+        preconditionFailure("256 derived scalars aren't valid for the curve")
     }
 
     private static func derive(

@@ -1,6 +1,6 @@
 // JoinToken: lets a machine join unattended. Documentation/Synchronization.md, "Join tokens".
-//   (1) A token decrypts nothing. It lets a member that is online add one machine, with the scope and
-//       until the time that the issuer signed.
+//   (1) A token decrypts nothing. It lets a member that is online add one machine, with the scope
+//       and until the time that the issuer signed.
 //   (2) A thief can use the token instead of its owner. The owner then can't join, and an unknown
 //       machine shows in the list of members.
 
@@ -11,7 +11,8 @@ package struct JoinToken: Sendable {
     /// What the issuer signs.
     package struct Grant: Hashable, Sendable {
         package let circle: CircleID
-        /// The membership log when the token was made. The machine takes no shorter one.
+        /// The head of the membership log when the token was created. The machine accepts no
+        /// shorter log.
         package let head: LogHead
         package let issuer: MachineID
         package let scope: GroupScope
@@ -21,7 +22,7 @@ package struct JoinToken: Sendable {
         package let publicKey: [UInt8]
         package let signature: [UInt8]
 
-        /// What a token is told by, so that it counts once.
+        /// Identifies the token, so that it is used only once.
         package var id: Bytes16 {
             let bytes = Array("swift-keychain sync 1 token".utf8) + publicKey
             return Bytes16(Fingerprint.sha256(of: bytes).prefix(16))
@@ -70,7 +71,7 @@ package struct JoinToken: Sendable {
     package let grant: Grant
     private let signer: SoftwareSigner
 
-    /// Makes a token. The issuer is a member that may add machines.
+    /// Creates a token. `keys` are those of the issuer, a member that may add machines.
     package init(
         for scope: GroupScope, expires: Int64, in circle: Circle, by keys: MachineKeys
     ) throws(KeychainFailure) {
@@ -84,7 +85,7 @@ package struct JoinToken: Sendable {
 
     // MARK: Asking
 
-    /// What a machine with a token asks.
+    /// The request of a machine that has a token.
     package struct Request: Hashable, Sendable {
         package let grant: Grant
         package let machine: MachineDescription
@@ -105,14 +106,15 @@ package struct JoinToken: Sendable {
             self.signature = signature
         }
 
-        /// - Throws: why no member may add the machine for it.
+        /// - Throws: The reason why no member may add the machine for this request.
         package func verify(in circle: Circle, now: Int64) throws(SynchronizationFailure) {
             guard grant.circle == circle.id else { throw .misplaced("a join token") }
             guard circle.digest(at: grant.head.index) == grant.head.digest else {
                 throw .fork("the join token's membership log")
             }
             guard let issuer = circle.member(grant.issuer), issuer.scope == .all else {
-                throw .notEntitled("the join token is by no member that may add machines")
+                throw .notEntitled(
+                    "the issuer of the join token isn't a member that may add machines")
             }
             guard issuer.description.isValid(grant.signature, over: grant.signedBytes) else {
                 throw .badSignature("a join token")
@@ -136,12 +138,12 @@ package struct JoinToken: Sendable {
 
     // MARK: Bytes
 
-    /// The whole token. It is a secret until it was used.
+    /// The bytes of the token, which are secret until the token has been used.
     package var bytes: SecretBytes {
         SecretBytes(copying: grant.signedBytes + grant.signature).appending(signer.privateKey)
     }
 
-    /// - Returns: nil for bytes that are no token.
+    /// - Returns: `nil` if the bytes aren't a token.
     package init?(decoding bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let grant = Grant(reading: &reader),

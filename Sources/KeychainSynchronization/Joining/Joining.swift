@@ -1,17 +1,19 @@
-// Joining: how a machine and a member make sure of each other, by digits that two people compare.
+// Joining: a machine that joins and a member verify each other by digits that two people compare.
 // Documentation/Synchronization.md, "Joining".
-//   (1) The joiner commits to its keys and a nonce before it sees the member's nonce, and the member
-//       gives its nonce before it sees the joiner's. So neither side, nor anyone between them, can
-//       choose what the digits become: one in a million attempts has the same on both sides.
-//   (2) One opening for each commitment. After three that failed a member answers no more.
+//   (1) The joiner commits to its keys and a nonce before it sees the member's nonce, and the
+//       member sends its nonce before it sees the joiner's. So neither side, nor an attacker
+//       between them, can choose the digits: only one in a million attacks yields the same digits
+//       on both sides.
+//   (2) A member accepts one opening for each commitment. After three failed openings, it doesn't
+//       answer any more.
 
 import KeychainCore
 import KeychainCrypto
 
-/// The values that two sides send to each other. They are public.
+/// The messages that the two sides send to each other. They are public.
 package enum Joining {
     package static let nonceByteCount = 32
-    /// How many numbers a person may be shown: six digits.
+    /// The number of possible codes, each of six digits.
     package static let codeCount: UInt64 = 1_000_000
     package static let failureLimit = 3
 
@@ -30,7 +32,7 @@ package enum Joining {
     package struct Challenge: Hashable, Sendable {
         package let commitment: Commitment
         package let member: MachineID
-        /// The membership log, as far as the member knows it.
+        /// The head of the membership log that the member knows.
         package let head: LogHead
         package let nonce: [UInt8]
 
@@ -64,7 +66,7 @@ package enum Joining {
         }
     }
 
-    /// What both sides show: one of so many numbers, from 0.
+    /// The code that both sides show: a number from 0, below `count`.
     package static func code(
         _ challenge: Challenge, _ opening: Opening, outOf count: UInt64 = codeCount
     ) -> UInt64 {
@@ -111,8 +113,8 @@ package struct Joiner: Sendable {
         commitment = opening.commitment(in: circle)
     }
 
-    /// Takes the member's answer and opens the commitment, once. The membership log has been verified
-    /// as far as the answer says.
+    /// Takes the member's answer and opens the commitment. A second call fails. The caller has
+    /// verified the membership log up to the head in the answer.
     package mutating func open(
         _ challenge: Joining.Challenge, _ circle: Circle
     ) throws(SynchronizationFailure) -> Joining.Opening {
@@ -126,17 +128,17 @@ package struct Joiner: Sendable {
             throw .fork("the member's membership log")
         }
         guard circle.member(challenge.member) != nil else {
-            throw .notEntitled("the answer to the request")
+            throw .notEntitled("the answer to the request isn't from a member")
         }
         self.challenge = challenge
         return opening
     }
 
-    /// What to show. nil: there was no answer yet.
+    /// The code to show; `nil` until the member has answered.
     package var code: UInt64? { challenge.map { Joining.code($0, opening) } }
 }
 
-/// The member's side: one at a time.
+/// The member's side. A member has one of these at a time.
 package struct JoinDesk: Sendable {
     private let member: MachineID
     private var challenges: [Digest: Joining.Challenge] = [:]
@@ -145,10 +147,10 @@ package struct JoinDesk: Sendable {
 
     package init(member: MachineID) { self.member = member }
 
-    /// Whether too many attempts failed. A person has to begin anew.
+    /// Whether too many attempts have failed, so that a person has to start again.
     package var isClosed: Bool { failures >= Joining.failureLimit }
 
-    /// Answers a commitment; the same one in the same way.
+    /// Answers a commitment. The same commitment always gets the same answer.
     package mutating func answer(
         _ commitment: Joining.Commitment, _ circle: Circle,
         nonce: [UInt8] = .random(count: Joining.nonceByteCount)
@@ -156,7 +158,7 @@ package struct JoinDesk: Sendable {
         guard !isClosed else { throw .joining("three attempts failed") }
         guard commitment.circle == circle.id else { throw .misplaced("a request to join") }
         guard !used.contains(commitment.digest) else {
-            throw .joining("the request was opened before")
+            throw .joining("the request was already opened")
         }
         if let challenge = challenges[commitment.digest] { return challenge }
         let challenge = Joining.Challenge(
@@ -165,25 +167,25 @@ package struct JoinDesk: Sendable {
         return challenge
     }
 
-    /// Takes the opening of a commitment that was answered.
-    /// - Returns: What to show.
+    /// Takes the opening of an answered commitment.
+    /// - Returns: The code to show.
     package mutating func take(
         _ opening: Joining.Opening, of commitment: Joining.Commitment
     ) throws(SynchronizationFailure) -> UInt64 {
         guard !isClosed else { throw .joining("three attempts failed") }
         guard let challenge = challenges.removeValue(forKey: commitment.digest) else {
-            throw .joining("the request was not answered, or was opened before")
+            throw .joining("the request was not answered, or was already opened")
         }
         used.insert(commitment.digest)
         guard opening.nonce.count == Joining.nonceByteCount,
             opening.commitment(in: commitment.circle) == commitment
         else {
             failures += 1
-            throw .joining("the keys are not those that the request was made for")
+            throw .joining("the keys are not those that the request committed to")
         }
         return Joining.code(challenge, opening)
     }
 
-    /// The people saw different digits, or said no.
+    /// Records that the people saw different digits, or refused.
     package mutating func refuse() { failures += 1 }
 }

@@ -1,5 +1,5 @@
-// PastedCode: 130 bits that stand for a machine's keys, or for a circle, where digits can't be
-// compared at the same time. Documentation/Synchronization.md, "Joining".
+// PastedCode: 130 bits that identify a machine's keys or a circle, for people who can't compare
+// digits at the same time. Documentation/Synchronization.md, "Joining".
 //   (1) A code isn't secret, but the user must copy it from the right machine.
 
 import KeychainCore
@@ -8,18 +8,19 @@ import KeychainCrypto
 package struct PastedCode: Hashable, Sendable, CustomStringConvertible {
     /// 26 characters of five bits each.
     private static let characterCount = 26
-    /// Base 32 without the letters I, L, O and U, which are read as digits or each other.
+    /// Base 32 without the letters I, L, O and U, which can be mistaken for digits or for each
+    /// other.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     private let characters: [UInt8]
 
-    /// What a machine that joins shows, and a member takes.
+    /// The code that a joining machine shows. It is pasted on a member.
     package init(joiner machine: MachineDescription) {
         self.init("swift-keychain sync 1 joiner", machine.bytes)
     }
 
-    /// What a member shows, and a machine that joins takes: a circle, and how long its membership
-    /// log is at least.
+    /// The code that a member shows. It is pasted on a joining machine, and identifies the circle
+    /// and the head of its membership log.
     package init(circle: CircleID, head: LogHead) {
         var writer = ByteWriter(capacity: 80)
         circle.digest.write(to: &writer)
@@ -38,8 +39,8 @@ package struct PastedCode: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads what a person pasted: in capitals or not, with any hyphens and spaces.
-    /// - Returns: nil for anything else.
+    /// Parses pasted text. Case, hyphens, spaces and line feeds don't matter.
+    /// - Returns: `nil` if the text isn't a code.
     package init?(_ text: String) {
         var characters: [UInt8] = []
         for byte in text.uppercased().utf8 where byte != 0x2D && byte != 0x20 && byte != 0x0A {

@@ -1,14 +1,14 @@
 // CircleKeys: the keys that members of a circle share. Documentation/Synchronization.md, "Keys".
-//   (1) A group key's identifier is a digest of circle, epoch, group and key, so a key can't be passed
-//       off as that of another group or epoch.
+//   (1) A group key's identifier is a digest of circle, epoch, group and key, so a key can't be
+//       passed off as that of another group or epoch.
 
 import Crypto
 import FoundationEssentials
 package import KeychainCore
 import KeychainCrypto
 
-/// The key that every member has, for as long as the circle exists. It seals the machines' names and
-/// makes the labels of access groups.
+/// The key that every member has, for as long as the circle exists. The machines' names are sealed
+/// with it, and the labels of access groups are computed with it.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
     package static let nameByteLimit = 255
@@ -46,14 +46,14 @@ package struct CircleKey: Sendable {
         return label
     }
 
-    /// Seals a machine's name of 255 bytes at the most.
+    /// Seals a machine's name of at most 255 bytes.
     package func seal(name: String, of machine: MachineID) -> [UInt8] {
         Array(
             AuthenticatedEncryption.seal(
                 Array(name.utf8), using: names, authenticating: machine.bytes.bytes))
     }
 
-    /// nil: it was not sealed with this key for this machine.
+    /// Opens a machine's name; `nil` if it was not sealed with this key for this machine.
     package func name(_ sealed: [UInt8], of machine: MachineID) -> String? {
         guard
             let name = try? AuthenticatedEncryption.open(
@@ -63,8 +63,8 @@ package struct CircleKey: Sendable {
     }
 }
 
-/// The key of an access group in an epoch. A group can have several in one epoch, when machines that
-/// have not heard of each other make one each; all of them count.
+/// The key of an access group in an epoch. A group can have several keys in one epoch, if machines
+/// that don't know of each other's key each create one. All of these keys are valid.
 package struct GroupKey: Sendable {
     package static let byteCount = 32
     package static let groupByteLimit = 1024

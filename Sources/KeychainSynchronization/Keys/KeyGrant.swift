@@ -1,8 +1,8 @@
 // KeyGrant: keys that one member encrypts to another, in an entry of its log.
 // Documentation/Synchronization.md, "Keys".
-//   (1) HPKE in base mode (RFC 9180) doesn't authenticate the sender; the signature of the entry does.
-//       HPKE's info contains circle, giver, recipient and the keys' identifiers, so a grant can't be
-//       reused elsewhere.
+//   (1) HPKE in base mode (RFC 9180) doesn't authenticate the sender; the signature of the entry
+//       does. HPKE's info contains circle, giver, recipient and the keys' identifiers, so a grant
+//       can't be reused elsewhere.
 //   (2) The recipient recomputes the identifiers of the keys.
 
 import Crypto
@@ -15,14 +15,14 @@ package struct KeyGrant: Hashable, Sendable {
     private static let contentByteLimit = 1 << 20
 
     package let recipient: MachineID
-    /// What is in it: identifiers of group keys.
+    /// The identifiers of the group keys in the grant.
     package let keys: Set<Bytes16>
     let encapsulatedKey: [UInt8]
     let ciphertext: [UInt8]
 
-    /// What a recipient finds in a grant.
+    /// The content of a grant.
     package struct Content: Sendable {
-        /// nil: the recipient has it by another grant.
+        /// `nil` if the recipient gets the circle key by another grant.
         package var circleKey: CircleKey?
         package var groupKeys: [GroupKey]
 
@@ -107,7 +107,7 @@ package struct KeyGrant: Hashable, Sendable {
         defer { bytes.erase() }
         guard let content = Self.content(bytes, in: circle),
             Set(content.groupKeys.map(\.id)) == keys
-        else { throw .malformed("a grant of keys by \(giver)") }
+        else { throw .malformed("a grant of keys by \(giver) has invalid content") }
         return content
     }
 

@@ -1,17 +1,19 @@
 // LogCursor: the verified part of another machine's log. Documentation/Synchronization.md, "Logs".
-//   (1) Each entry has to continue the hash chain. Where deleted entries were skipped, a later entry
-//       of the same log has to confirm that they aren't needed; until then the log is incomplete.
+//   (1) Each entry has to continue the hash chain. Where deleted entries were skipped, a later
+//       entry of the same log has to confirm that they aren't needed; until then the log is
+//       incomplete.
 //   (2) A rejected entry changes nothing. A fork is never followed; the caller reports it.
 
 package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
-    /// The last entry that was taken.
+    /// The last entry that was accepted.
     package private(set) var head: LogHead
-    /// How much of the membership log the last entry knew.
+    /// The index of the last entry of the membership log that the writer knew when it wrote
+    /// ``head``.
     package private(set) var known: UInt64 = 0
-    /// The first entry that is still needed, as the last one says.
+    /// The index of the first entry that is still needed, according to the last accepted entry.
     package private(set) var first: UInt64 = 1
-    /// Where the reading began, or went on behind deleted entries.
+    /// The index at which reading began, or continued after deleted entries.
     package private(set) var start: UInt64 = 1
 
     package init(writer: MachineID) {
@@ -22,7 +24,7 @@ package struct LogCursor: Hashable, Sendable {
     /// Whether all entries that are still needed were read.
     package var isWhole: Bool { first >= start || start == 1 }
 
-    /// Goes on at an entry behind the next one, since those in between were deleted.
+    /// Continues at a later entry than the next one, since the entries in between were deleted.
     package mutating func skip(to index: UInt64) {
         guard index > head.index + 1 else { return }
         start = index
@@ -38,21 +40,21 @@ package struct LogCursor: Hashable, Sendable {
         guard frame.circle == circle.id, frame.writer == writer else { throw .misplaced(name) }
         guard entry.index > head.index else {
             throw entry.index == head.index && entry.digest != head.digest
-                ? .fork(name) : .misplaced("\(name) once more")
+                ? .fork(name) : .misplaced("\(name), received again")
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }
         let isBehindDeleted = start > 1 && entry.index == start
         guard isBehindDeleted || frame.previous.digest == head.digest else { throw .fork(name) }
         guard let known = circle.digest(at: frame.membership.index) else {
-            throw .gap("\(name) knows more of the membership log")
+            throw .gap("\(name), which refers to a later entry of the membership log")
         }
         guard known == frame.membership.digest else { throw .fork(name) }
         guard frame.membership.index >= self.known, frame.first >= first else {
-            throw .malformed("\(name) knows less than the one before")
+            throw .malformed("\(name) refers to an older state than the entry before it")
         }
         guard circle.roster.wasMember(writer, at: frame.membership.index),
             let machine = circle.machine(writer)
-        else { throw .notEntitled("\(name) is not by a member") }
+        else { throw .notEntitled("\(name) isn't from a member") }
         guard machine.description.isValid(entry.signature, over: entry.signedBytes) else {
             throw .badSignature(name)
         }

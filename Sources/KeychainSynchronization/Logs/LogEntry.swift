@@ -5,27 +5,28 @@ package import KeychainCore
 import KeychainCrypto
 
 package struct LogEntry: Hashable, Sendable {
-    /// What an entry holds.
+    /// A part of an entry.
     package enum Part: Hashable, Sendable {
         case version(SealedVersion)
         case grant(KeyGrant)
-        /// Identifiers of group keys that the writer was not given yet.
+        /// The identifiers of group keys that the writer needs and has not been given.
         case wanted(Set<Bytes16>)
     }
 
-    /// What an entry says of the logs, apart from its parts.
+    /// The fields of an entry other than its parts.
     package struct Frame: Hashable, Sendable {
         package var circle: CircleID
         package var writer: MachineID
         package var previous: LogHead
-        /// How much of the membership log the writer knew.
+        /// The head of the membership log that the writer knew.
         package var membership: LogHead
-        /// The index of the first entry of this log that is still needed. Those before it may be
+        /// The index of the first entry of this log that is still needed. Earlier entries may be
         /// deleted.
         package var first: UInt64
-        /// How far the writer has read other logs, where that changed.
+        /// How far the writer has read other logs, where that changed since its previous entry.
         package var acknowledged: LogHeads
-        /// Whether, with this entry, the log has no version that the writer knows a later one of.
+        /// Whether the log is clean with this entry: it contains no version that the writer knows
+        /// to be superseded, and the writer has nothing left to append.
         package var isClean: Bool
 
         package init(
@@ -68,7 +69,7 @@ package struct LogEntry: Hashable, Sendable {
 
     package var head: LogHead { LogHead(index: index, digest: digest) }
 
-    /// A digest of what is signed: two signatures over the same bytes make one entry.
+    /// The digest of the signed bytes. Two signatures over the same bytes make one entry.
     package var digest: Digest {
         guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
             preconditionFailure("a digest has another size")
@@ -76,7 +77,7 @@ package struct LogEntry: Hashable, Sendable {
         return digest
     }
 
-    /// Where a part stands.
+    /// The place of a part of this entry.
     package func place(ofPart part: Int) -> SealedVersion.Place {
         SealedVersion.Place(
             circle: frame.circle, writer: frame.writer, index: index,
@@ -87,7 +88,7 @@ package struct LogEntry: Hashable, Sendable {
 
     private static let magic = Array("KCSL".utf8)
     private static let version: UInt8 = 1
-    /// etcd takes requests of 1.5 MiB.
+    /// etcd accepts requests of at most 1.5 MiB.
     package static let byteLimit = 1 << 20
 
     package var bytes: [UInt8] { signedBytes + signature }
@@ -121,12 +122,12 @@ package struct LogEntry: Hashable, Sendable {
         return writer.result
     }
 
-    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature is not looked at.
+    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature isn't checked.
     package init(decoding bytes: [UInt8]) throws(SynchronizationFailure) {
         var reader = ByteReader(bytes)
         guard bytes.count <= Self.byteLimit, let entry = LogEntry(reading: &reader),
             reader.isAtEnd
-        else { throw .malformed("an entry of a log") }
+        else { throw .malformed("an entry of a log can't be decoded") }
         self = entry
     }
 

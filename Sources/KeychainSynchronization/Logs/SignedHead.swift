@@ -34,12 +34,12 @@ package struct SignedHead: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// - Throws: what is wrong with it, for a member of the circle.
+    /// - Throws: The reason why the head isn't that of a member of the circle.
     package func verify(in circle: Circle) throws(SynchronizationFailure) {
         let name = "the signed head of \(machine)"
         guard self.circle == circle.id else { throw .misplaced(name) }
         guard let member = circle.member(machine) else {
-            throw .notEntitled("\(name), which is no member")
+            throw .notEntitled("\(name) isn't from a member")
         }
         guard member.description.isValid(signature, over: signedBytes) else {
             throw .badSignature(name)
@@ -66,7 +66,7 @@ package struct SignedHead: Hashable, Sendable {
         return writer.result
     }
 
-    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature is not looked at.
+    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature isn't checked.
     package init(decoding bytes: [UInt8]) throws(SynchronizationFailure) {
         var reader = ByteReader(bytes)
         guard reader.bytes(4) == Self.magic, reader.number() == Self.version,
@@ -74,7 +74,7 @@ package struct SignedHead: Hashable, Sendable {
             let machine = reader.machine(), let log = LogHead(reading: &reader),
             let membership = LogHead(reading: &reader), let moment: Int64 = reader.number(),
             let signature = reader.bytes(SoftwareSigner.signatureByteCount), reader.isAtEnd
-        else { throw .malformed("a signed head") }
+        else { throw .malformed("a signed head can't be decoded") }
         self.init(
             CircleID(circle), machine, log, membership, moment, signature: signature)
     }

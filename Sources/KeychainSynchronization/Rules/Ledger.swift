@@ -26,9 +26,9 @@ package struct Ledger: Hashable, Sendable {
         /// to be superseded, and the writer has nothing left to append.
         package var isClean: Bool
         package var versions: [Bytes16: VersionStamp]
-        /// Whether this machine has to acknowledge the entry, because it contains versions, which
-        /// may be missing from `versions` as they couldn't be opened yet, or grants to this
-        /// machine.
+        /// Whether this machine has to acknowledge the entry, because the entry contains grants to
+        /// this machine or versions. Versions that couldn't be opened yet are missing from
+        /// `versions`.
         package var isOfInterest: Bool
 
         package init(
@@ -69,7 +69,7 @@ package struct Ledger: Hashable, Sendable {
 
     /// What this machine waits for before it decides on an item that no log contains any more.
     private struct Doubt: Hashable, Sendable {
-        /// The machine whose log was the last to contain the item. nil: that log was retired, or
+        /// The machine whose log was the last to contain the item. `nil` if that log was retired, or
         /// the machine is unknown.
         let writer: MachineID?
         /// Whether any machine may have been the last, since this one doesn't know it.
@@ -298,10 +298,10 @@ package struct Ledger: Hashable, Sendable {
     /// Plans the next entry of this machine's log.
     ///
     /// - Parameters:
-    ///   - compacts: Whether to append again what is still needed of this machine's older entries,
-    ///     so that those can be deleted.
+    ///   - compacts: Whether to append again the versions in this machine's older entries that are
+    ///     still needed, so that these entries can be deleted.
     ///   - limit: The maximum number of versions in the entry.
-    /// - Returns: nil: there is nothing to append.
+    /// - Returns: `nil` if there is nothing to append.
     package func plan(compacts: Bool, limit: Int = .max) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
@@ -322,9 +322,9 @@ package struct Ledger: Hashable, Sendable {
         let isClean =
             (Array(outdated.values) + again).allSatisfy { $0 < first }
             && items.allSatisfy { !$0.value.isPending || names.contains($0.key) }
-        // After a change that closed logs, every machine appends an entry. A clean one says that
-        // the machine has dealt with the entries that became void; any says that it is present
-        // again.
+        // After a change that closed logs, every machine appends an entry. A clean entry shows that
+        // the machine has dealt with the entries that became void; any entry shows that it is
+        // present again.
         let known = isClean ? log.settledKnown : log.known
         var isAcknowledging = known < roster.lastClosing
         for (other, theirs) in logs where other != me {
@@ -429,8 +429,8 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Places
 
-    /// Makes a version the current one. The one before it, if a log contains it, becomes an earlier
-    /// one.
+    /// Makes a version the current one. The previous one, if a log contains it, becomes an earlier
+    /// version.
     private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
         var held = Held(stamp: stamp)
         if let before = items[name] {

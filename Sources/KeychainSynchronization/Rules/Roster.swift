@@ -10,26 +10,27 @@ import KeychainCore
 package typealias LogIndexes = [MachineID: UInt64]
 
 package struct Roster: Hashable, Sendable {
-    /// A change, at its index in the membership log.
+    /// A change of the membership.
     package enum Change: Hashable, Sendable {
         case add(MachineID)
-        /// The machine is a member no more. Of every log counts what the indexes include, and what
-        /// was written knowing this change.
+        /// Removes a machine. Of every log, the entries up to the given index count, and those that
+        /// were written with knowledge of this change.
         case remove(MachineID, LogIndexes)
-        /// The machine was away too long. The same for its log alone, to which it may add again once
-        /// it knows this change.
+        /// Suspends a machine that was away too long. The same rule applies, to its log alone. The
+        /// machine may append to the log again once it knows this change.
         case suspend(MachineID, LogIndexes)
-        /// What counts of the machine's log up to its index, others have in their logs, which go at
-        /// least as far as the indexes say.
+        /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
+        /// given for them, contain what counts of it.
         case retire(MachineID, LogIndexes)
     }
 
-    /// What an entry of a machine's log counts for.
+    /// Whether an entry of a machine's log counts.
     package enum Standing: Hashable, Sendable {
         case counts
-        /// It was written without knowledge of the change that closed the log before it.
+        /// The entry was written without knowledge of a change that closed the log before this
+        /// entry.
         case void
-        /// Others have in their logs what counted of it.
+        /// Other logs contain what counted of the entry.
         case retired
     }
 
@@ -37,22 +38,23 @@ package struct Roster: Hashable, Sendable {
         package fileprivate(set) var added: UInt64
         package fileprivate(set) var removed: UInt64?
         package fileprivate(set) var suspended: UInt64?
-        /// Up to which index its log was closed last.
+        /// The index at which its log was last closed.
         package fileprivate(set) var closed: UInt64 = 0
-        /// Up to which index its log is retired, and how far the other logs go that have it.
+        /// The index up to which its log is retired.
         package fileprivate(set) var retired: UInt64 = 0
+        /// How far the other logs go that contain the retired entries.
         package fileprivate(set) var retiredInto: LogIndexes = [:]
     }
 
     private struct Closing: Hashable, Sendable {
         let index: UInt64
-        /// nil: every machine's log.
+        /// `nil` if the change closed the logs of all machines.
         let machine: MachineID?
         let counted: LogIndexes
     }
 
     package private(set) var machines: [MachineID: Membership] = [:]
-    /// 0 at the founding, one more with each removal.
+    /// The number of removals so far.
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
 
@@ -69,26 +71,27 @@ package struct Roster: Hashable, Sendable {
         machines[machine].map { $0.removed == nil } ?? false
     }
 
-    /// Those that are in the circle, in order of their identifiers.
+    /// The current members, in order of their identifiers.
     package var members: [MachineID] {
         machines.filter { $0.value.removed == nil }.keys.sorted()
     }
 
-    /// Whether a machine belonged to the circle when the membership log was so long.
+    /// Whether a machine was a member after the entry at an index of the membership log.
     package func wasMember(_ machine: MachineID, at index: UInt64) -> Bool {
         guard let membership = machines[machine] else { return false }
         return membership.added <= index && index < membership.removed ?? .max
     }
 
-    /// Whether a machine takes part: it is a member, and has written since it was suspended. `known` is
-    /// how much of the membership log its last entry knew.
+    /// Whether a machine is a member and has appended an entry since it was last suspended. `known`
+    /// is the index of the last entry of the membership log that the machine knew at its last
+    /// entry.
     package func isPresent(_ machine: MachineID, knowing known: UInt64) -> Bool {
         guard let membership = machines[machine], membership.removed == nil else { return false }
         return known >= membership.suspended ?? 0
     }
 
-    /// What the entry at an index of its writer's log counts for, which knew so much of the membership
-    /// log.
+    /// Whether the entry at an index of its writer's log counts. `known` is the index of the last
+    /// entry of the membership log that the writer knew.
     package func standing(
         of writer: MachineID, at index: UInt64, knowing known: UInt64
     ) -> Standing {
@@ -103,7 +106,7 @@ package struct Roster: Hashable, Sendable {
     // MARK: Changes
 
     /// Takes the change at an index of the membership log.
-    /// - Returns: false for a change that doesn't fit, which then changes nothing.
+    /// - Returns: `false` if the change doesn't fit. In that case, nothing is changed.
     package mutating func apply(_ change: Change, at index: UInt64) -> Bool {
         switch change {
         case .add(let machine):
