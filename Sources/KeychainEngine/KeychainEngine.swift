@@ -125,10 +125,12 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> Result {
         for _ in 0..<8 {
             let generation = session.ring.withLock { $0.keybagGeneration }
+            let isKeptFromOutbox = Self.isKeptFromOutbox
             var touched: ArraySlice<ItemReference> = []
             let outcome = try store.write(keybagGeneration: generation) {
                 transaction throws(KeychainFailure) in
                 let count = transaction.touched.count
+                transaction.isKeptFromOutbox = isKeptFromOutbox
                 let result = try body(&transaction)
                 touched = transaction.touched[count...]
                 return result

@@ -13,9 +13,19 @@ extension Replica {
 
     /// Records a version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
-        guard ledger.items[version.name]?.stamp != version.stamp else { return }
-        ledger.write(version.name, version.stamp)
+        write(version.name, version.stamp)
     }
+
+    package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
+        guard ledger.items[name]?.stamp != stamp else { return }
+        ledger.write(name, stamp)
+    }
+
+    /// The index of the entry that waits for its confirmation. 0: there is none.
+    package var readyIndex: UInt64 { ready?.entry.index ?? 0 }
+
+    /// The index of the first entry of this machine's log that is needed.
+    package var firstNeeded: UInt64 { ledger.first(of: id) }
 
     /// Returns the next entry of this machine's log; `nil` if there is nothing to append. Call
     /// ``confirm()`` when the server has the entry. `load` returns an item's version in the

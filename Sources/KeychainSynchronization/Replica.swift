@@ -27,6 +27,9 @@ package struct Replica: Sendable {
     }
 
     package let keys: MachineKeys
+    /// The keys that follow from the recovery code, while this machine reads with them what was
+    /// granted to them.
+    package var recoveryKeys: MachineKeys?
     package internal(set) var circle: Circle
     package internal(set) var circleKey: CircleKey?
     package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
@@ -81,9 +84,13 @@ package struct Replica: Sendable {
     /// Creates the replica of a machine that was added to the circle. `circle` is verified at least
     /// up to this addition. `remembered` is how far the machine had read all logs, its own included,
     /// when it last stopped.
-    package init(_ keys: MachineKeys, _ circle: Circle, remembering remembered: LogHeads = [:]) {
+    package init(
+        _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
+        remembering remembered: LogHeads = [:]
+    ) {
         self.keys = keys
         self.circle = circle
+        self.circleKey = circleKey
         self.remembered = remembered
         ledger = Ledger(me: keys.id, roster: circle.roster)
         claimed = circle.member(keys.id)?.heads.indexes ?? [:]
@@ -240,7 +247,11 @@ package struct Replica: Sendable {
             case .version(let version):
                 changes += open(Unopened(version: version, place: entry.place(ofPart: number)))
             case .grant(let grant):
-                if grant.recipient == id { changes += take(grant, from: writer) }
+                if grant.recipient == id {
+                    changes += take(grant, from: writer, with: keys)
+                } else if let recoveryKeys, grant.recipient == recoveryKeys.id {
+                    changes += take(grant, from: writer, with: recoveryKeys)
+                }
             case .wanted(let wanted):
                 let mine = wanted.filter { key in
                     groupKeys[key].map { mayHave($0, writer) } ?? false
@@ -319,10 +330,16 @@ package struct Replica: Sendable {
         claimed.merge(heads.indexes) { max($0, $1) }
     }
 
+    /// How far the logs must be read before an item's absence from them has a meaning. What counted
+    /// of a retired log is in other logs.
+    private var neededClaims: LogIndexes {
+        claimed.filter { $0.value > circle.roster.machines[$0.key]?.retired ?? 0 }
+    }
+
     /// For each log, the number of entries that are known to exist and that the server has not
     /// shown.
     package var withheld: LogIndexes {
-        claimed.filter { $0.key != id }.reduce(into: [:]) { result, claim in
+        neededClaims.filter { $0.key != id }.reduce(into: [:]) { result, claim in
             let read = cursors[claim.key]?.head.index ?? 0
             if claim.value > read { result[claim.key] = claim.value - read }
         }
@@ -368,7 +385,9 @@ package struct Replica: Sendable {
         return taken.isEmpty ? [] : [.store(version)]
     }
 
-    private mutating func take(_ grant: KeyGrant, from giver: MachineID) -> [Change] {
+    private mutating func take(
+        _ grant: KeyGrant, from giver: MachineID, with keys: MachineKeys
+    ) -> [Change] {
         let content: KeyGrant.Content
         do {
             content = try grant.open(with: keys, from: giver, in: circle.id)
@@ -377,6 +396,11 @@ package struct Replica: Sendable {
             return []
         }
         if circleKey == nil { circleKey = content.circleKey }
+        if keys.id != id {
+            // They were granted to the recovery code. From here on this machine's log has them, too.
+            owedCircleKey.insert(id)
+            owed[id, default: []].formUnion(content.groupKeys.map(\.id))
+        }
         var changes: [Change] = []
         for key in content.groupKeys where groupKeys[key.id] == nil {
             groupKeys[key.id] = key

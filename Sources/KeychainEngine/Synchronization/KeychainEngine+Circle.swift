@@ -49,11 +49,44 @@ extension KeychainEngine {
         try attempt { () throws(KeychainFailure) in try store.circle() }
     }
 
-    /// Collects changes for a circle from now on. `nil` ends that.
-    package func setCircle(_ circle: StoredCircle?) throws(KeychainFailure) {
+    /// Collects changes for a circle from now on, beginning with all synchronizable items that
+    /// exist.
+    ///
+    /// If this fails, or is interrupted, some items may not be in the outbox. Repeat it then.
+    package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
+            try requireUnlocked()
+            // An item that changes after this is collected already, so none is missed.
             try write { transaction throws(KeychainFailure) in try transaction.setCircle(circle) }
+            var references: [ItemReference] = []
+            try store.forEachRow { row throws(KeychainFailure) in
+                guard case .opened(let opened) = open(row), opened.record.isSynchronizable else {
+                    return
+                }
+                references.append(row.reference)
+            }
+            try write { transaction throws(KeychainFailure) in
+                for reference in references { try transaction.addToOutbox(reference) }
+            }
         }
+    }
+
+    /// Collects no more changes, and empties the outbox.
+    package func stopCollectingChanges() throws(KeychainFailure) {
+        try attempt { () throws(KeychainFailure) in
+            try write { transaction throws(KeychainFailure) in try transaction.setCircle(nil) }
+        }
+    }
+
+    @TaskLocal static var isKeptFromOutbox = false
+
+    /// Carries out changes that other machines don't need.
+    package func keepingFromOutbox<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        try Self.$isKeptFromOutbox.withValue(true) {
+            Swift.Result { () throws(KeychainFailure) in try body() }
+        }.get()
     }
 
     /// The changes that other machines don't have yet, in their order.
@@ -141,21 +174,22 @@ extension KeychainEngine {
         guard !versions.isEmpty || !deleted.isEmpty else { return [] }
         return try attempt { () throws(KeychainFailure) in
             try requireUnlocked()
-            return try write { transaction throws(KeychainFailure) in
-                try transaction.requireGuardedTier()
-                transaction.isKeptFromOutbox = true
-                try keepVersions(isAsked: true, in: &transaction)
-                var outcomes: [Takeover] = []
-                for version in versions {
-                    outcomes.append(try takeOver(version, supersedes, in: &transaction))
+            return try keepingFromOutbox { () throws(KeychainFailure) in
+                try write { transaction throws(KeychainFailure) in
+                    try transaction.requireGuardedTier()
+                    try keepVersions(isAsked: true, in: &transaction)
+                    var outcomes: [Takeover] = []
+                    for version in versions {
+                        outcomes.append(try takeOver(version, supersedes, in: &transaction))
+                    }
+                    for reference in deleted {
+                        guard try !transaction.isInOutbox(reference),
+                            let row = try transaction.row(withReference: reference)
+                        else { continue }
+                        try transaction.delete(row)
+                    }
+                    return outcomes
                 }
-                for reference in deleted {
-                    guard try !transaction.isInOutbox(reference),
-                        let row = try transaction.row(withReference: reference)
-                    else { continue }
-                    try transaction.delete(row)
-                }
-                return outcomes
             }
         }
     }

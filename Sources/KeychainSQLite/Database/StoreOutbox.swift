@@ -99,6 +99,11 @@ extension StoreTransaction {
         noteChange()
     }
 
+    package mutating func addToOutbox(_ reference: ItemReference) throws(KeychainFailure) {
+        try execute("INSERT INTO outbox(body) VALUES (?)", [.blob(Data(reference.bytes))])
+        noteChange()
+    }
+
     /// Adds the entries of another database's outbox.
     package mutating func addToOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {
         for entry in entries {
@@ -132,7 +137,7 @@ extension StoreTransaction {
         guard !outbound.isEmpty, try circle() != nil else { return }
         var added: Set<ItemReference> = []
         for reference in outbound where added.insert(reference).inserted {
-            try execute("INSERT INTO outbox(body) VALUES (?)", [.blob(Data(reference.bytes))])
+            try addToOutbox(reference)
         }
     }
 }

@@ -38,10 +38,9 @@ extension SynchronizationMessage: MessageCodable {
         case .join(let membership):
             writer.number(4 as UInt8)
             membership.encode(to: &writer)
-        case .recover(let membership, let name):
+        case .recover(let membership):
             writer.number(5 as UInt8)
             membership.encode(to: &writer)
-            name.encode(to: &writer)
         case .add(let machine, let name, let groups):
             writer.number(6 as UInt8)
             machine.encode(to: &writer)
@@ -50,12 +49,9 @@ extension SynchronizationMessage: MessageCodable {
         case .remove(let machine):
             writer.number(7 as UInt8)
             machine.encode(to: &writer)
-        case .suspend(let machine):
-            writer.number(8 as UInt8)
-            machine.encode(to: &writer)
-        case .forget: writer.number(9 as UInt8)
+        case .forget: writer.number(8 as UInt8)
         case .makeToken(let groups, let expires):
-            writer.number(10 as UInt8)
+            writer.number(9 as UInt8)
             groups.encode(to: &writer)
             writer.number(expires)
         }
@@ -68,16 +64,14 @@ extension SynchronizationMessage: MessageCodable {
         case 2: self = .found(name: try .init(from: &reader))
         case 3: self = .describe
         case 4: self = .join(membership: try .init(from: &reader))
-        case 5:
-            self = .recover(membership: try .init(from: &reader), name: try .init(from: &reader))
+        case 5: self = .recover(membership: try .init(from: &reader))
         case 6:
             self = .add(
                 machine: try .init(from: &reader), name: try .init(from: &reader),
                 groups: try .init(from: &reader))
         case 7: self = .remove(try .init(from: &reader))
-        case 8: self = .suspend(try .init(from: &reader))
-        case 9: self = .forget
-        case 10:
+        case 8: self = .forget
+        case 9:
             self = .makeToken(groups: try .init(from: &reader), expires: try reader.number())
         default: throw .unreadable("an unknown message of synchronization")
         }

@@ -22,14 +22,13 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Joins a circle whose membership log, in full, includes this machine. The answer is
     /// ``CircleStatus``.
     case join(membership: [Data])
-    /// Signs this machine's addition with the recovery code, which is the secret. The answer is
-    /// ``CircleStatus``.
-    case recover(membership: [Data], name: String)
+    /// Signs this machine's addition with the recovery code, which is the secret, and reads with it
+    /// the keys that the code was granted. The answer is ``CircleStatus``.
+    case recover(membership: [Data])
     /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)
-    /// Signs the removal of a machine, or of this one.
+    /// Signs the removal of a machine, or of this one. The answer is ``CircleStatus``.
     case remove(Bytes16)
-    case suspend(Bytes16)
     /// Forgets the circle without signing anything. The items stay.
     case forget
     /// Makes a join token, which is the answer's secret. The moment is in milliseconds since

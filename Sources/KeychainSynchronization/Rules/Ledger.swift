@@ -341,11 +341,10 @@ package struct Ledger: Hashable, Sendable {
     /// Whether this machine's log contains more outdated versions than current ones, so that
     /// appending the current ones again pays.
     package var isWorthCompacting: Bool {
-        let done = logs[me].map { log in
-            log.items.values.reduce(0) { $0 + $1.count { isDone($0) } }
-        }
-        let current = logs[me].map { log in log.items.values.reduce(0) { $0 + $1.count } } ?? 0
-        return outdated.count + (done ?? 0) > max(64, current)
+        guard let log = logs[me], log.head - log.first >= 64 else { return false }
+        let names = log.items.values.joined()
+        let done = names.count { isDone($0) }
+        return outdated.count + done > max(64, names.count - done)
     }
 
     /// The plan of an entry without versions.
@@ -356,6 +355,9 @@ package struct Ledger: Hashable, Sendable {
             isClean: outdated.isEmpty && !items.contains { $0.value.isPending },
             versions: [:])
     }
+
+    /// The index of the first entry of a log that is still needed.
+    package func first(of writer: MachineID) -> UInt64 { logs[writer]?.first ?? 1 }
 
     /// How far a machine has read the log of another.
     package func acknowledged(of writer: MachineID, by reader: MachineID) -> UInt64 {

@@ -1,0 +1,246 @@
+// Synchronizer: answers the messages of synchronization for one keychain.
+// Documentation/Synchronization.md, "Messages".
+//   (1) It does no input or output of its own except through the keychain's engine. A relay brings
+//       what the server has, and is trusted no more than the server.
+//   (2) What arrived is in the keychain, durably, before an entry acknowledges it. If storing it
+//       fails, the session is given up, and everything is read again.
+//   (3) A change leaves the outbox only after the server has stored the entry that contains it.
+
+import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+package import KeychainEngine
+import KeychainSynchronization
+import Synchronization
+
+package final class Synchronizer: SynchronizationAnswerer {
+    private let session = Mutex<Session?>(nil)
+
+    package init() {}
+
+    package func answer(
+        _ request: Synchronize, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> Synchronize.Answer {
+        let message = try SynchronizationMessage(messageBytes: request.message)
+        return try session.withLock { session throws(KeychainFailure) in
+            let bytes: Data
+            switch message {
+            case .status:
+                bytes = try Self.status(&session, engine).messageBytes
+            case .exchange(let delivery):
+                bytes = try Self.exchange(delivery, &session, engine).messageBytes
+            case .describe:
+                let state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
+                bytes = Data(state.keys.description.bytes)
+            case .found(let name):
+                try Self.found(name, request.secret, &session, engine)
+                bytes = try Self.status(&session, engine).messageBytes
+            case .join(let membership):
+                try Self.join(membership, &session, engine)
+                bytes = try Self.status(&session, engine).messageBytes
+            case .recover(let membership):
+                try Self.recover(membership, request.secret, &session, engine)
+                bytes = try Self.status(&session, engine).messageBytes
+            case .add(let machine, let name, let groups):
+                try Self.changing(&session, engine) { session throws(KeychainFailure) in
+                    try session.add(machine, name, groups)
+                }
+                bytes = try Self.status(&session, engine).messageBytes
+            case .remove(let machine):
+                try Self.changing(&session, engine) { session throws(KeychainFailure) in
+                    try session.remove(MachineID(machine))
+                }
+                bytes = try Self.status(&session, engine).messageBytes
+            case .forget:
+                session = nil
+                try engine.stopCollectingChanges()
+                try MachineState.delete(from: engine)
+                bytes = CircleStatus(.none).messageBytes
+            case .makeToken(let groups, let expires):
+                let session = try Self.current(&session, engine)
+                return Synchronize.Answer(Data(), secret: try session.token(groups, expires))
+            }
+            return Synchronize.Answer(bytes)
+        }
+    }
+
+    // MARK: The session
+
+    /// The session, which is begun if there is none. `nil` without a circle.
+    private static func begun(
+        _ session: inout Session?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> Session? {
+        if session == nil, let state = try MachineState.load(from: engine),
+            let circle = try state.circle()
+        {
+            session = try Session(state, circle, engine)
+        }
+        return session
+    }
+
+    /// The session of a machine that is in a circle and has read what the others wrote.
+    private static func current(
+        _ session: inout Session?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> Session {
+        guard let session = try begun(&session, engine) else {
+            throw .param("This keychain is in no circle. Found or join one with `keychainctl sync`.")
+        }
+        guard session.isCurrent else {
+            throw .busy(
+                "This machine has not read everything yet that the circle's other machines wrote. "
+                    + "Try again.")
+        }
+        return session
+    }
+
+    private static func changing(
+        _ session: inout Session?, _ engine: KeychainEngine,
+        _ body: (inout Session) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        var changed = try current(&session, engine)
+        session = nil
+        try body(&changed)
+        session = changed
+    }
+
+    private static func exchange(
+        _ delivery: Delivery, _ session: inout Session?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> Demand {
+        guard engine.lockState == .unlocked else {
+            // The keys of the circle stay in memory no longer than those of the items.
+            session = nil
+            return Demand(.locked)
+        }
+        guard var running = try begun(&session, engine) else { return Demand(.none) }
+        session = nil
+        let demand = try running.exchange(delivery)
+        session = running
+        return demand
+    }
+
+    // MARK: Membership
+
+    private static func requireNoCircle(_ engine: KeychainEngine) throws(KeychainFailure) {
+        guard try MachineState.load(from: engine)?.membership.isEmpty ?? true else {
+            throw .param(
+                "This keychain is in a circle already. Leave it first with `keychainctl sync leave`.")
+        }
+    }
+
+    private static func found(
+        _ name: String, _ secret: SecretBytes?, _ session: inout Session?,
+        _ engine: KeychainEngine
+    ) throws(KeychainFailure) {
+        try requireNoCircle(engine)
+        try Session.check(name)
+        var state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
+        let (replica, entry) = try Replica.found(
+            state.keys, name: name, recovery: try secret.map(recoveryCode),
+            created: engine.options.milliseconds)
+        state.circleKey = replica.circleKey
+        state.change = entry
+        try begin(&state, with: [entry], engine)
+        session = nil
+    }
+
+    private static func join(
+        _ membership: [Data], _ session: inout Session?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) {
+        try requireNoCircle(engine)
+        guard var state = try MachineState.load(from: engine) else {
+            throw .param("This machine has no keys yet.")
+        }
+        let (circle, entries) = try verified(membership)
+        guard circle.member(state.keys.id) != nil else {
+            throw .param("The circle's membership log doesn't include this machine.")
+        }
+        try begin(&state, with: entries, engine)
+        session = nil
+    }
+
+    private static func recover(
+        _ membership: [Data], _ secret: SecretBytes?, _ session: inout Session?,
+        _ engine: KeychainEngine
+    ) throws(KeychainFailure) {
+        let (circle, entries) = try verified(membership)
+        guard let secret, let recovery = circle.recovery, let founding = entries.first,
+            case .found(let content) = founding.change
+        else { throw .param("This circle has no recovery code.") }
+        let keys = MachineKeys(try recoveryCode(secret), salt: content.salt)
+        guard keys.description == recovery else {
+            throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")
+        }
+        var state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
+        if state.membership.isEmpty {
+            // The name would be sealed under the circle's key, which this machine doesn't have yet.
+            let change = MembershipEntry.Change.add(
+                MembershipEntry.Addition(
+                    machine: state.keys.description, scope: .all, sealedName: [], heads: [:]))
+            let entry = try MembershipEntry(
+                change, after: circle.head, in: circle.id, created: engine.options.milliseconds,
+                by: keys)
+            if circle.member(state.keys.id) == nil { state.change = entry }
+            try begin(
+                &state, with: circle.member(state.keys.id) == nil ? entries + [entry] : entries,
+                engine)
+            session = nil
+        }
+        guard var running = try begun(&session, engine) else { return }
+        running.recover(with: keys)
+        session = running
+    }
+
+    /// Stores the membership log of a circle that this machine now belongs to.
+    private static func begin(
+        _ state: inout MachineState, with entries: [MembershipEntry], _ engine: KeychainEngine
+    ) throws(KeychainFailure) {
+        guard let id = entries.first?.digest, let circle = StoredCircle(id.bytes) else { return }
+        try engine.collectChanges(for: circle)
+        try state.save(in: engine)
+        // The first entry, which makes the log valid, is stored last.
+        try state.replaceMembership(by: entries, in: engine)
+    }
+
+    private static func verified(
+        _ membership: [Data]
+    ) throws(KeychainFailure) -> (circle: Circle, entries: [MembershipEntry]) {
+        do throws(SynchronizationFailure) {
+            var entries: [MembershipEntry] = []
+            for bytes in membership { entries.append(try MembershipEntry(decoding: Array(bytes))) }
+            guard let founding = entries.first else {
+                throw .malformed("a membership log without entries")
+            }
+            var circle = try Circle(founding: founding)
+            for entry in entries.dropFirst() { try circle.append(entry) }
+            return (circle, entries)
+        } catch {
+            throw KeychainFailure(.decode, "The circle's membership log is not valid: \(error)")
+        }
+    }
+
+    private static func recoveryCode(
+        _ secret: SecretBytes
+    ) throws(KeychainFailure) -> RecoveryCode {
+        guard secret.count == RecoveryCode.byteCount else {
+            throw .param("A recovery code has \(RecoveryCode.byteCount) bytes.")
+        }
+        return RecoveryCode(bytes: secret)
+    }
+
+    // MARK: Status
+
+    private static func status(
+        _ session: inout Session?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> CircleStatus {
+        guard engine.lockState == .unlocked else { return CircleStatus(.locked) }
+        guard let session = try begun(&session, engine) else { return CircleStatus(.none) }
+        return try session.status()
+    }
+}
+
+extension EngineOptions {
+    /// The current time in milliseconds since 1970-01-01 00:00:00 UTC.
+    var milliseconds: Int64 {
+        Int64(((now() + Date.timeIntervalBetween1970AndReferenceDate) * 1000).rounded())
+    }
+}
