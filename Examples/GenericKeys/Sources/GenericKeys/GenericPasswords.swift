@@ -39,7 +39,7 @@ import Security
         try loadedSymmetric.map { try AES.GCM.open(sealed, using: $0) } == message)
 
     session.check(
-        "bytes that are no key of a kind give an error",
+        "bytes that aren't a key of the requested type cause an error",
         status { _ = try store.read(NineBytes.self, account: "symmetric") } == nil)
     for account in ["signing", "agreement", "symmetric"] { try store.delete(account: account) }
     session.check(
@@ -57,27 +57,28 @@ private struct NineBytes: GenericPasswordConvertible {
 }
 
 @MainActor func accessControl(_ session: Session) throws {
-    session.title("A key under a password of the program's own")
+    session.title("A key under an application password")
     let store = GenericPasswordStore(service: service)
     let key = SymmetricKey(size: .bits256)
     try store.store(
         key, account: "guarded", accessControl: try accessControl([.applicationPassword]),
         context: context(password: "right"))
     session.check(
-        "with the password the key is read",
+        "with the password, the key can be read",
         try store.read(
             SymmetricKey.self, account: "guarded", context: context(password: "right")) == key)
     session.check(
-        "with another one it isn't",
+        "with another password, it can't be read",
         status {
             _ = try store.read(
                 SymmetricKey.self, account: "guarded", context: context(password: "wrong"))
         } == errSecAuthFailed)
     session.check(
-        "without one, where the user may not be asked, it isn't",
+        "without a password and without a prompt, it can't be read",
         status { _ = try store.read(SymmetricKey.self, account: "guarded", context: context()) }
             == errSecInteractionNotAllowed)
-    session.check("that it is there can be known", try store.contains(account: "guarded"))
+    session.check(
+        "without the password, it can still be found", try store.contains(account: "guarded"))
     try store.delete(account: "guarded")
 }
 

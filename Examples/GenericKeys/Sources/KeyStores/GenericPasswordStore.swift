@@ -2,7 +2,6 @@
 //   (1) An item is found by its service and account.
 //   (2) An access control can require the user's presence or a password before a key is read. A
 //       context provides the authentication.
-//       control says so, and a context answers for it.
 
 import Foundation
 import LocalAuthentication

@@ -17,7 +17,7 @@ extension KeychainKey where Value == String {
         item = ObservableSecret(.userIdentifier, in: keychain)
     }
 
-    /// What an interface shows. It is drawn again when this changes.
+    /// What an interface shows. The interface is redrawn when this changes.
     var userIdentifier: String? { item.value }
     var errorMessage: String? { item.error?.localizedDescription }
     var isLoading: Bool { item.state == nil || item.isSaving }

@@ -67,7 +67,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     public var recoverySuggestion: String? {
         switch self {
         case .invalidData, .decodingFailed:
-            "Load the item as what it was saved as; it was not changed. Otherwise save it anew."
+            "Load the item as the type that was saved; it was not changed. Otherwise save it again."
         case .encodingFailed: "Correct the value and save it again; nothing was stored."
         case .secureEnclaveUnavailable:
             "Go on without a hardware key, or use a device that has a Secure Enclave."

@@ -7,7 +7,6 @@ import Security
 ///
 /// An absent item is not an error: loading it returns `nil`. After an error, nothing was changed,
 /// unless the connection to a keychain service broke, in which case the change may have been made.
-/// keychain service broke off: then the change may have been made.
 public enum KeychainError: Error, LocalizedError, Hashable, Sendable {
     /// The value was not saved, unless the connection to a keychain service broke. Status
     /// `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the value and

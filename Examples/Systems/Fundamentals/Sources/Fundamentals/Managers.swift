@@ -36,7 +36,7 @@ extension Session {
         title("LegacyKeychainManager, with a completion handler, on its own serial queue")
         let legacy = LegacyKeychainManager(service: Self.service)
         check("an absent secret is nil", try await load("alice", by: legacy) == nil)
-        check("a secret of the actor loads", try await load("bob", by: legacy) == bytes)
+        check("a secret that the actor saved loads", try await load("bob", by: legacy) == bytes)
 
         title("AuthViewModel, on the main actor")
         let model = await AuthViewModel(keychain: manager)
@@ -71,7 +71,7 @@ extension Session {
             key: P256.Signing.PrivateKey.self, for: "key.signing")?
             .signature(for: Data("message".utf8))
         check(
-            "a signature by a loaded P-256 key is one by the key that was saved",
+            "a signature by a loaded P-256 key is valid for the key that was saved",
             signature.map { signer.publicKey.isValidSignature($0, for: Data("message".utf8)) }
                 == true)
 
@@ -79,7 +79,7 @@ extension Session {
         let damaged = try? await manager.load(
             key: P256.Signing.PrivateKey.self, for: "key.signing")
         check(
-            "bytes that are no P-256 key give an error and stay",
+            "bytes that aren't a P-256 key cause an error and stay stored",
             damaged == nil && secret("key.signing") == "no key")
     }
 
@@ -118,10 +118,10 @@ extension Session {
         title("After the passcode was removed")
         let manager = KeychainManager(service: Self.service)
         check(
-            "an item that was locked is as it was",
+            "an item that was locked is unchanged",
             try await manager.load(for: "kept") == Data("secret".utf8))
         check(
-            "an item that needs a passcode has gone with it",
+            "an item that needs a passcode was deleted with it",
             try await manager.load(for: "late") == nil)
     }
 }

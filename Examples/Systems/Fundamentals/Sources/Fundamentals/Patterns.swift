@@ -34,7 +34,7 @@ extension Session {
         try pattern("An add whose duplicate is ignored")
         _ = SecItem.add(password("alice", "first"))
         _ = SecItem.add(password("alice", "second"))
-        wrong("the old value stays, and nothing says so", secret("alice") == "first")
+        wrong("the old value stays, and nothing reports this", secret("alice") == "first")
 
         var status = SecItem.add(password("alice", "second"))
         let answer = status
@@ -56,7 +56,7 @@ extension Session {
         let isMissing = find(query("alice")).status == errSecItemNotFound
         try put("alice")
         wrong(
-            "a reader meanwhile finds nothing, and the persistent reference is another",
+            "a reader finds nothing in between, and the persistent reference changes",
             isMissing && before != nil && reference("alice") != before)
 
         let kept = reference("alice")
@@ -88,7 +88,7 @@ extension Session {
         try pattern("A SecItem call on the main actor")
         let tap = Tap()
         let isHandled = await MainActor.run { tap.isHandledDuringCall(.milliseconds(200)) }
-        wrong("no tap is handled while it lasts", !isHandled)
+        wrong("no tap is handled during the call", !isHandled)
 
         let next = Tap()
         let manager = KeychainManager(service: Self.service)
@@ -100,7 +100,7 @@ extension Session {
             try await manager.load(for: "alice")
         }
         right(
-            "on the manager's own queue; a tap is handled while it lasts",
+            "on the manager's own queue, a tap is handled during the call",
             secret == nil && next.wasHandledInTime)
     }
 
@@ -126,7 +126,7 @@ extension Session {
         search = KeychainQueryBuilder.buildQuery(
             service: Self.service, returnData: true, matchLimit: kSecMatchLimitAll)
         right(
-            "the compiler knows constants: both items",
+            "the compiler checks constants: both items",
             (find(search).result as? [Data])?.count == 2)
     }
 
@@ -137,7 +137,9 @@ extension Session {
             account: "alice", service: Self.service, returnData: true)
         _ = find(shared)
         let status = SecItem.update(shared, [kSecValueData as String: Data("new".utf8)])
-        wrong("the search's keys stay in it: the update gives \(status)", status == errSecParam)
+        wrong(
+            "the search's keys stay in the dictionary: the update returns \(status)",
+            status == errSecParam)
 
         let answer = SecItem.update(
             query("alice"), [kSecValueData as String: Data("new".utf8)])
@@ -151,13 +153,13 @@ extension Session {
         try put("alice", "bob")
         var status = SecItem.delete(query())
         wrong(
-            "a deletion without the account takes every item of the service",
+            "a deletion without the account deletes every item of the service",
             status == errSecSuccess && secret("bob") == nil)
 
         try put("alice", "bob")
         status = SecItem.delete(query("alice"))
         right(
-            "with it, one item",
+            "a deletion with the account deletes one item",
             status == errSecSuccess && secret("alice") == nil && secret("bob") != nil)
     }
 
@@ -171,11 +173,11 @@ extension Session {
         let found = find(search).status
         let added = SecItem.add(addition)
         wrong(
-            "the search gives \(found), and the add \(added)",
+            "the search returns \(found), and the add \(added)",
             found == errSecItemNotFound && added == errSecDuplicateItem)
 
         let answer = find(query("alice")).status
-        right("the search gives \(answer)", answer == errSecSuccess)
+        right("the search returns \(answer)", answer == errSecSuccess)
     }
 }
 

@@ -81,7 +81,7 @@ extension Session {
     }
 
     func limits() throws {
-        title("How many items a call takes")
+        title("How many items a call affects")
         try put("a", "b", "c")
         var search = query()
         search[kSecReturnData as String] = true
@@ -100,7 +100,7 @@ extension Session {
 
     func shapes() throws {
         title(
-            "What a search gives: two items, by limit and return keys, and the cast that reads it")
+            "What a search returns: two items, by limit and return keys, and the cast to use")
         try put("a", "bo")
         try removeKeys()
         try putKey("1")
@@ -134,7 +134,7 @@ extension Session {
             }
         }
         check(
-            "\(count) combinations of four return keys and two limits give what they promise",
+            "\(count) combinations of four return keys and two limits return what they promise",
             count == 32)
     }
 
@@ -149,7 +149,7 @@ extension Session {
         let (status, result) = SecItem.copyMatching(byConstant)
         let same = find(bridged).result as? Data
         check(
-            "[CFString: Any] and [String: Any] find the same",
+            "[CFString: Any] and [String: Any] find the same items",
             status == errSecSuccess && result as? Data == Data("secret".utf8)
                 && same == result as? Data)
     }

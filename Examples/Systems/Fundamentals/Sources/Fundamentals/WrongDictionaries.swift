@@ -40,7 +40,7 @@ extension Session {
         classless[kSecClass as String] = nil
         answer("no class in a search", errSecParam, find(classless).status)
         check(
-            "and nothing was changed by those that were refused",
+            "the refused calls changed nothing",
             find(query("alice").merging(label) { $1 }).status == errSecItemNotFound
                 && find(query("bob")).status == errSecItemNotFound)
 

@@ -25,35 +25,35 @@ public struct StatusRow: Sendable, CustomStringConvertible {
     public static let all = [
         StatusRow(
             status: errSecSuccess, name: "errSecSuccess",
-            cause: "It was done.",
-            answer: "Read the result, if a return key asked for one."),
+            cause: "The operation succeeded.",
+            answer: "Read the result, if a return key requested one."),
         StatusRow(
             status: errSecDuplicateItem, name: "errSecDuplicateItem",
             cause: "An item has this primary key already.",
-            answer: "Update it. Don't delete and add: that loses its persistent reference."),
+            answer: "Update the item. Deleting and adding it would lose its persistent reference."),
         StatusRow(
             status: errSecItemNotFound, name: "errSecItemNotFound",
-            cause: "Nothing matches, in the access groups of this program.",
-            answer: "It is an answer, not a failure: return nil."),
+            cause: "No item in the access groups of this program matches.",
+            answer: "This is a result, not a failure: return nil."),
         StatusRow(
             status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
-            cause: "The item is there and locked, and asking the user is not possible.",
-            answer: "Try again after the unlock. Never delete, never create anew."),
+            cause: "The item exists but is locked, and the user can't be asked.",
+            answer: "Try again after the unlock. Never delete the item or create a new one."),
         StatusRow(
             status: errSecUserCanceled, name: "errSecUserCanceled",
             cause: "The user was asked to authenticate and declined.",
-            answer: "Leave it. Ask again when the user starts the action again."),
+            answer: "Stop. Ask again only when the user starts the action again."),
         StatusRow(
             status: errSecAuthFailed, name: "errSecAuthFailed",
             cause: "Authentication failed, or the item needs a passcode and none is set.",
             answer: "Ask again, or ask the user to set a passcode."),
         StatusRow(
             status: errSecParam, name: "errSecParam",
-            cause: "A dictionary has a key or a value that the function doesn't take.",
+            cause: "A dictionary has a key or a value that the function doesn't accept.",
             answer: "Correct the program."),
         StatusRow(
             status: errSecNoSuchAttr, name: "errSecNoSuchAttr",
-            cause: "An attribute isn't one of the class, or what should change is no attribute.",
+            cause: "The class doesn't have this attribute, or a key to change isn't an attribute.",
             answer: "Correct the program."),
         StatusRow(
             status: errSecMissingEntitlement, name: "errSecMissingEntitlement",

@@ -126,8 +126,8 @@ import Testing
             printed == """
 
                 After the passcode was removed
-                  NOT SO: an item that was locked is as it was
-                  an item that needs a passcode has gone with it
+                  NOT SO: an item that was locked is unchanged
+                  an item that needs a passcode was deleted with it
 
                 2 calls, 2 checks, 1 failed
                 [1]
