@@ -1,4 +1,5 @@
-"""answering: a store's calls, as a process of their own or for a process that asks."""
+"""answering: carries out calls to a store: one call named by the arguments, or calls that another
+process writes to standard input."""
 
 import sys
 import time
@@ -15,8 +16,8 @@ def secret(index):
 
 
 def answer(calls):
-    """With arguments one call. Without, each line of standard input is a call and its indices, and
-    is answered with the time of each in nanoseconds, or with what went wrong."""
+    """Carries out one call if there are arguments. Otherwise each line of standard input is a call
+    with its indices, and the answer is the time for each index in nanoseconds, or an error."""
     if len(sys.argv) > 1:
         name, *arguments = sys.argv[1:]
         result = calls[name](*(int(a) if a.isdecimal() else a for a in arguments))

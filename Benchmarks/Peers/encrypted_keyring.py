@@ -1,4 +1,4 @@
-"""encrypted_keyring: Python's keyring with its encrypted file, below XDG_DATA_HOME."""
+"""encrypted_keyring: Python's keyring with its encrypted file, which is below XDG_DATA_HOME."""
 
 import configparser
 import os
@@ -9,12 +9,13 @@ from keyrings.alt.file import EncryptedKeyring
 from keyrings.alt.file_base import encodebytes
 
 ring = EncryptedKeyring()
-# It would ask for it at the terminal.
+# Without this, keyring would ask for the password at the terminal.
 ring.keyring_key = "password"
 
 
 def fill(count):
-    """As set_password writes them, which reads and writes the whole file for each."""
+    """Writes items in the form of set_password, which would read and write the whole file for each
+    item."""
     ring.set_password(SERVICE, account(0), secret(0))
     config = configparser.RawConfigParser()
     config.read(ring.file_path, encoding="utf-8")

@@ -1,5 +1,5 @@
-"""libsecret: its blocking functions, called without Python's objects between; and how a keyring of
-gnome-keyring is filled."""
+"""libsecret: calls its blocking functions directly, without PyGObject, and fills a keyring of
+gnome-keyring."""
 
 import ctypes
 import os
@@ -92,7 +92,7 @@ def list_all(count):
 
 
 def write(folder, count):
-    """A keyring in plain text, which the daemon opens by itself."""
+    """Writes a keyring in plain text, which the daemon opens without a password."""
     os.makedirs(folder, mode=0o700)
     lines = ["[keyring]", "display-name=peers", "ctime=0", "mtime=0", "lock-on-idle=false",
              "lock-after=false"]
@@ -110,7 +110,8 @@ def write(folder, count):
 
 
 def encrypt():
-    """Gives that keyring a password, by the method that the daemon has for its own programs."""
+    """Gives that keyring a password, with the daemon's internal method for gnome-keyring's own
+    programs."""
     from jeepney import DBusAddress, message_bus, new_method_call
     from jeepney.io.blocking import open_dbus_connection
 
@@ -123,7 +124,7 @@ def encrypt():
         def call(*message):
             return bus.send_and_get_reply(new_method_call(*message)).body
 
-        # Before the daemon has its name, the bus would start another.
+        # Until the daemon owns its name, a call would make the bus start another daemon.
         deadline = time.monotonic() + 10
         while not bus.send_and_get_reply(message_bus.NameHasOwner(name)).body[0]:
             assert time.monotonic() < deadline, "gnome-keyring-daemon doesn't answer"

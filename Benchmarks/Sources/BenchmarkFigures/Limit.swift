@@ -31,8 +31,8 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
     case memory = "peak memory of a process"
     case serviceMemory = "peak memory of the service"
 
-    /// The limit that is enforced now, with some tolerance for other machines. For ratios it is a
-    /// factor, otherwise in the figure's unit: nanoseconds, bytes, items per second.
+    /// The limit that is enforced now, with some tolerance for other machines. A limit on a ratio
+    /// is a factor; other limits are in the figure's unit: nanoseconds, bytes, items per second.
     package var bound: Bound {
         switch self {
         // At each size.
@@ -47,12 +47,12 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         case .roundTripReference: .atLeast(1)
         case .logFramesOfNewItem: .atMost(7)
         case .logFramesOverItem: .atMost(2)
-        // A factor of four times the rate of one writer, or of the gain of as many writers on bare
-        // SQLite if that is smaller on this machine.
+        // The ratio of the measured rate to the expected rate. The expected rate is that of one
+        // writer times the gain of as many writers on bare SQLite, at most times four.
         case .threads, .processes: .atLeast(1)
         // On one thread.
         case .list: .atLeast(100_000)
-        // A factor of an embedded load plus the round trip of a bare socket.
+        // A multiple of the sum of an embedded load and the round trip of a bare socket.
         case .serviceLoad: .atMost(12)
         case .coldStart, .serviceColdStart: .atMost(30e6)
         case .oneShot: .atMost(20e6)
@@ -65,8 +65,8 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         }
     }
 
-    /// The aim still to be reached. `nil` if it is reached. The run doesn't fail if an aim isn't
-    /// met.
+    /// The aim that has not been reached yet, or `nil` if there is none. The run doesn't fail if an
+    /// aim isn't met.
     package var aim: Bound? {
         switch self {
         case .load: .atMost(2.5)

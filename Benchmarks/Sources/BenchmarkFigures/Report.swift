@@ -8,9 +8,9 @@ package struct Report: Encodable {
     package var peers: [PeerFigures] = []
     /// Notes on how the figures were measured.
     package var remarks: [String] = []
-    /// What was not measured, and why.
+    /// The measurements that were left out, each with the reason.
     package var leftOut: [String] = []
-    /// The paths of the drawings.
+    /// The paths of the plots.
     package var plots: [String] = []
 
     package init(machine: Machine) { self.machine = machine }
@@ -61,17 +61,18 @@ package struct Report: Encodable {
             "Load average \(machine.loadAtStart) at the start, \(machine.loadAtEnd) at the end",
         ]
         if machine.isLoaded {
-            lines.append("WARNING: other programs were running. Ratios hold better than times.")
+            lines.append("WARNING: other programs were running. This distorts times more than ratios.")
         }
         lines.append("")
         lines += table()
         lines.append("")
         if !peers.isEmpty { lines += PeerFigures.table(peers) + [""] }
         lines.append(
-            "Medians over rounds in which a figure and its floor take turns. A time is that of "
-                + "one call. A limit is MISSED where three of four rounds miss it; where fewer do "
-                + "but the median does, that is within noise. What was counted or measured once "
-                + "has no noise. An aim is still to be reached; missing it is no failure.")
+            "Figures are medians over rounds in which a figure and its floor are measured in "
+                + "turn. A time is the time of one call. A limit is MISSED if three of four "
+                + "rounds miss it; if fewer rounds miss it but the median does, the result is "
+                + "within noise. A figure that was counted or measured once has no noise. An aim "
+                + "has not been reached yet; missing it is not a failure.")
         lines += remarks
         lines += leftOut.map { "Left out: \($0)" + ($0.hasSuffix(".") ? "" : ".") }
         if !unmeasured.isEmpty {
@@ -106,7 +107,7 @@ package struct Report: Encodable {
             var text = ""
             for (column, cell) in line.enumerated() {
                 let space = String(repeating: " ", count: widths[column] - cell.count)
-                // Figures are aligned right, words left.
+                // Figures are aligned to the right, words to the left.
                 text += [1, 3, 4].contains(column) ? space + cell : cell + space
                 text += "  "
             }

@@ -32,10 +32,9 @@ package struct Row: Encodable {
 
 /// A comparison of a figure with a floor, an earlier figure or a limit.
 package struct Comparison: Encodable {
-    /// The name of what the figure is compared with.
+    /// The name of the floor or earlier figure. Empty for a comparison with a limit only.
     package let with: String
-    /// The figure that it is compared with, in the same unit. `nil` for a comparison with a limit
-    /// only.
+    /// The floor or earlier figure, in the same unit. `nil` for a comparison with a limit only.
     package let base: Double?
     /// The median of the rounds' ratios. `nil` if the limit applies to the figure itself.
     package let ratio: Double?

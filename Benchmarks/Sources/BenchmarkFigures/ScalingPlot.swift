@@ -117,8 +117,8 @@ package enum ScalingPlot {
             }
     }
 
-    /// The legend. Names at the ends of the lines would overlap where the lines do, so they are
-    /// listed at the side, in the order in which the lines end.
+    /// The legend. The names are listed at the side, in the order of the lines' ends from top to
+    /// bottom. At the ends of the lines, names would overlap if two lines end close together.
     private static func legend(_ series: [Series], _ x: Double) -> [String] {
         let ordered = series.sorted {
             ($0.points.last?.nanoseconds ?? 0) > ($1.points.last?.nanoseconds ?? 0)

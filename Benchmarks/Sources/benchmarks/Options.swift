@@ -19,8 +19,8 @@ struct Options {
     var results: String
     var keychainctl: String
     var keychaind: String
-    /// The folder of the scripts that use other stores, and a Python that has the packages which
-    /// they import.
+    /// The folder of the scripts that use other stores, and a Python interpreter with the packages
+    /// that they import.
     var peers: String
     var python: String
 
@@ -31,12 +31,12 @@ struct Options {
           --quick             up to 100,000 items; without it up to 1,000,000
           --peers             only the comparison with other secret stores
           --json              results as JSON
-          --folder PATH       where the measured keychains are made, on a disk
+          --folder PATH       where to create the measured keychains, on a disk
                               (default: $XDG_DATA_HOME or .build)
-          --results PATH      where the plots go (default: Benchmarks/results or results)
+          --results PATH      where to write the plots (default: Benchmarks/results or results)
           --keychainctl PATH  a release build (default: .build/release/keychainctl)
           --keychaind PATH    a release build (default: .build/release/keychaind)
-          --python PATH       a Python with the packages in
+          --python PATH       a Python interpreter with the packages in
                               Benchmarks/Peers/requirements.txt
                               (default: .build/peers/bin/python)
 

@@ -33,7 +33,8 @@ enum Program {
 
         try FileManager.default.createDirectory(
             atPath: options.results, withIntermediateDirectories: true)
-        // Measured first, before variables of this process are set: its processes have their own.
+        // The other stores are measured first, before this process sets its environment variables,
+        // because their processes need different ones.
         report.peers = try PeerRows.measure(folder, options, leftOut: &report.leftOut)
         report.remarks.append(PeerRows.remark)
         report.plots.append(
@@ -57,8 +58,8 @@ enum Program {
         let ladder = try Ladder.build(options.sizes, in: folder)
         report.remarks += ladder.remarks
         let smallest = try ladder.smallest()
-        // The keychain of this process from here on, since the SecItem functions can't be given
-        // one.
+        // Selects the keychain of this process from here on, because the SecItem functions have no
+        // parameter for it.
         Environment.set("KEYCHAIN_SERVICE", "embedded")
         Environment.set("KEYCHAIN_DIRECTORY", smallest.directory)
 

@@ -1,4 +1,4 @@
-// Tests of limits, and of telling noise from a missed limit.
+// Tests of limits, and of the distinction between noise and a missed limit.
 
 import BenchmarkFigures
 import Testing

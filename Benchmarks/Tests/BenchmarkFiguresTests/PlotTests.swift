@@ -1,4 +1,4 @@
-// Tests of plots and tables, and of parsing the data that they are made from.
+// Tests of plots and tables, and of parsing their data.
 
 import BenchmarkFigures
 import Foundation

@@ -1,5 +1,5 @@
-// Role: what this program does as a child of a run, to measure a process or to fill a keychain that
-// is closed afterwards. The first argument names the role.
+// Role: the task of this program when a run starts it as a child process, to measure the process or
+// to fill a keychain that is closed afterwards. The first argument names the role.
 
 import BenchmarkFigures
 import Foundation

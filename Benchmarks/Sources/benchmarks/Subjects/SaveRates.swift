@@ -1,8 +1,8 @@
 // SaveRates: the rate of durable saves by several concurrent writers.
 //   (1) All writers save in the same period, which is agreed before it begins, so that starting
 //       threads or processes isn't measured.
-//   (2) The machine limits what several writers gain over one: to the gain of bare SQLite, also
-//       with group commit. Both are measured in alternation.
+//   (2) The machine limits the gain of several writers over one. So the gain is compared with that
+//       of bare SQLite with group commit. Both are measured in alternation.
 
 import BenchmarkFigures
 import Foundation
@@ -12,7 +12,7 @@ import Synchronization
 enum SaveRates {
     private static let rounds = 5
     private static let span = 1e9
-    /// The time in nanoseconds by which all writers have started.
+    /// The time in nanoseconds that processes have for starting before the period begins.
     private static let lead = 1e9
 
     /// Threads of one process that save to its own keychain.

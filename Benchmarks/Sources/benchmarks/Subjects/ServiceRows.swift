@@ -1,4 +1,4 @@
-// ServiceRows: a keychain that a service keeps and other processes use.
+// ServiceRows: a keychain that a service serves to other processes.
 
 import BenchmarkFigures
 import Foundation

@@ -17,8 +17,8 @@ struct FloorFailure: Error, CustomStringConvertible {
 final class Floor {
     /// Additional bytes per row, so that rows are as long as in a keychain.
     private static let restByteCount = 400
-    /// A number of single-row commits that writes more pages than the log grows to before a
-    /// checkpoint.
+    /// The number of single-row commits after the filling. Together they write more pages than the
+    /// log contains when SQLite runs a checkpoint, so the log then has its final length.
     private static let logLengthCommits = 600
 
     let path: String
@@ -55,7 +55,8 @@ final class Floor {
         try unsafe Self.execute("COMMIT", database)
         try unsafe Self.execute("PRAGMA wal_checkpoint(TRUNCATE)", database)
         // A commit that extends the log file waits for the disk twice. The logs of the filled
-        // keychains have their final length, and this makes the floor's log as long.
+        // keychains have their final length, and these commits extend the floor's log to its final
+        // length too.
         for index in 0..<Self.logLengthCommits {
             try add(Sample.secret(of: index), under: Sample.key(of: .min + index))
         }

@@ -18,7 +18,7 @@ protocol Peer: AnyObject {
 /// The folders of a store.
 struct PeerPlace {
     let options: Options
-    /// A folder on the disk for the store only, for what has to be durable.
+    /// A folder on the disk for the store only, for files that have to be durable.
     let disk: String
     /// A folder in memory for the store only, with a short path: for sockets.
     let memory: String

@@ -14,8 +14,8 @@ enum PeerRows {
         + "they save, pass and Python's keyring don't. Filling isn't measured: the keychain is "
         + "filled by ordinary saves, gnome-keyring with a plain-text file that it encrypts, "
         + "pass by one gpg process for all items, Python's keyring by its own encryption and "
-        + "one write. Rows with \"process\" in their name, keychainctl, secret-tool and pass are "
-        + "whole processes."
+        + "one write. The rows of keychainctl, secret-tool and pass, and rows with \"process\" in "
+        + "their name, measure whole processes."
     private static let sizes = [10, 100, 1_000, 4_000]
     private static let budget = 1e9
     private static let longest = 8e9
