@@ -61,7 +61,8 @@ package struct Report: Encodable {
             "Load average \(machine.loadAtStart) at the start, \(machine.loadAtEnd) at the end",
         ]
         if machine.isLoaded {
-            lines.append("WARNING: other programs were running. This distorts times more than ratios.")
+            lines.append(
+                "WARNING: other programs were running. This distorts times more than ratios.")
         }
         lines.append("")
         lines += table()
