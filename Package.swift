@@ -123,6 +123,19 @@ let package = Package(
             name: "KeychainSynchronization",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", crypto],
             swiftSettings: settings),
+        // A circle's machine: between a keychain and the relay that uses the network.
+        .target(
+            name: "KeychainSynchronizer",
+            dependencies: [
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine",
+                "KeychainSynchronization",
+            ],
+            swiftSettings: settings),
+        // What a relay does: it carries records between a keychain and a server.
+        .target(
+            name: "KeychainRelay",
+            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSynchronization"],
+            swiftSettings: settings),
         // A client of etcd, which is where circles of machines meet.
         .target(
             name: "KeychainEtcd",

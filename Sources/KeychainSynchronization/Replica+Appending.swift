@@ -131,6 +131,26 @@ extension Replica {
 
     // MARK: Keys
 
+    /// Whether this machine may write items of an access group.
+    package func mayWrite(_ group: String) -> Bool {
+        guard let scope = circle.member(id)?.scope else { return false }
+        return scope == .all || circleKey.map { scope.includes($0.label(of: group)) } ?? false
+    }
+
+    /// Owes keys to the machines that this machine added, and as the founder to itself and to the
+    /// recovery code, if its log was interrupted before it granted them. All logs have been read.
+    package mutating func oweKeys(to added: [MachineID]) {
+        guard circleKey != nil else { return }
+        // A machine that has written has the circle's key.
+        var recipients = added.filter { circle.member($0) != nil && nextIndex(of: $0) == 1 }
+        if circle.founder == id { recipients += [id, circle.recovery?.id].compactMap { $0 } }
+        for machine in recipients where !grants.values.contains(where: { $0[machine] != nil }) {
+            owedCircleKey.insert(machine)
+            owed[machine, default: []].formUnion(
+                groupKeys.values.filter { mayHave($0, machine) }.map(\.id))
+        }
+    }
+
     /// The identifiers of the keys that are missing to open versions.
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }

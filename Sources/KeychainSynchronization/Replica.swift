@@ -345,6 +345,11 @@ package struct Replica: Sendable {
         }
     }
 
+    /// Records evidence, once.
+    package mutating func note(_ failure: SynchronizationFailure) {
+        if !notices.contains(failure), notices.count < 100 { notices.append(failure) }
+    }
+
     private mutating func noting(
         _ body: (inout Replica) throws(SynchronizationFailure) -> Void
     ) throws(SynchronizationFailure) {
@@ -354,7 +359,7 @@ package struct Replica: Sendable {
             self = replica
         } catch {
             if case .gap = error { throw error }
-            if !notices.contains(error), notices.count < 100 { notices.append(error) }
+            note(error)
             throw error
         }
     }
@@ -370,7 +375,7 @@ package struct Replica: Sendable {
         do {
             version = try sealed.version.open(with: key, at: sealed.place)
         } catch {
-            if !notices.contains(error) { notices.append(error) }
+            note(error)
             return []
         }
         guard let writer = circle.machine(sealed.place.writer),
@@ -392,7 +397,7 @@ package struct Replica: Sendable {
         do {
             content = try grant.open(with: keys, from: giver, in: circle.id)
         } catch {
-            if !notices.contains(error) { notices.append(error) }
+            note(error)
             return []
         }
         if circleKey == nil { circleKey = content.circleKey }

@@ -87,6 +87,15 @@ struct MachineState: Sendable {
         }
     }
 
+    /// What ``save(in:)`` stores, to be compared.
+    struct Saved: Hashable {
+        let hasCircleKey: Bool
+        let heads: LogHeads
+        let change: MembershipEntry?
+    }
+
+    var saved: Saved { Saved(hasCircleKey: circleKey != nil, heads: heads, change: change) }
+
     /// Stores everything but the keys and the membership log.
     func save(in engine: KeychainEngine) throws(KeychainFailure) {
         let stored = StoredState(

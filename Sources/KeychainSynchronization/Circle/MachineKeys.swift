@@ -39,6 +39,13 @@ package struct MachineDescription: Hashable, Sendable {
         self.init(signingKey: signingKey, agreementKey: agreementKey)
     }
 
+    /// - Returns: `nil` for anything but the bytes of a description.
+    package init?(decoding bytes: some Collection<UInt8>) {
+        var reader = ByteReader(Array(bytes))
+        self.init(reading: &reader)
+        guard reader.isAtEnd else { return nil }
+    }
+
     package var bytes: [UInt8] { [Self.suite] + signingKey + agreementKey }
 
     package var id: MachineID {

@@ -39,6 +39,8 @@ package struct SynchronizedItem: Hashable, Sendable {
         case accessControl
         /// Attributes and data together have too many bytes.
         case tooLarge
+        /// This machine may see some access groups only, and the item's is none of them.
+        case groupNotShared
     }
 
     /// The size of an item that travels, in bytes: an entry has to have room for it.

@@ -106,6 +106,20 @@ package struct JoinToken: Sendable {
             self.signature = signature
         }
 
+        package var bytes: [UInt8] {
+            grant.signedBytes + grant.signature + machine.bytes + signature
+        }
+
+        /// - Throws: ``SynchronizationFailure/malformed(_:)``. No signature is verified.
+        package init(decoding bytes: [UInt8]) throws(SynchronizationFailure) {
+            var reader = ByteReader(bytes)
+            guard let grant = Grant(reading: &reader),
+                let machine = MachineDescription(reading: &reader),
+                let signature = reader.bytes(SoftwareSigner.signatureByteCount), reader.isAtEnd
+            else { throw .malformed("a request with a join token") }
+            self.init(grant: grant, machine: machine, signature: signature)
+        }
+
         /// - Throws: The reason why no member may add the machine for this request.
         package func verify(in circle: Circle, now: Int64) throws(SynchronizationFailure) {
             guard grant.circle == circle.id else { throw .misplaced("a join token") }

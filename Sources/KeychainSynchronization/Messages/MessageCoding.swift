@@ -125,6 +125,7 @@ extension Demand: MessageCodable {
         writer.number(entryIndex)
         writer.number(firstNeeded)
         change.encode(to: &writer)
+        writer.number(changeIndex)
         head.encode(to: &writer)
         retired.encode(to: &writer)
     }
@@ -139,6 +140,7 @@ extension Demand: MessageCodable {
         entryIndex = try reader.number()
         firstNeeded = try reader.number()
         change = try .init(from: &reader)
+        changeIndex = try reader.number()
         head = try .init(from: &reader)
         retired = try .init(from: &reader)
     }
@@ -151,7 +153,6 @@ extension CircleStatus.Machine: MessageCodable {
         isThisOne.encode(to: &writer)
         seesAllGroups.encode(to: &writer)
         writer.number(seen)
-        isSuspended.encode(to: &writer)
         writer.number(withheldCount)
     }
 
@@ -159,8 +160,7 @@ extension CircleStatus.Machine: MessageCodable {
         self.init(
             id: try .init(from: &reader), name: try .init(from: &reader),
             isThisOne: try .init(from: &reader), seesAllGroups: try .init(from: &reader),
-            seen: try reader.number(), isSuspended: try .init(from: &reader),
-            withheldCount: try reader.number())
+            seen: try reader.number(), withheldCount: try reader.number())
     }
 }
 
@@ -184,6 +184,7 @@ extension CircleStatus: MessageCodable {
         machines.encode(to: &writer)
         hasRecoveryCode.encode(to: &writer)
         isChangeWaiting.encode(to: &writer)
+        isOwnLogMissing.encode(to: &writer)
         waitingCount.encode(to: &writer)
         waitingSince.encode(to: &writer)
         staying.encode(to: &writer)
@@ -196,6 +197,7 @@ extension CircleStatus: MessageCodable {
         machines = try .init(from: &reader)
         hasRecoveryCode = try .init(from: &reader)
         isChangeWaiting = try .init(from: &reader)
+        isOwnLogMissing = try .init(from: &reader)
         waitingCount = try .init(from: &reader)
         waitingSince = try .init(from: &reader)
         staying = try .init(from: &reader)

@@ -101,11 +101,12 @@ package struct Demand: Hashable, Sendable {
     /// The index of the first entry of this machine's log that is needed. The ones before it can be
     /// deleted.
     package var firstNeeded: UInt64 = 1
-    /// The entry of the membership log to store, at `membershipIndex`.
+    /// The entry of the membership log to store, at `changeIndex`.
     package var change: Data?
+    package var changeIndex: UInt64 = 0
     /// This machine's signed head to store.
     package var head: Data?
-    /// Machines whose logs can be deleted from the server.
+    /// Machines whose logs can be deleted from the server, because they were retired.
     package var retired: [Bytes16] = []
 
     package init(_ state: State) { self.state = state }
@@ -122,20 +123,18 @@ package struct CircleStatus: Hashable, Sendable {
         /// Milliseconds since 1970-01-01 UTC at which the latest signed head was made. 0: none was
         /// seen.
         package var seen: Int64
-        package var isSuspended: Bool
         /// The number of entries that are known to exist and that the server has not shown.
         package var withheldCount: UInt64
 
         package init(
             id: Bytes16, name: String, isThisOne: Bool, seesAllGroups: Bool, seen: Int64,
-            isSuspended: Bool, withheldCount: UInt64
+            withheldCount: UInt64
         ) {
             self.id = id
             self.name = name
             self.isThisOne = isThisOne
             self.seesAllGroups = seesAllGroups
             self.seen = seen
-            self.isSuspended = isSuspended
             self.withheldCount = withheldCount
         }
     }
@@ -144,8 +143,10 @@ package struct CircleStatus: Hashable, Sendable {
     package var circle = Data()
     package var machines: [Machine] = []
     package var hasRecoveryCode = false
-    /// The membership change that was signed and is not in the log yet.
+    /// Whether a change of the membership was signed and isn't in the log yet.
     package var isChangeWaiting = false
+    /// Whether the server lacks entries of this machine's own log.
+    package var isOwnLogMissing = false
     /// The number of items whose changes other machines don't have yet.
     package var waitingCount = 0
     /// The oldest modification date among them, in seconds since 2001-01-01. 0: none waits.

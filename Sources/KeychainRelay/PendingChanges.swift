@@ -1,0 +1,74 @@
+// PendingChanges: what changed since the last round, on both sides.
+//   (1) Changes that come while a round runs make one further round.
+
+import Synchronization
+
+final class PendingChanges: Sendable {
+    enum Change: Hashable, Sendable {
+        /// The keychain.
+        case local
+        /// The log of a machine, in hexadecimal digits.
+        case log(String)
+        /// The membership log, heads or requests.
+        case circle
+        case all
+
+        /// What the change of a record means. `nil` if a round has nothing to do with it.
+        init?(_ key: String, _ keys: RecordKeys, besides own: String) {
+            guard key.hasPrefix(keys.all) else {
+                self = .all
+                return
+            }
+            let parts = key.dropFirst(keys.all.count).split(separator: "/")
+            switch (parts.first, parts.dropFirst().first) {
+            case ("l", let machine?): self = .log(String(machine))
+            case ("j", _): return nil
+            default: self = .circle
+            }
+            if self == .log(own) { return nil }
+        }
+    }
+
+    /// Several changes.
+    struct Changes: Sendable {
+        /// The machines whose logs may have changed. `nil` if all may have.
+        fileprivate(set) var machines: Set<String>? = []
+        /// Whether the membership log, heads or requests may have changed.
+        fileprivate(set) var isOfCircle = false
+
+        static let everything = Changes(machines: nil, isOfCircle: true)
+    }
+
+    private let state = Mutex(Changes())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    init() {
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func add(_ change: Change) {
+        state.withLock { changes in
+            switch change {
+            case .local: break
+            case .circle: changes.isOfCircle = true
+            case .log(let machine): changes.machines?.insert(machine)
+            case .all: changes = .everything
+            }
+        }
+        signal.yield()
+    }
+
+    /// The next round reads everything, whenever it comes.
+    func needAll() { state.withLock { $0 = .everything } }
+
+    /// What changed, each time that something did.
+    var stream: AsyncMapSequence<AsyncStream<Void>, Changes> {
+        signals.map { _ in
+            self.state.withLock { changes in
+                defer { changes = Changes() }
+                return changes
+            }
+        }
+    }
+}

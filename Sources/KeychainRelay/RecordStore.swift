@@ -1,0 +1,78 @@
+// RecordStore: what the relay needs of a server: records under keys in order, each of which can be
+// created once.
+//   (1) The server is not trusted. Whatever it returns is verified by the process that has the
+//       keychain open.
+
+/// A record of the server.
+package struct StoredRecord: Hashable, Sendable {
+    /// Without the prefix that all circles on the server share.
+    package let key: String
+    package let value: [UInt8]
+
+    package init(key: String, value: [UInt8]) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// What became of a record that was to be created.
+package enum RecordCreation: Hashable, Sendable {
+    case created
+    /// There is a record with this value.
+    case exists([UInt8])
+}
+
+package protocol RecordStore: Sendable {
+    /// Reads records in the order of their keys.
+    ///
+    /// - Parameters:
+    ///   - prefix: What the keys begin with.
+    ///   - first: The key to begin with. `nil` for the first one with the prefix.
+    ///   - limit: The maximum number of records, at least 1.
+    func records(_ prefix: String, from first: String?, limit: Int) async throws -> [StoredRecord]
+
+    /// Creates a record, durably, unless there is one.
+    func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation
+
+    /// Creates a record or replaces the one that there is.
+    func put(_ key: String, _ value: [UInt8]) async throws
+
+    /// Deletes the records from one key up to another, without that one.
+    func delete(from first: String, to end: String) async throws
+
+    /// The keys of records that are created or replaced from now on. An empty key stands for any
+    /// number of keys that were not shown.
+    func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error>
+}
+
+/// The keys of a circle's records. Documentation/Synchronization.md, "Records on the server".
+package struct RecordKeys: Hashable, Sendable {
+    /// The circle's identifier in hexadecimal digits.
+    package let circle: String
+
+    package init(circle: String) { self.circle = circle }
+
+    package var all: String { "\(circle)/" }
+    var membership: String { "\(circle)/m/" }
+    func entry(_ index: UInt64) -> String { membership + Self.digits(index) }
+    func log(_ machine: String) -> String { "\(circle)/l/\(machine)/" }
+    func entry(_ index: UInt64, of machine: String) -> String { log(machine) + Self.digits(index) }
+    var heads: String { "\(circle)/h/" }
+    func head(of machine: String) -> String { heads + machine }
+    var tokenRequests: String { "\(circle)/t/" }
+    func tokenRequest(_ id: String) -> String { tokenRequests + id }
+    var joining: String { "\(circle)/j/" }
+
+    /// 16 hexadecimal digits, so that keys are in the order of the numbers.
+    static func digits(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The number at the end of a key.
+    static func number(ofKey key: String) -> UInt64? {
+        let digits = key.suffix(16)
+        guard digits.count == 16, digits.allSatisfy(\.isHexDigit) else { return nil }
+        return UInt64(digits, radix: 16)
+    }
+}

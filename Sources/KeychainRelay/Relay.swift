@@ -1,0 +1,156 @@
+// Relay: carries records between a keychain and a server. Documentation/Synchronization.md, "The
+// relay".
+//   (1) It has no key, and can neither read nor make a record. To the keychain it is a part of the
+//       server.
+//   (2) A record is reported as stored only if the server has exactly its bytes.
+//   (3) It keeps no state. Several relays of one keychain, such as that of a service and that of a
+//       command, don't disturb each other.
+
+import Dispatch
+import FoundationEssentials
+package import KeychainCore
+package import KeychainSynchronization
+
+package struct Relay: Sendable {
+    package typealias Keychain =
+        @Sendable (Synchronize) throws(KeychainFailure) -> Synchronize.Answer
+
+    package let store: any RecordStore
+    private let keychain: Keychain
+
+    package init(_ store: any RecordStore, keychain: @escaping Keychain) {
+        self.store = store
+        self.keychain = keychain
+    }
+
+    // MARK: The keychain
+
+    package func send(
+        _ message: SynchronizationMessage, secret: SecretBytes? = nil
+    ) async throws -> Synchronize.Answer {
+        let request = Synchronize(message.messageBytes, secret: secret)
+        // The keychain can take long, and must not hold up the threads of the connections.
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try keychain(request) })
+            }
+        }
+    }
+
+    package func status() async throws -> CircleStatus {
+        try CircleStatus(messageBytes: try await send(.status).message)
+    }
+
+    private func exchange(_ delivery: Delivery) async throws -> Demand {
+        try Demand(messageBytes: try await send(.exchange(delivery)).message)
+    }
+
+    // MARK: A round
+
+    /// Reads and writes until the keychain has everything that the server has, and the server has
+    /// everything that the keychain wants to send.
+    ///
+    /// - Returns: What the keychain demanded last.
+    @discardableResult
+    package func settle() async throws -> Demand { try await settle(.everything) }
+
+    private func settle(_ changes: PendingChanges.Changes) async throws -> Demand {
+        var round = Round(store: store, changes)
+        var delivery = Delivery()
+        while true {
+            try Task.checkCancellation()
+            let demand = try await exchange(delivery)
+            guard [.restoring, .comparing, .current].contains(demand.state) else { return demand }
+            guard let next = try await round.serve(demand) else { return demand }
+            delivery = next
+        }
+    }
+
+    // MARK: Running
+
+    /// What became of a round of ``run(localChanges:timing:report:)``.
+    package enum Event: Sendable {
+        case settled(Demand)
+        case failed(any Error)
+    }
+
+    package struct Timing: Sendable {
+        /// The longest time without a round.
+        package var interval = Duration.seconds(60)
+        /// The time after a failure before the next round. It doubles with each failure.
+        package var firstPause = Duration.milliseconds(200)
+        package var longestPause = Duration.seconds(30)
+
+        package init() {}
+    }
+
+    /// Settles, and does so again whenever the keychain or the server changes and after failures,
+    /// until the task is canceled or the keychain is in no circle any more.
+    ///
+    /// - Parameters:
+    ///   - localChanges: An element for each change of the keychain.
+    ///   - report: Receives what became of each round. If it returns `false`, the run ends.
+    package func run(
+        localChanges: AsyncStream<Void>, timing: Timing = Timing(),
+        report: @escaping @Sendable (Event) -> Bool
+    ) async throws {
+        let changes = PendingChanges()
+        changes.add(.all)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { for await _ in localChanges { changes.add(.local) } }
+            group.addTask {
+                while !Task.isCancelled {
+                    try await Task.sleep(for: timing.interval)
+                    changes.add(.all)
+                }
+            }
+            var isWatching = false
+            var pause = timing.firstPause
+            for await change in changes.stream {
+                do {
+                    let demand = try await settle(change)
+                    guard report(.settled(demand)) else { return }
+                    pause = timing.firstPause
+                    switch demand.state {
+                    case .none, .removed: return
+                    case .locked: changes.needAll()
+                    case .restoring, .comparing, .current:
+                        guard !isWatching else { continue }
+                        isWatching = true
+                        group.addTask { try await watch(demand, changes, timing) }
+                    }
+                } catch {
+                    try Task.checkCancellation()
+                    guard report(.failed(error)) else { return }
+                    try await Task.sleep(for: pause)
+                    pause = min(pause * 2, timing.longestPause)
+                    changes.add(.all)
+                }
+            }
+        }
+    }
+
+    /// Follows the changes on the server, until the task is canceled.
+    private func watch(
+        _ demand: Demand, _ changes: PendingChanges, _ timing: Timing
+    ) async throws {
+        let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
+        let own = Hexadecimal.text(demand.machine.bytes)
+        while !Task.isCancelled {
+            do {
+                let keysOfChanges = try await store.changes(keys.all)
+                // What changed before the watch began.
+                changes.add(.all)
+                for try await key in keysOfChanges {
+                    if let change = PendingChanges.Change(key, keys, besides: own) {
+                        changes.add(change)
+                    }
+                }
+            } catch {
+                try Task.checkCancellation()
+            }
+            try await Task.sleep(for: timing.firstPause)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// Round: serves the demands of a keychain until there is nothing left to read or write.
+//   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainSynchronization
+
+struct Round {
+    private let store: any RecordStore
+    private let changes: PendingChanges.Changes
+    /// The positions at which the server has nothing, or whose entries were offered.
+    private var offered: Set<LogPosition> = []
+    private var ends: Set<LogPosition> = []
+    private var endOfMembership: UInt64 = 0
+    private var hasOfferedHeads = false
+    private var offeredChange: UInt64 = 0
+    private var firstNeeded: UInt64 = 0
+    private var retired: Set<Bytes16> = []
+
+    private static let pageCount = 64
+    /// The number of bytes of entries after which no further log is read for one delivery.
+    private static let deliveryByteCount = 4 << 20
+
+    init(store: any RecordStore, _ changes: PendingChanges.Changes) {
+        self.store = store
+        self.changes = changes
+    }
+
+    /// Writes what the keychain has to store, and reads what it demands.
+    ///
+    /// - Returns: `nil` if there is nothing new to tell it.
+    mutating func serve(_ demand: Demand) async throws -> Delivery? {
+        let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
+        var delivery = Delivery()
+        var hasNews = try await serveMembership(demand, keys, &delivery)
+        if let entry = demand.entry {
+            let key = keys.entry(demand.entryIndex, of: Hexadecimal.text(demand.machine.bytes))
+            switch try await store.create(key, Array(entry)) {
+            case .created: delivery.storedIndex = demand.entryIndex
+            case .exists(let value) where value == Array(entry):
+                delivery.storedIndex = demand.entryIndex
+            case .exists(let value): delivery.entries.append(Data(value))
+            }
+            hasNews = true
+        }
+        hasNews = try await readLogs(demand, keys, &delivery) || hasNews
+        hasNews = try await serveHeads(demand, keys, &delivery) || hasNews
+        try await tidy(demand, keys)
+        return hasNews ? delivery : nil
+    }
+
+    private mutating func serveMembership(
+        _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
+    ) async throws -> Bool {
+        var first = demand.membershipIndex
+        if let change = demand.change, demand.changeIndex > offeredChange {
+            offeredChange = demand.changeIndex
+            _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
+            // Whatever is there now decides.
+            first = min(first, demand.changeIndex)
+        } else if first == endOfMembership {
+            delivery.isMembershipEnd = true
+            return false
+        } else if demand.state == .current, !changes.isOfCircle {
+            return false
+        }
+        let records = try await store.records(
+            keys.membership, from: keys.entry(first), limit: Self.pageCount)
+        for record in records where record.key == keys.entry(first) {
+            delivery.membership.append(Data(record.value))
+            first += 1
+        }
+        if records.isEmpty { delivery.isMembershipEnd = true }
+        // If the keychain doesn't accept what was read, it is not read again.
+        endOfMembership = demand.membershipIndex
+        return true
+    }
+
+    private mutating func readLogs(
+        _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
+    ) async throws -> Bool {
+        var hasNews = false
+        var byteCount = 0
+        for position in demand.logs where byteCount < Self.deliveryByteCount {
+            let machine = Hexadecimal.text(position.machine.bytes)
+            if demand.state == .current, let machines = changes.machines, !machines.contains(machine) { continue }
+            guard offered.insert(position).inserted else {
+                if ends.contains(position) { delivery.ends.append(position) }
+                continue
+            }
+            hasNews = true
+            let records = try await store.records(
+                keys.log(machine), from: keys.entry(position.index, of: machine),
+                limit: Self.pageCount)
+            guard let first = records.first, let index = RecordKeys.number(ofKey: first.key) else {
+                ends.insert(position)
+                delivery.ends.append(position)
+                continue
+            }
+            if index > position.index {
+                delivery.gaps.append(LogPosition(MachineID(position.machine), index))
+            }
+            for record in records {
+                delivery.entries.append(Data(record.value))
+                byteCount += record.value.count
+            }
+        }
+        return hasNews
+    }
+
+    private mutating func serveHeads(
+        _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
+    ) async throws -> Bool {
+        if let head = demand.head {
+            try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
+        }
+        guard demand.state == .current, changes.isOfCircle, !hasOfferedHeads else { return false }
+        hasOfferedHeads = true
+        delivery.heads = try await allRecords(keys.heads)
+        delivery.tokenRequests = try await allRecords(keys.tokenRequests)
+        return !delivery.heads.isEmpty || !delivery.tokenRequests.isEmpty
+    }
+
+    private func allRecords(_ prefix: String) async throws -> [Data] {
+        var values: [Data] = []
+        var first: String?
+        while true {
+            let records = try await store.records(prefix, from: first, limit: Self.pageCount)
+            values += records.map { Data($0.value) }
+            guard records.count == Self.pageCount, let last = records.last else { return values }
+            first = last.key + "\0"
+        }
+    }
+
+    /// Deletes entries that are no longer needed.
+    private mutating func tidy(_ demand: Demand, _ keys: RecordKeys) async throws {
+        guard demand.state == .current else { return }
+        let own = Hexadecimal.text(demand.machine.bytes)
+        if demand.firstNeeded > max(firstNeeded, 1) {
+            firstNeeded = demand.firstNeeded
+            try await store.delete(
+                from: keys.log(own), to: keys.entry(demand.firstNeeded, of: own))
+        }
+        for machine in demand.retired where retired.insert(machine).inserted {
+            let log = keys.log(Hexadecimal.text(machine.bytes))
+            try await store.delete(from: log, to: log + "g")
+        }
+    }
+}

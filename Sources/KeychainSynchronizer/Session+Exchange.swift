@@ -1,0 +1,171 @@
+// Session+Exchange: takes what the relay brings, and says what it is to read and write next.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import KeychainSynchronization
+
+extension Session {
+    /// How often a machine signs the head of its log, in milliseconds.
+    static let headInterval: Int64 = 3_600_000
+
+    mutating func exchange(_ delivery: Delivery) throws(KeychainFailure) -> Demand {
+        let before = state.saved
+        try takeMembership(delivery.membership)
+        guard isMember else {
+            if state.saved != before { try state.save(in: engine) }
+            return Demand(.removed)
+        }
+        if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
+            replica.confirm()
+        }
+        try take(delivery)
+        try noteEnds(delivery)
+        if isCurrent {
+            try apply(replica.settle())
+            try takeRequests(delivery.tokenRequests)
+            try retireLogs()
+            try collect()
+        }
+        state.circleKey = replica.circleKey
+        state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
+        if state.saved != before { try state.save(in: engine) }
+        return try demand()
+    }
+
+    // MARK: Taking
+
+    private mutating func takeMembership(_ entries: [Data]) throws(KeychainFailure) {
+        for bytes in entries {
+            guard let entry = try? MembershipEntry(decoding: Array(bytes)) else { return }
+            if replica.circle.digest(at: entry.index) != entry.digest {
+                // The replica records why it rejects an entry.
+                guard (try? replica.take(entry)) != nil else { return }
+                try state.append(entry, in: engine)
+            }
+            guard let change = state.change, change.index <= entry.index else { continue }
+            state.change = change == entry ? nil : try signed(change.change)
+        }
+    }
+
+    /// Takes entries and heads of logs, and stores what they contain.
+    private mutating func take(_ delivery: Delivery) throws(KeychainFailure) {
+        for gap in delivery.gaps where isRestored != (gap.machine == replica.id.bytes) {
+            replica.skip(MachineID(gap.machine), to: gap.index)
+        }
+        var changes: [Replica.Change] = []
+        for bytes in delivery.entries {
+            guard let entry = try? LogEntry(decoding: Array(bytes)) else { continue }
+            let isOwn = entry.frame.writer == replica.id
+            if isOwn, isRestored {
+                guard entry.index <= replica.readHeads[replica.id]?.index ?? 0 else {
+                    throw .busy("Another process has synchronized this keychain. Try again.")
+                }
+                continue
+            }
+            guard isOwn || isRestored else { continue }
+            do throws(SynchronizationFailure) {
+                changes += isOwn ? try replica.restore(entry) : try replica.take(entry)
+                rejected.remove(entry.frame.writer)
+            } catch {
+                // The replica records the reason.
+                rejected.insert(entry.frame.writer)
+            }
+        }
+        try apply(changes)
+        for bytes in delivery.heads {
+            guard let head = try? SignedHead(decoding: Array(bytes)) else { continue }
+            try? replica.take(head)
+        }
+    }
+
+    /// Learns from the positions at which the server has nothing how far the logs are read.
+    private mutating func noteEnds(_ delivery: Delivery) throws(KeychainFailure) {
+        let ends = Set(delivery.ends)
+        if !isRestored {
+            let next = replica.nextIndex(of: replica.id)
+            guard ends.contains(LogPosition(replica.id, next)) else { return }
+            isOwnLogMissing = next <= state.heads[replica.id]?.index ?? 0
+            isRestored = !isOwnLogMissing
+        } else if !isCurrent, delivery.isMembershipEnd,
+            wantedLogs.allSatisfy({
+                ends.contains($0) || rejected.contains(MachineID($0.machine))
+            })
+        {
+            compare()
+            isCurrent = true
+        }
+    }
+
+    /// The next entries of the other machines' logs.
+    private var wantedLogs: [LogPosition] {
+        let circle = replica.circle
+        return circle.roster.machines.keys.sorted().compactMap { machine in
+            let next = replica.nextIndex(of: machine)
+            guard machine != replica.id else { return nil }
+            // Of the log of a removed machine, nothing counts beyond where it was closed.
+            if circle.member(machine) == nil, next > circle.closed[machine]?.index ?? 0 {
+                return nil
+            }
+            return LogPosition(machine, next)
+        }
+    }
+
+    // MARK: Demanding
+
+    private mutating func demand() throws(KeychainFailure) -> Demand {
+        var demand = Demand(isCurrent ? .current : isRestored ? .comparing : .restoring)
+        demand.circle = Data(replica.circle.id.digest.bytes)
+        demand.machine = replica.id.bytes
+        demand.membershipIndex = replica.circle.head.index + 1
+        demand.logs =
+            isRestored
+            ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
+        if let change = state.change {
+            demand.change = Data(change.bytes)
+            demand.changeIndex = change.index
+        }
+        guard isCurrent else { return demand }
+        if let entry = try nextEntry() {
+            demand.entry = Data(entry.bytes)
+            demand.entryIndex = entry.index
+        }
+        demand.firstNeeded = replica.firstNeeded
+        let now = engine.options.milliseconds
+        if demand.entry == nil, abs(now - lastHead) >= Self.headInterval {
+            demand.head = Data(try replica.signedHead(moment: now).bytes)
+            lastHead = now
+        }
+        demand.retired = replica.circle.closed.compactMap { machine, closed in
+            let isRetired = replica.circle.roster.machines[machine]?.retired == closed.index
+            return isRetired && replica.circle.member(machine) == nil ? machine.bytes : nil
+        }
+        return demand
+    }
+
+    private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {
+        var missing: [Bytes16] = []
+        var failure: KeychainFailure?
+        let entry = try replica.nextEntry(compacts: replica.ledger.isWorthCompacting) { name in
+            do throws(KeychainFailure) {
+                guard let reference = references[name],
+                    let item = try engine.synchronizableItems([reference])[reference],
+                    let version = SynchronizedItem(item), version.name == name
+                else {
+                    missing.append(name)
+                    return nil
+                }
+                return version
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        if let failure { throw failure }
+        // An item that was deleted without a tombstone becomes again what the others have.
+        for name in missing { replica.abandon(name) }
+        return entry
+    }
+}

@@ -1,0 +1,128 @@
+// Session+Keychain: changes of the keychain, in both directions.
+
+import KeychainCore
+import KeychainEngine
+import KeychainSQLite
+import KeychainSynchronization
+
+extension Session {
+    /// The number of items that are taken out of the outbox at once. The changes are sent in the
+    /// order in which they were made, except for those taken out together.
+    private static let collectionLimit = 128
+
+    // MARK: From other machines
+
+    /// Stores what came from other machines. Where the keychain has a later version, the others get
+    /// that.
+    mutating func apply(_ changes: [Replica.Change]) throws(KeychainFailure) {
+        var versions: [SynchronizedItem] = []
+        var deleted: [Bytes16] = []
+        for change in changes {
+            switch change {
+            case .store(let version): versions.append(version)
+            case .delete(let name): deleted.append(name)
+            }
+        }
+        let outcomes = try engine.takeOver(
+            versions.map(\.opened), deleting: deleted.compactMap { references[$0] }
+        ) { version, present in
+            guard let version = SynchronizedItem(version), let present = SynchronizedItem(present)
+            else { return false }
+            return version.supersedes(present)
+        }
+        for (version, outcome) in zip(versions, outcomes) {
+            switch outcome {
+            case .stored(let reference):
+                note(version.name, reference)
+                if !isCurrent { uncompared[version.name] = version.stamp }
+            case .kept(let item):
+                let present = SynchronizedItem(item)
+                note(item, present)
+                if let present { replica.write(present.name, present.stamp) }
+            case .blocked:
+                break
+            }
+        }
+        for name in deleted {
+            if let reference = references.removeValue(forKey: name) { names[reference] = nil }
+        }
+    }
+
+    /// Compares the keychain with the logs, which are read to their ends.
+    mutating func compare() {
+        for (name, stamp) in uncompared {
+            if let held = replica.ledger.items[name] {
+                if stamp > held.stamp { replica.write(name, stamp) }
+            } else {
+                replica.hold(name, stamp)
+            }
+        }
+        uncompared = [:]
+        let added = state.membership.compactMap { entry -> MachineID? in
+            guard case .add(let addition) = entry.change, entry.signer == replica.id else {
+                return nil
+            }
+            return addition.machine.id
+        }
+        replica.oweKeys(to: added)
+    }
+
+    // MARK: To other machines
+
+    /// Takes the next changes out of the outbox once those before them are appended.
+    mutating func collect() throws(KeychainFailure) {
+        let entries = try engine.outbox()
+        var done = entries.filter { entry in
+            guard let name = collected[entry] else { return false }
+            return !(replica.ledger.items[name]?.isPending ?? false)
+        }
+        for entry in done { collected[entry] = nil }
+        if collected.isEmpty {
+            let next = Array(entries.drop { done.contains($0) }.prefix(Self.collectionLimit))
+            done += try collect(next.filter { !done.contains($0) })
+        }
+        try engine.keepingFromOutbox { () throws(KeychainFailure) in
+            try engine.removeFromOutbox(done)
+        }
+    }
+
+    /// Gives changed items to the replica.
+    ///
+    /// - Returns: The entries whose changes don't have to be sent.
+    private mutating func collect(
+        _ entries: [OutboxEntry]
+    ) throws(KeychainFailure) -> [OutboxEntry] {
+        var done: [OutboxEntry] = []
+        let items = try engine.synchronizableItems(entries.map(\.reference))
+        for entry in entries {
+            guard let item = items[entry.reference] else {
+                staying[entry.reference] = nil
+                if let name = names[entry.reference] { replica.abandon(name) }
+                done.append(entry)
+                continue
+            }
+            let version = SynchronizedItem(item)
+            note(item, version)
+            guard let version else {
+                done.append(entry)
+                continue
+            }
+            guard replica.mayWrite(version.record.accessGroup) else {
+                staying[entry.reference] = .groupNotShared
+                done.append(entry)
+                continue
+            }
+            let (name, stamp) = (version.name, version.stamp)
+            if let held = replica.ledger.items[name]?.stamp, held > stamp {
+                // The item was set back, for example by `restore`. That is a change, too, so it
+                // becomes the later version, and another entry of the outbox.
+                try engine.makeLater(entry.reference, than: held.modified)
+                done.append(entry)
+                continue
+            }
+            replica.write(name, stamp)
+            collected[entry] = name
+        }
+        return done
+    }
+}

@@ -1,0 +1,128 @@
+// Session+Membership: changes of the circle's membership that this machine signs.
+//   (1) A change counts once it is read from the membership log. Until then it is kept, and signed
+//       again if another one took its place.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSynchronization
+
+extension Session {
+    static func check(_ name: String) throws(KeychainFailure) {
+        guard !name.isEmpty, name.utf8.count <= CircleKey.nameByteLimit,
+            !name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
+        else {
+            throw .param(
+                "A machine's name has 1 to \(CircleKey.nameByteLimit) bytes and no control characters."
+            )
+        }
+    }
+
+    mutating func add(
+        _ machine: Data, _ name: String, _ groups: [String]?
+    ) throws(KeychainFailure) {
+        try Self.check(name)
+        guard let description = MachineDescription(decoding: machine) else {
+            throw .param("This isn't the description of a machine.")
+        }
+        guard replica.circle.member(description.id) == nil else {
+            throw KeychainFailure(.duplicateItem, "The machine is in the circle already.")
+        }
+        guard
+            let change = replica.addition(of: description, name: name, scope: try scope(groups))
+        else { throw .busy("This machine has not been given the circle's keys yet. Try again.") }
+        try wish(change)
+    }
+
+    mutating func remove(_ machine: MachineID) throws(KeychainFailure) {
+        guard replica.circle.member(machine) != nil else {
+            throw KeychainFailure(.itemNotFound, "No machine of the circle has this identifier.")
+        }
+        try wish(.remove(replica.closing(of: machine)))
+    }
+
+    func token(
+        _ groups: [String]?, _ expires: Int64
+    ) throws(KeychainFailure) -> SecretBytes {
+        guard replica.circle.member(replica.id)?.scope == .all else { throw Self.notEntitled }
+        return try JoinToken(
+            for: try scope(groups), expires: expires, in: replica.circle, by: replica.keys
+        ).bytes
+    }
+
+    /// Reads from now on with the keys of the recovery code, too.
+    mutating func recover(with keys: MachineKeys) {
+        replica.recoveryKeys = keys
+    }
+
+    // MARK: Without a user
+
+    /// Adds machines that hold a join token.
+    mutating func takeRequests(_ requests: [Data]) throws(KeychainFailure) {
+        guard replica.circle.member(replica.id)?.scope == .all else { return }
+        for bytes in requests where state.change == nil {
+            guard let request = try? JoinToken.Request(decoding: Array(bytes)),
+                replica.circle.machine(request.machine.id) == nil
+            else { continue }
+            do throws(SynchronizationFailure) {
+                try request.verify(in: replica.circle, now: engine.options.milliseconds)
+            } catch {
+                replica.note(error)
+                continue
+            }
+            let name = "token \(request.machine.id.description.prefix(8))"
+            if let change = replica.addition(
+                of: request.machine, name: name, scope: request.grant.scope,
+                token: request.grant.id)
+            {
+                try wish(change)
+            }
+        }
+    }
+
+    /// Retires the logs of removed machines.
+    mutating func retireLogs() throws(KeychainFailure) {
+        guard state.change == nil, replica.circle.member(replica.id)?.scope == .all else { return }
+        for (machine, closed) in replica.circle.closed
+        where replica.circle.member(machine) == nil
+            && replica.circle.roster.machines[machine]?.retired ?? 0 < closed.index
+        {
+            guard let change = replica.retirement(of: machine) else { continue }
+            return try wish(change)
+        }
+    }
+
+    // MARK: Signing
+
+    private func scope(_ groups: [String]?) throws(KeychainFailure) -> GroupScope {
+        guard let groups else { return .all }
+        guard let circleKey = replica.circleKey else {
+            throw .busy("This machine has not been given the circle's keys yet. Try again.")
+        }
+        return .groups(Set(groups.map { circleKey.label(of: $0) }))
+    }
+
+    private mutating func wish(_ change: MembershipEntry.Change) throws(KeychainFailure) {
+        guard state.change == nil else {
+            throw .busy("Another change of the circle's members is under way. Try again.")
+        }
+        guard let entry = try signed(change) else { throw Self.notEntitled }
+        state.change = entry
+        try state.save(in: engine)
+    }
+
+    /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.
+    func signed(_ change: MembershipEntry.Change) throws(KeychainFailure) -> MembershipEntry? {
+        let keys = replica.recoveryKeys.flatMap { isMember ? nil : $0 } ?? replica.keys
+        let entry = try MembershipEntry(
+            change, after: replica.circle.head, in: replica.circle.id,
+            created: engine.options.milliseconds, by: keys)
+        var circle = replica.circle
+        return (try? circle.append(entry)) == nil ? nil : entry
+    }
+
+    private static let notEntitled = KeychainFailure(
+        .missingEntitlement,
+        "This machine may see some access groups only, so it can't change who is in the circle.")
+}

@@ -1,0 +1,130 @@
+// Session: a machine's copy of its circle while a process has the keychain open.
+//   (1) It begins with nothing but what the machine keeps in its keychain, and reads all logs again.
+//       Nothing is appended before it has compared them with the keychain.
+//   (2) An item that isn't in the outbox was sent before. If no log contains it, other machines have
+//       deleted it.
+//   (3) A call that throws leaves the session unusable. The caller begins another one.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import KeychainSynchronization
+
+struct Session: Sendable {
+    let engine: KeychainEngine
+    var state: MachineState
+    var replica: Replica
+    /// Whether this machine's own log was read to its end.
+    var isRestored = false
+    /// Whether all logs were read to their ends and compared with the keychain.
+    var isCurrent = false
+    /// Whether the server doesn't show entries of this machine's own log that it had before.
+    var isOwnLogMissing = false
+
+    /// The machines whose last entry that arrived was rejected. The others aren't held up by them, and
+    /// nothing is concluded from what their logs don't contain.
+    var rejected: Set<MachineID> = []
+
+    /// The items of the keychain that travel, and tombstones.
+    var references: [Bytes16: ItemReference] = [:]
+    var names: [ItemReference: Bytes16] = [:]
+    /// The versions in the keychain when the session began, until they are compared.
+    var uncompared: [Bytes16: VersionStamp] = [:]
+    /// Synchronizable items that don't travel.
+    var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
+    /// Entries of the outbox whose items are in the replica, with the items' names.
+    var collected: [OutboxEntry: Bytes16] = [:]
+    /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.
+    var lastHead: Int64 = 0
+
+    init(
+        _ state: MachineState, _ circle: Circle, _ engine: KeychainEngine
+    ) throws(KeychainFailure) {
+        self.engine = engine
+        self.state = state
+        replica = Replica(
+            state.keys, circle, circleKey: state.circleKey, remembering: state.heads)
+        let id = StoredCircle(circle.id.digest.bytes)
+        if let id, try engine.circle() != id {
+            // A recovery of the keychain doesn't keep the outbox.
+            try engine.collectChanges(for: id)
+        }
+        var items: [(OpenedItem, SynchronizedItem?)] = []
+        try engine.forEachSynchronizable { item in items.append((item, SynchronizedItem(item))) }
+        for (item, version) in items {
+            note(item, version)
+            if let version { uncompared[version.name] = version.stamp }
+        }
+    }
+
+    var isMember: Bool { replica.circle.member(replica.id) != nil }
+
+    /// Records under which reference the keychain has an item, or why the item doesn't travel.
+    mutating func note(_ item: OpenedItem, _ version: SynchronizedItem?) {
+        guard let version else {
+            staying[item.reference] =
+                SynchronizedItem.reasonToStay(item.record, item.protection, item.data)
+                ?? .accessControl
+            return
+        }
+        staying[item.reference] = nil
+        note(version.name, item.reference)
+    }
+
+    mutating func note(_ name: Bytes16, _ reference: ItemReference) {
+        if let before = references.updateValue(reference, forKey: name) { names[before] = nil }
+        names[reference] = name
+    }
+
+    // MARK: Status
+
+    func status() throws(KeychainFailure) -> CircleStatus {
+        guard isMember else { return CircleStatus(.removed) }
+        var status = CircleStatus(isCurrent ? .current : isRestored ? .comparing : .restoring)
+        status.circle = Data(replica.circle.id.digest.bytes)
+        status.hasRecoveryCode = replica.circle.recovery != nil
+        status.isChangeWaiting = state.change != nil
+        status.isOwnLogMissing = isOwnLogMissing
+        let withheld = replica.withheld
+        for id in replica.circle.roster.members {
+            status.machines.append(
+                CircleStatus.Machine(
+                    id: id.bytes, name: replica.name(of: id) ?? "", isThisOne: id == replica.id,
+                    seesAllGroups: replica.circle.member(id)?.scope == .all,
+                    seen: id == replica.id ? lastHead : replica.heads[id]?.moment ?? 0,
+                    withheldCount: withheld[id] ?? 0))
+        }
+        let waiting = Set(try engine.outbox().map(\.reference))
+        for item in try engine.synchronizableItems(Array(waiting)).values {
+            guard let version = SynchronizedItem(item) else { continue }
+            status.waitingSince =
+                status.waitingCount == 0
+                ? version.modified : min(status.waitingSince, version.modified)
+            status.waitingCount += 1
+        }
+        for reason in SynchronizedItem.ReasonToStay.allCases {
+            let count = staying.values.count { $0 == reason }
+            if count > 0 { status.staying.append(StayingItems(reason: reason, count: count)) }
+        }
+        status.notices = replica.notices.map(\.description)
+        return status
+    }
+}
+
+extension SynchronizedItem {
+    init?(_ item: OpenedItem) { self.init(item.record, item.protection, data: item.data) }
+
+    /// The item as the keychain takes it over.
+    var opened: OpenedItem {
+        OpenedItem(
+            reference: ItemReference(Bytes16(high: 0, low: 0)), record: record,
+            protection: protection, data: data)
+    }
+
+    /// Whether all machines prefer this version to another of the same item.
+    func supersedes(_ other: SynchronizedItem) -> Bool {
+        modified == other.modified ? stamp > other.stamp : modified > other.modified
+    }
+}
