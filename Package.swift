@@ -131,11 +131,6 @@ let package = Package(
                 "KeychainSynchronization",
             ],
             swiftSettings: settings),
-        // What a relay does: it carries records between a keychain and a server.
-        .target(
-            name: "KeychainRelay",
-            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSynchronization"],
-            swiftSettings: settings),
         // A client of etcd, which is where circles of machines meet.
         .target(
             name: "KeychainEtcd",
@@ -155,6 +150,13 @@ let package = Package(
                 .product(
                     name: "NIOSSL", package: "swift-nio-ssl",
                     condition: .when(traits: ["Synchronization"])),
+            ],
+            swiftSettings: settings),
+        // What a relay does: it carries records between a keychain and a server.
+        .target(
+            name: "KeychainRelay",
+            dependencies: [
+                "KeychainCore", "KeychainCrypto", "KeychainSynchronization", "KeychainEtcd",
             ],
             swiftSettings: settings),
         // What client and service say to each other.
@@ -284,6 +286,13 @@ let package = Package(
             dependencies: [
                 "FormatVectors", "KeychainSynchronization", "KeychainCore", "KeychainCrypto",
                 "KeychainSQLite",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainSynchronizerTests",
+            dependencies: [
+                "KeychainSynchronizer", "KeychainSynchronization", "KeychainRelay",
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine",
             ],
             swiftSettings: settings),
         // Clusters of etcd for tests, and their certificates.

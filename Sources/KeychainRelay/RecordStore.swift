@@ -27,9 +27,12 @@ package protocol RecordStore: Sendable {
     ///
     /// - Parameters:
     ///   - prefix: What the keys begin with.
-    ///   - first: The key to begin with. `nil` for the first one with the prefix.
-    ///   - limit: The maximum number of records, at least 1.
-    func records(_ prefix: String, from first: String?, limit: Int) async throws -> [StoredRecord]
+    ///   - previous: The key after which to begin. `nil` for the first one with the prefix.
+    ///   - limit: The maximum number of records, at least 1. If there are fewer in the answer, there
+    ///     are no more.
+    func records(
+        _ prefix: String, after previous: String?, limit: Int
+    ) async throws -> [StoredRecord]
 
     /// Creates a record, durably, unless there is one.
     func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation
@@ -43,6 +46,19 @@ package protocol RecordStore: Sendable {
     /// The keys of records that are created or replaced from now on. An empty key stands for any
     /// number of keys that were not shown.
     func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error>
+}
+
+extension RecordStore {
+    /// Reads all records with a prefix.
+    package func allRecords(_ prefix: String) async throws -> [StoredRecord] {
+        let limit = 64
+        var all: [StoredRecord] = []
+        while true {
+            let page = try await records(prefix, after: all.last?.key, limit: limit)
+            all += page
+            if page.count < limit { return all }
+        }
+    }
 }
 
 /// The keys of a circle's records. Documentation/Synchronization.md, "Records on the server".

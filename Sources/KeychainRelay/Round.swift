@@ -65,7 +65,7 @@ struct Round {
             return false
         }
         let records = try await store.records(
-            keys.membership, from: keys.entry(first), limit: Self.pageCount)
+            keys.membership, after: keys.entry(first - 1), limit: Self.pageCount)
         for record in records where record.key == keys.entry(first) {
             delivery.membership.append(Data(record.value))
             first += 1
@@ -90,7 +90,7 @@ struct Round {
             }
             hasNews = true
             let records = try await store.records(
-                keys.log(machine), from: keys.entry(position.index, of: machine),
+                keys.log(machine), after: keys.entry(position.index - 1, of: machine),
                 limit: Self.pageCount)
             guard let first = records.first, let index = RecordKeys.number(ofKey: first.key) else {
                 ends.insert(position)
@@ -116,20 +116,11 @@ struct Round {
         }
         guard demand.state == .current, changes.isOfCircle, !hasOfferedHeads else { return false }
         hasOfferedHeads = true
-        delivery.heads = try await allRecords(keys.heads)
-        delivery.tokenRequests = try await allRecords(keys.tokenRequests)
-        return !delivery.heads.isEmpty || !delivery.tokenRequests.isEmpty
-    }
-
-    private func allRecords(_ prefix: String) async throws -> [Data] {
-        var values: [Data] = []
-        var first: String?
-        while true {
-            let records = try await store.records(prefix, from: first, limit: Self.pageCount)
-            values += records.map { Data($0.value) }
-            guard records.count == Self.pageCount, let last = records.last else { return values }
-            first = last.key + "\0"
+        delivery.heads = try await store.allRecords(keys.heads).map { Data($0.value) }
+        delivery.tokenRequests = try await store.allRecords(keys.tokenRequests).map {
+            Data($0.value)
         }
+        return !delivery.heads.isEmpty || !delivery.tokenRequests.isEmpty
     }
 
     /// Deletes entries that are no longer needed.

@@ -70,6 +70,7 @@ extension Session {
                 changes += isOwn ? try replica.restore(entry) : try replica.take(entry)
                 rejected.remove(entry.frame.writer)
             } catch {
+                if case .gap = error { continue }
                 // The replica records the reason.
                 rejected.insert(entry.frame.writer)
             }

@@ -1,0 +1,82 @@
+// EtcdStore: etcd as the server of a relay.
+
+#if Synchronization
+
+import KeychainCore
+package import KeychainEtcd
+
+package struct EtcdStore: RecordStore {
+    private let client: EtcdClient
+
+    package init(_ client: EtcdClient) { self.client = client }
+
+    package func records(
+        _ prefix: String, after previous: String?, limit: Int
+    ) async throws -> [StoredRecord] {
+        var records: [StoredRecord] = []
+        var previous = previous.map { EtcdKey($0) }
+        var revision: Int64?
+        while true {
+            let page = try await client.range(
+                EtcdKey(prefix), after: previous, limit: limit - records.count,
+                revision: revision)
+            records += page.items.compactMap(Self.record)
+            guard page.hasMore, records.count < limit, let last = page.items.last else {
+                return records
+            }
+            previous = last.key
+            revision = page.revision
+        }
+    }
+
+    private static func record(_ item: EtcdItem) -> StoredRecord? {
+        String(validating: item.key.bytes, as: UTF8.self).map {
+            StoredRecord(key: $0, value: item.value)
+        }
+    }
+
+    package func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+        while true {
+            let outcome = try await client.putIfAbsent(EtcdKey(key), value)
+            if outcome.succeeded { return .created }
+            if let item = outcome.items.first ?? nil { return .exists(item.value) }
+            // It was deleted meanwhile.
+        }
+    }
+
+    package func put(_ key: String, _ value: [UInt8]) async throws {
+        var outcome = try await client.putIfAbsent(EtcdKey(key), value)
+        while !outcome.succeeded {
+            outcome = try await client.compareAndSwap(
+                EtcdKey(key), modRevision: (outcome.items.first ?? nil)?.modRevision ?? 0, value)
+        }
+    }
+
+    package func delete(from first: String, to end: String) async throws {
+        _ = try await client.deleteRange(from: EtcdKey(first), to: EtcdKey(end))
+    }
+
+    package func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
+        let page = try await client.range(EtcdKey(prefix), limit: 1)
+        let watch = client.watch(EtcdKey(prefix), from: page.revision + 1)
+        let (changes, continuation) = AsyncThrowingStream.makeStream(of: String.self)
+        let task = Task {
+            do {
+                for try await event in watch {
+                    switch event {
+                    case .put(let item): continuation.yield(Self.record(item)?.key ?? "")
+                    case .deletion: break
+                    case .compacted: continuation.yield("")
+                    }
+                }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return changes
+    }
+}
+
+#endif

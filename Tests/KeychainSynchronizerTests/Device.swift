@@ -1,0 +1,161 @@
+// Device: a machine with a keychain in memory and a relay, which share a server with others.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainRelay
+import KeychainSQLite
+import KeychainSynchronization
+import KeychainSynchronizer
+import Synchronization
+import Testing
+
+/// A clock that a test sets, in seconds since 2001-01-01.
+final class TestClock: Sendable {
+    private let state = Mutex(800_000_000.0)
+
+    var now: Double {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}
+
+final class Device: Sendable {
+    let name: String
+    let server: MemoryStore
+    let clock: TestClock
+    private let memory: MemoryPlace
+    private let opened: Mutex<KeychainEngine>
+    static let group = "group"
+    static let caller = AccessGroups([group, "other"])
+
+    init(_ name: String, _ server: MemoryStore, clock: TestClock = TestClock()) throws {
+        self.name = name
+        self.server = server
+        self.clock = clock
+        memory = try MemoryPlace()
+        opened = Mutex(try Self.open(memory, clock))
+    }
+
+    private static func open(
+        _ memory: MemoryPlace, _ clock: TestClock
+    ) throws -> KeychainEngine {
+        var options = EngineOptions.testing
+        options.now = { clock.now }
+        options.synchronization = { Synchronizer() }
+        return try KeychainEngine.open(memory, options: options)
+    }
+
+    var engine: KeychainEngine { opened.withLock { $0 } }
+
+    /// Ends the process that has the keychain open, and begins another one.
+    func restart() throws {
+        let engine = try Self.open(memory, clock)
+        opened.withLock { $0 = engine }
+    }
+
+    var relay: Relay {
+        Relay(server) { request throws(KeychainFailure) in
+            try self.engine.perform(request, as: AccessGroups([]))
+        }
+    }
+
+    // MARK: The circle
+
+    @discardableResult
+    func settle() async throws -> Demand { try await relay.settle() }
+
+    func status() async throws -> CircleStatus { try await relay.status() }
+
+    func found(recovery: RecoveryCode? = nil) async throws {
+        _ = try await relay.send(.found(name: name), secret: recovery?.bytes)
+        try await settle()
+    }
+
+    /// Adds a machine, without the exchange by which people would compare digits.
+    func add(_ other: Device, groups: [String]? = nil) async throws {
+        let description = try await other.relay.send(.describe).message
+        _ = try await relay.send(.add(machine: description, name: other.name, groups: groups))
+        try await settle()
+        try await other.joinListed()
+        try await settle()
+        try await other.settle()
+    }
+
+    /// Joins the circle on the server, whose membership log names this machine.
+    func joinListed() async throws {
+        let log = try await server.allRecords(try #require(circlePrefix))
+        let membership = log.filter { $0.key.contains("/m/") }.map { Data($0.value) }
+        _ = try await relay.send(.join(membership: membership))
+        try await settle()
+    }
+
+    private var circlePrefix: String? {
+        server.records.keys.first.map { String($0.prefix { $0 != "/" }) + "/" }
+    }
+
+    func id() async throws -> Bytes16 {
+        try #require(try await status().machines.first { $0.isThisOne }).id
+    }
+
+    // MARK: Items
+
+    func set(
+        _ account: String, _ value: String, group: String = Device.group,
+        protection: ProtectionClass = .whenUnlocked, isSynchronizable: Bool = true
+    ) throws {
+        clock.now += 1
+        let attributes: Attributes = [.service: .string("s"), .account: .string(account)]
+        let item = NewItem(
+            itemClass: .genericPassword, attributes: attributes, accessGroup: group,
+            protection: protection, isSynchronizable: isSynchronizable, data: Data(value.utf8))
+        try engine.perform(
+            PutItem(
+                item,
+                orChange: Self.query(account, group: group, isSynchronizable: isSynchronizable),
+                ItemChanges(data: Data(value.utf8))), as: Self.caller)
+    }
+
+    func delete(_ account: String, tombstones: TombstonePolicy = .automatic) throws {
+        clock.now += 1
+        try engine.perform(
+            DeleteItems(Self.query(account), tombstones: tombstones), as: Self.caller)
+    }
+
+    static func query(
+        _ account: String? = nil, group: String? = nil, isSynchronizable: Bool? = true
+    ) -> ItemQuery {
+        var attributes: Attributes = [.service: .string("s")]
+        if let account { attributes[.account] = .string(account) }
+        return ItemQuery(
+            itemClass: .genericPassword, attributes: attributes, accessGroup: group,
+            isSynchronizable: isSynchronizable)
+    }
+
+    /// Accounts and values of all items.
+    func values() throws -> [String: String] {
+        do throws(KeychainFailure) {
+            let items = try engine.perform(
+                FindItems(
+                    Self.query(isSynchronizable: nil), Retrieval(limit: nil, includesData: true)),
+                as: Self.caller)
+            var values: [String: String] = [:]
+            for item in items {
+                guard case .string(let account) = item.attributes[.account] else { continue }
+                values[account] = String(decoding: item.data ?? Data(), as: UTF8.self)
+            }
+            return values
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return [:]
+        }
+    }
+}
+
+/// Lets devices settle until nothing changes.
+func converge(_ devices: Device...) async throws {
+    for _ in 0..<4 {
+        for device in devices { try await device.settle() }
+    }
+}

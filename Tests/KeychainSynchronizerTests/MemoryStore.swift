@@ -1,0 +1,114 @@
+// MemoryStore: a server in memory, which a test can make fail, lie or lose records.
+
+import KeychainRelay
+import Synchronization
+
+final class MemoryStore: RecordStore {
+    struct Unreachable: Error {}
+
+    private struct State {
+        var records: [String: [UInt8]] = [:]
+        /// All values that were ever stored.
+        var everything: [[UInt8]] = []
+        var isUnreachable = false
+        /// Keys whose records aren't shown.
+        var isHidden: @Sendable (String) -> Bool = { _ in false }
+        /// Called with each record that is read.
+        var altered: @Sendable (StoredRecord) -> [UInt8] = { $0.value }
+        /// The number of creations that are carried out and not answered.
+        var unansweredCount = 0
+        var watchers: [Int: AsyncThrowingStream<String, any Error>.Continuation] = [:]
+        var nextWatcher = 0
+    }
+
+    private let state = Mutex(State())
+
+    var records: [String: [UInt8]] {
+        get { state.withLock { $0.records } }
+        set { state.withLock { $0.records = newValue } }
+    }
+
+    var everything: [[UInt8]] { state.withLock { $0.everything } }
+
+    func setUnreachable(_ isUnreachable: Bool) {
+        state.withLock { $0.isUnreachable = isUnreachable }
+    }
+
+    func hide(_ isHidden: @escaping @Sendable (String) -> Bool) {
+        state.withLock { $0.isHidden = isHidden }
+    }
+
+    func alter(_ altered: @escaping @Sendable (StoredRecord) -> [UInt8]) {
+        state.withLock { $0.altered = altered }
+    }
+
+    func leaveUnanswered(_ count: Int) { state.withLock { $0.unansweredCount = count } }
+
+    // MARK: The server
+
+    func records(
+        _ prefix: String, after previous: String?, limit: Int
+    ) async throws -> [StoredRecord] {
+        try state.withLock { state in
+            if state.isUnreachable { throw Unreachable() }
+            let keys = state.records.keys.filter {
+                $0.hasPrefix(prefix) && $0 > previous ?? "" && !state.isHidden($0)
+            }
+            return keys.sorted().prefix(limit).map { key in
+                let record = StoredRecord(key: key, value: state.records[key] ?? [])
+                return StoredRecord(key: key, value: state.altered(record))
+            }
+        }
+    }
+
+    func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+        try state.withLock { state in
+            if state.isUnreachable { throw Unreachable() }
+            if let present = state.records[key] { return .exists(present) }
+            state.store(key, value)
+            if state.unansweredCount > 0 {
+                state.unansweredCount -= 1
+                throw Unreachable()
+            }
+            return .created
+        }
+    }
+
+    func put(_ key: String, _ value: [UInt8]) async throws {
+        try state.withLock { state in
+            if state.isUnreachable { throw Unreachable() }
+            state.store(key, value)
+        }
+    }
+
+    func delete(from first: String, to end: String) async throws {
+        try state.withLock { state in
+            if state.isUnreachable { throw Unreachable() }
+            for key in state.records.keys where key >= first && key < end {
+                state.records[key] = nil
+            }
+        }
+    }
+
+    func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
+        let (changes, continuation) = AsyncThrowingStream.makeStream(of: String.self)
+        try state.withLock { state in
+            if state.isUnreachable { throw Unreachable() }
+            let watcher = state.nextWatcher
+            state.nextWatcher += 1
+            state.watchers[watcher] = continuation
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { $0.watchers[watcher] = nil }
+            }
+        }
+        return changes
+    }
+}
+
+extension MemoryStore.State {
+    fileprivate mutating func store(_ key: String, _ value: [UInt8]) {
+        records[key] = value
+        everything.append(value)
+        for watcher in watchers.values { watcher.yield(key) }
+    }
+}

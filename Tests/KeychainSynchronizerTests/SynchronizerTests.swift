@@ -1,0 +1,235 @@
+// SynchronizerTests: keychains of several machines that share a server.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSynchronization
+import Testing
+
+@Suite struct `Keychains of a circle` {
+    private let server = MemoryStore()
+
+    private func pair() async throws -> (Device, Device) {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        return (one, two)
+    }
+
+    @Test func `an item that one machine saves is loaded on the other`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "1"])
+        try two.set("a", "2")
+        try two.set("b", "3")
+        try await converge(two, one)
+        #expect(try one.values() == ["a": "2", "b": "3"])
+        try one.delete("a")
+        try await converge(one, two)
+        #expect(try two.values() == ["b": "3"])
+        #expect(try await one.status().waitingCount == 0)
+    }
+
+    @Test func `items from before a circle are sent, and those of a new machine too`() async throws {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try one.set("a", "1")
+        try two.set("b", "2")
+        try await one.found()
+        try await one.add(two)
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+
+    @Test func `an added machine is known to the others by its name`() async throws {
+        let (one, two) = try await pair()
+        try await converge(one, two)
+        for device in [one, two] {
+            let status = try await device.status()
+            #expect(status.state == .current)
+            #expect(Set(status.machines.map(\.name)) == ["one", "two"])
+            #expect(status.machines.filter(\.isThisOne).map(\.name) == [device.name])
+            #expect(status.notices == [])
+        }
+    }
+
+    @Test func `processes that end at any time lose nothing`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try one.restart()
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "1"])
+        try two.restart()
+        try two.set("a", "2")
+        try two.delete("a")
+        try two.restart()
+        try await converge(two, one)
+        #expect(try one.values() == [:])
+        #expect(try two.values() == [:])
+    }
+
+    @Test func `a server that can't be reached delays changes and loses none`() async throws {
+        let (one, two) = try await pair()
+        server.setUnreachable(true)
+        for number in 0..<300 { try one.set("item \(number)", "\(number)") }
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        #expect(try await one.status().waitingCount == 300)
+        try one.restart()
+        server.setUnreachable(false)
+        try await converge(one, two)
+        #expect(try two.values() == (try one.values()))
+        #expect(try two.values().count == 300)
+        #expect(try await one.status().waitingCount == 0)
+    }
+
+    @Test func `an entry that was stored without an answer is stored once`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        server.leaveUnanswered(1)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        try one.restart()
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "1"])
+        #expect(try await two.status().notices == [])
+    }
+
+    // MARK: Conflicts
+
+    @Test func `the later of two changes counts on both machines`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "earlier")
+        two.clock.now = one.clock.now + 10
+        try two.set("a", "later")
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "later"])
+        #expect(try two.values() == ["a": "later"])
+    }
+
+    @Test func `a change counts though the clock of its machine is years behind`() async throws {
+        let (one, two) = try await pair()
+        one.clock.now += 100_000_000
+        try one.set("a", "1")
+        try await converge(one, two)
+        try two.set("a", "2")
+        try await converge(two, one)
+        #expect(try one.values() == ["a": "2"])
+        try two.delete("a")
+        try await converge(two, one)
+        #expect(try one.values() == [:])
+        try two.set("a", "3")
+        try await converge(two, one)
+        #expect(try one.values() == ["a": "3"])
+    }
+
+    @Test func `an item that was deleted while a machine was away stays deleted`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try one.set("b", "2")
+        try await converge(one, two)
+        try one.delete("a")
+        try await one.settle()
+        try one.restart()
+        try two.restart()
+        try await converge(two, one)
+        #expect(try one.values() == ["b": "2"])
+        #expect(try two.values() == ["b": "2"])
+    }
+
+    // MARK: What travels
+
+    @Test(arguments: ProtectionClass.allCases)
+    func `only items that are synchronizable and not of this device alone travel`(
+        protection: ProtectionClass
+    ) async throws {
+        let (one, two) = try await pair()
+        if protection == .whenPasscodeSetThisDeviceOnly { return }
+        try one.set("local", "1", protection: protection, isSynchronizable: false)
+        try? one.set("synchronizable", "2", protection: protection)
+        try await converge(one, two)
+        let expected = protection.isThisDeviceOnly ? [:] : ["synchronizable": "2"]
+        #expect(try two.values() == expected)
+    }
+
+    @Test func `an item that is too large stays, and the status says why`() async throws {
+        let (one, two) = try await pair()
+        try one.set("large", String(repeating: "x", count: SynchronizedItem.byteLimit))
+        for number in 0..<10 {
+            try one.set("\(number)", String(repeating: "x", count: 200_000))
+        }
+        try await converge(one, two)
+        #expect(Set(try two.values().keys) == Set((0..<10).map { "\($0)" }))
+        #expect(
+            try await one.status().staying == [StayingItems(reason: .tooLarge, count: 1)])
+    }
+
+    @Test func `nothing of items, groups and machines is on the server in the clear`() async throws {
+        let (one, two) = try await pair()
+        try one.set("planted account", "planted value")
+        try await converge(one, two)
+        let everything = server.everything.flatMap { $0 }
+        for text in ["planted account", "planted value", Device.group, "one", "two", "genp"] {
+            #expect(everything.firstRange(of: Array(text.utf8)) == nil || text.count <= 5)
+        }
+        #expect(everything.firstRange(of: Array("planted".utf8)) == nil)
+    }
+
+    // MARK: Members
+
+    @Test func `a machine with some groups gets items of those alone`() async throws {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two, groups: ["other"])
+        try one.set("a", "1")
+        try one.set("b", "2", group: "other")
+        try two.set("c", "3")
+        try two.set("d", "4", group: "other")
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1", "b": "2", "d": "4"])
+        #expect(try two.values() == ["b": "2", "c": "3", "d": "4"])
+        #expect(
+            try await two.status().staying == [StayingItems(reason: .groupNotShared, count: 1)])
+    }
+
+    @Test func `a removed machine gets and gives nothing more`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try await converge(one, two)
+        _ = try await one.relay.send(.remove(try await two.id()))
+        try await one.settle()
+        try one.set("b", "2")
+        try two.set("c", "3")
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        #expect(try two.values() == ["a": "1", "c": "3"])
+        #expect(try await two.settle().state == .removed)
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+    }
+
+    @Test func `with the recovery code a machine joins though all others are lost`() async throws {
+        let code = RecoveryCode.random()
+        let one = try Device("one", server)
+        try await one.found(recovery: code)
+        try one.set("a", "1")
+        try await one.settle()
+        let two = try Device("two", server)
+        let membership = try await server.allRecords("").filter { $0.key.contains("/m/") }
+        let wrong = RecoveryCode.random()
+        await #expect(throws: KeychainFailure.self) {
+            try await two.relay.send(
+                .recover(membership: membership.map { Data($0.value) }), secret: wrong.bytes)
+        }
+        _ = try await two.relay.send(
+            .recover(membership: membership.map { Data($0.value) }), secret: code.bytes)
+        try await converge(two)
+        #expect(try two.values() == ["a": "1"])
+        try two.set("b", "2")
+        try await converge(two, one)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        // Its own log has the keys now.
+        try two.restart()
+        try await converge(two)
+        #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+}
