@@ -9,6 +9,7 @@
 import Dispatch
 import FoundationEssentials
 package import KeychainCore
+import KeychainCrypto
 package import KeychainSynchronization
 
 package struct Relay: Sendable {

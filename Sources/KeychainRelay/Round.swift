@@ -3,6 +3,7 @@
 
 import FoundationEssentials
 import KeychainCore
+import KeychainCrypto
 import KeychainSynchronization
 
 struct Round {
@@ -12,6 +13,8 @@ struct Round {
     private var offered: Set<LogPosition> = []
     private var ends: Set<LogPosition> = []
     private var endOfMembership: UInt64 = 0
+    /// Whether the keychain was told of that end while it compared.
+    private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var offeredChange: UInt64 = 0
     private var firstNeeded: UInt64 = 0
@@ -60,7 +63,8 @@ struct Round {
             first = min(first, demand.changeIndex)
         } else if first == endOfMembership {
             delivery.isMembershipEnd = true
-            return false
+            defer { hasToldEnd = demand.state == .comparing }
+            return demand.state == .comparing && !hasToldEnd
         } else if demand.state == .current, !changes.isOfCircle {
             return false
         }

@@ -74,7 +74,7 @@ package final class DeferredKeychain: RequestHandler {
         switch code {
         // A hardware key is bound to its keychain, so the keychain has to exist.
         case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey,
-            .setHistory:
+            .setHistory, .synchronize:
             try changing()
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,

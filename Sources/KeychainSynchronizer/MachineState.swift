@@ -6,11 +6,11 @@
 //       synchronization.
 //   (2) The private keys are written once. Nothing else here is secret, except the circle key.
 
-package import FoundationEssentials
-package import KeychainCore
+import FoundationEssentials
+import KeychainCore
 import KeychainCrypto
-package import KeychainEngine
-package import KeychainSynchronization
+import KeychainEngine
+import KeychainSynchronization
 
 struct MachineState: Sendable {
     static let accessGroup = "swift-keychain.synchronization"
@@ -58,9 +58,10 @@ struct MachineState: Sendable {
         return state
     }
 
-    /// Makes the keys of a machine and stores them. The signing key is made in hardware if the
-    /// keychain has any.
-    static func make(in engine: KeychainEngine) throws(KeychainFailure) -> MachineState {
+    /// The state of a keychain. If the machine has no keys yet, they are made and stored; the signing
+    /// key is made in hardware if the keychain has any.
+    static func loadOrMake(in engine: KeychainEngine) throws(KeychainFailure) -> MachineState {
+        if let state = try load(from: engine) { return state }
         let keys = try StoredKeys.make(in: engine)
         let state = try MachineState(keys, engine)
         try put("keys", keys.messageBytes, in: engine)
@@ -166,7 +167,7 @@ struct MachineState: Sendable {
         let item = NewItem(
             itemClass: .genericPassword, attributes: query.attributes, accessGroup: accessGroup,
             protection: .afterFirstUnlockThisDeviceOnly, data: data)
-        try engine.keepingFromOutbox { () throws(KeychainFailure) in
+        _ = try engine.keepingFromOutbox { () throws(KeychainFailure) in
             try engine.perform(
                 PutItem(item, orChange: query, ItemChanges(data: data)),
                 as: AccessGroups([accessGroup]))

@@ -134,7 +134,7 @@ extension Session {
             demand.entryIndex = entry.index
         }
         demand.firstNeeded = replica.firstNeeded
-        let now = engine.options.milliseconds
+        let now = engine.milliseconds
         if demand.entry == nil, abs(now - lastHead) >= Self.headInterval {
             demand.head = Data(try replica.signedHead(moment: now).bytes)
             lastHead = now
@@ -149,7 +149,9 @@ extension Session {
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {
         var missing: [Bytes16] = []
         var failure: KeychainFailure?
-        let entry = try replica.nextEntry(compacts: replica.ledger.isWorthCompacting) { name in
+        let (engine, references) = (engine, references)
+        let compacts = replica.ledger.isWorthCompacting
+        let entry = try replica.nextEntry(compacts: compacts) { name in
             do throws(KeychainFailure) {
                 guard let reference = references[name],
                     let item = try engine.synchronizableItems([reference])[reference],

@@ -66,7 +66,7 @@ extension Session {
                 replica.circle.machine(request.machine.id) == nil
             else { continue }
             do throws(SynchronizationFailure) {
-                try request.verify(in: replica.circle, now: engine.options.milliseconds)
+                try request.verify(in: replica.circle, now: engine.milliseconds)
             } catch {
                 replica.note(error)
                 continue
@@ -117,7 +117,7 @@ extension Session {
         let keys = replica.recoveryKeys.flatMap { isMember ? nil : $0 } ?? replica.keys
         let entry = try MembershipEntry(
             change, after: replica.circle.head, in: replica.circle.id,
-            created: engine.options.milliseconds, by: keys)
+            created: engine.milliseconds, by: keys)
         var circle = replica.circle
         return (try? circle.append(entry)) == nil ? nil : entry
     }

@@ -10,6 +10,7 @@ import FoundationEssentials
 package import KeychainCore
 import KeychainCrypto
 package import KeychainEngine
+import KeychainSQLite
 import KeychainSynchronization
 import Synchronization
 
@@ -23,45 +24,41 @@ package final class Synchronizer: SynchronizationAnswerer {
     ) throws(KeychainFailure) -> Synchronize.Answer {
         let message = try SynchronizationMessage(messageBytes: request.message)
         return try session.withLock { session throws(KeychainFailure) in
-            let bytes: Data
-            switch message {
-            case .status:
-                bytes = try Self.status(&session, engine).messageBytes
-            case .exchange(let delivery):
-                bytes = try Self.exchange(delivery, &session, engine).messageBytes
-            case .describe:
-                let state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
-                bytes = Data(state.keys.description.bytes)
-            case .found(let name):
-                try Self.found(name, request.secret, &session, engine)
-                bytes = try Self.status(&session, engine).messageBytes
-            case .join(let membership):
-                try Self.join(membership, &session, engine)
-                bytes = try Self.status(&session, engine).messageBytes
-            case .recover(let membership):
-                try Self.recover(membership, request.secret, &session, engine)
-                bytes = try Self.status(&session, engine).messageBytes
-            case .add(let machine, let name, let groups):
-                try Self.changing(&session, engine) { session throws(KeychainFailure) in
-                    try session.add(machine, name, groups)
-                }
-                bytes = try Self.status(&session, engine).messageBytes
-            case .remove(let machine):
-                try Self.changing(&session, engine) { session throws(KeychainFailure) in
-                    try session.remove(MachineID(machine))
-                }
-                bytes = try Self.status(&session, engine).messageBytes
-            case .forget:
-                session = nil
-                try engine.stopCollectingChanges()
-                try MachineState.delete(from: engine)
-                bytes = CircleStatus(.none).messageBytes
-            case .makeToken(let groups, let expires):
-                let session = try Self.current(&session, engine)
-                return Synchronize.Answer(Data(), secret: try session.token(groups, expires))
-            }
-            return Synchronize.Answer(bytes)
+            try Self.answer(message, request.secret, &session, engine)
         }
+    }
+
+    private static func answer(
+        _ message: SynchronizationMessage, _ secret: SecretBytes?, _ session: inout Session?,
+        _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> Synchronize.Answer {
+        switch message {
+        case .exchange(let delivery):
+            return Synchronize.Answer(try exchange(delivery, &session, engine).messageBytes)
+        case .describe:
+            let state = try MachineState.loadOrMake(in: engine)
+            return Synchronize.Answer(Data(state.keys.description.bytes))
+        case .makeToken(let groups, let expires):
+            let session = try current(&session, engine)
+            return Synchronize.Answer(Data(), secret: try session.token(groups, expires))
+        case .status: break
+        case .found(let name): try found(name, secret, &session, engine)
+        case .join(let membership): try join(membership, &session, engine)
+        case .recover(let membership): try recover(membership, secret, &session, engine)
+        case .add(let machine, let name, let groups):
+            try changing(&session, engine) { session throws(KeychainFailure) in
+                try session.add(machine, name, groups)
+            }
+        case .remove(let machine):
+            try changing(&session, engine) { session throws(KeychainFailure) in
+                try session.remove(MachineID(machine))
+            }
+        case .forget:
+            session = nil
+            try engine.stopCollectingChanges()
+            try MachineState.delete(from: engine)
+        }
+        return Synchronize.Answer(try status(&session, engine).messageBytes)
     }
 
     // MARK: The session
@@ -133,10 +130,11 @@ package final class Synchronizer: SynchronizationAnswerer {
     ) throws(KeychainFailure) {
         try requireNoCircle(engine)
         try Session.check(name)
-        var state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
+        var state = try MachineState.loadOrMake(in: engine)
+        var code: RecoveryCode?
+        if let secret { code = try recoveryCode(secret) }
         let (replica, entry) = try Replica.found(
-            state.keys, name: name, recovery: try secret.map(recoveryCode),
-            created: engine.options.milliseconds)
+            state.keys, name: name, recovery: code, created: engine.milliseconds)
         state.circleKey = replica.circleKey
         state.change = entry
         try begin(&state, with: [entry], engine)
@@ -170,14 +168,14 @@ package final class Synchronizer: SynchronizationAnswerer {
         guard keys.description == recovery else {
             throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")
         }
-        var state = try MachineState.load(from: engine) ?? MachineState.make(in: engine)
+        var state = try MachineState.loadOrMake(in: engine)
         if state.membership.isEmpty {
             // The name would be sealed under the circle's key, which this machine doesn't have yet.
             let change = MembershipEntry.Change.add(
                 MembershipEntry.Addition(
                     machine: state.keys.description, scope: .all, sealedName: [], heads: [:]))
             let entry = try MembershipEntry(
-                change, after: circle.head, in: circle.id, created: engine.options.milliseconds,
+                change, after: circle.head, in: circle.id, created: engine.milliseconds,
                 by: keys)
             if circle.member(state.keys.id) == nil { state.change = entry }
             try begin(
@@ -235,12 +233,5 @@ package final class Synchronizer: SynchronizationAnswerer {
         guard engine.lockState == .unlocked else { return CircleStatus(.locked) }
         guard let session = try begun(&session, engine) else { return CircleStatus(.none) }
         return try session.status()
-    }
-}
-
-extension EngineOptions {
-    /// The current time in milliseconds since 1970-01-01 00:00:00 UTC.
-    var milliseconds: Int64 {
-        Int64(((now() + Date.timeIntervalBetween1970AndReferenceDate) * 1000).rounded())
     }
 }

@@ -61,6 +61,7 @@ import Testing
         case .restoreVersion: .answer(item)
         case .purgeVersions: .answer(3)
         case .setHistory: .answer(HistoryPolicy.standard)
+        case .synchronize: .answer(Synchronize.Answer(Data([9])))
         }
     }
 
@@ -89,6 +90,7 @@ import Testing
             try client.perform(RestoreVersion(Self.query, number: 1), as: Self.caller) == Self.item)
         #expect(try client.perform(PurgeVersions(Self.query), as: Self.caller) == 3)
         #expect(try client.perform(SetHistory()) == .standard)
+        #expect(try client.perform(Synchronize(Data([1]))).message == Data([9]))
         #expect(
             try client.perform(AddItems([Self.newItem, Self.newItem]), as: Self.caller)
                 == [Self.item, Self.item])

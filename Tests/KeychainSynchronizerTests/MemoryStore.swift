@@ -6,7 +6,7 @@ import Synchronization
 final class MemoryStore: RecordStore {
     struct Unreachable: Error {}
 
-    private struct State {
+    fileprivate struct State {
         var records: [String: [UInt8]] = [:]
         /// All values that were ever stored.
         var everything: [[UInt8]] = []
@@ -106,7 +106,7 @@ final class MemoryStore: RecordStore {
 }
 
 extension MemoryStore.State {
-    fileprivate mutating func store(_ key: String, _ value: [UInt8]) {
+    mutating func store(_ key: String, _ value: [UInt8]) {
         records[key] = value
         everything.append(value)
         for watcher in watchers.values { watcher.yield(key) }

@@ -4,6 +4,7 @@ import Foundation
 import KeychainCore
 import KeychainCrypto
 import KeychainEngine
+import KeychainRelay
 import KeychainSynchronization
 import Testing
 

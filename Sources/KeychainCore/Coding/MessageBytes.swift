@@ -4,6 +4,12 @@
 //   (2) A read past the end throws `param`. No memory is allocated for a stated size before that
 //       many bytes are known to be present.
 
+#if canImport(Darwin)
+package import Foundation
+#else
+package import FoundationEssentials
+#endif
+
 /// Appends values to a frame.
 @safe
 package struct MessageWriter: ~Copyable {
@@ -191,5 +197,24 @@ extension FrameBuffer {
             var reader = unsafe MessageReader(bytes, elementLimit: elementLimit)
             return try body(&reader)
         }
+    }
+}
+
+extension MessageCodable {
+    /// The bytes of a message that consists of this value.
+    package var messageBytes: Data {
+        var writer = MessageWriter()
+        encode(to: &writer)
+        // SAFETY: the bytes are copied within the call.
+        return unsafe writer.finished().withUnsafeBytes { unsafe Data($0) }
+    }
+
+    /// - Throws: `param` if the bytes aren't exactly a message that consists of a value of this type.
+    package init(messageBytes: Data) throws(KeychainFailure) {
+        // SAFETY: both have the same size.
+        let frame = unsafe FrameBuffer(byteCount: messageBytes.count) { target in
+            _ = unsafe messageBytes.copyBytes(to: target)
+        }
+        self = try frame.read { reader throws(KeychainFailure) in try reader.whole() }
     }
 }

@@ -42,6 +42,11 @@ package enum Takeover: Sendable {
 }
 
 extension KeychainEngine {
+    /// The current time in milliseconds since 1970-01-01 00:00:00 UTC.
+    package var milliseconds: Int64 {
+        Int64(((options.now() + Date.timeIntervalBetween1970AndReferenceDate) * 1000).rounded())
+    }
+
     // MARK: The outbox
 
     /// The circle that changes are collected for. `nil` if there is none.

@@ -1,28 +1,8 @@
 // MessageCoding: the encoding of the messages of synchronization, which are fields of
 // Documentation/Formats/service-protocol-v2.md, "Values".
 
-package import FoundationEssentials
+import FoundationEssentials
 package import KeychainCore
-
-extension MessageCodable {
-    /// The bytes of a message that is this value.
-    package var messageBytes: Data {
-        var writer = MessageWriter()
-        encode(to: &writer)
-        let frame = writer.finished()
-        // SAFETY: the bytes are copied within the call.
-        return unsafe frame.withUnsafeBytes { unsafe Data($0) }
-    }
-
-    /// - Throws: `param` for bytes that aren't exactly a value of this type.
-    package init(messageBytes: Data) throws(KeychainFailure) {
-        let frame = FrameBuffer(byteCount: messageBytes.count) { target in
-            // SAFETY: both have the same size.
-            unsafe target.copyBytes(from: messageBytes)
-        }
-        self = try frame.read { reader throws(KeychainFailure) in try reader.whole() }
-    }
-}
 
 extension SynchronizationMessage: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
