@@ -108,6 +108,7 @@ extension Replica {
         // before the entry.
         if known < circle.head.index { ledger.revise(circle.roster) }
         noteGrants(ready.entry)
+        for case .wanted(let keys) in ready.entry.parts { askedFor.formUnion(keys) }
     }
 
     /// Records the keys that an entry of this machine grants.
@@ -154,7 +155,7 @@ extension Replica {
     /// The identifiers of the keys that are missing to open versions.
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }
-        return Set(unopened.keys)
+        return Set(unopened.keys).subtracting(askedFor)
     }
 
     /// The current epoch's keys for the versions' groups. Missing keys are generated, and granted

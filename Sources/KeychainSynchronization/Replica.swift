@@ -27,6 +27,9 @@ package struct Replica: Sendable {
     }
 
     package let keys: MachineKeys
+    /// Whether this machine's own log is being read, so that others may know more of it than this
+    /// machine does.
+    package var isRestoring = false
     /// The keys that follow from the recovery code, while this machine reads with them what was
     /// granted to them.
     package var recoveryKeys: MachineKeys?
@@ -52,6 +55,8 @@ package struct Replica: Sendable {
     /// Keys that this machine has to grant to others.
     var owed: [MachineID: Set<Bytes16>] = [:]
     var owedCircleKey: Set<MachineID> = []
+    /// Missing keys that this machine has asked for since it began.
+    var askedFor: Set<Bytes16> = []
     /// Keys that were granted, by index of this machine's entry and recipient.
     var grants: [UInt64: [MachineID: Set<Bytes16>]] = [:]
     var ready: Ready?
@@ -320,7 +325,7 @@ package struct Replica: Sendable {
             if mine?.index == head.index, mine?.digest != head.digest, mine?.digest != .zero {
                 throw .fork("entry \(head.index) of \(writer)")
             }
-            if writer == id, head.index > myHead.index, ready?.entry.head != head {
+            if writer == id, !isRestoring, head.index > myHead.index, ready?.entry.head != head {
                 throw .fork("entry \(head.index) of this machine's log, which it did not write")
             }
         }

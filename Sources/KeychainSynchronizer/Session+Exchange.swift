@@ -90,6 +90,7 @@ extension Session {
             guard ends.contains(LogPosition(replica.id, next)) else { return }
             isOwnLogMissing = next <= state.heads[replica.id]?.index ?? 0
             isRestored = !isOwnLogMissing
+            replica.isRestoring = isOwnLogMissing
         } else if !isCurrent, delivery.isMembershipEnd,
             wantedLogs.allSatisfy({
                 ends.contains($0) || rejected.contains(MachineID($0.machine))

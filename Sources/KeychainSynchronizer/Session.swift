@@ -46,6 +46,7 @@ struct Session: Sendable {
         self.state = state
         replica = Replica(
             state.keys, circle, circleKey: state.circleKey, remembering: state.heads)
+        replica.isRestoring = true
         let id = StoredCircle(circle.id.digest.bytes)
         if let id, try engine.circle() != id {
             // A recovery of the keychain doesn't keep the outbox.

@@ -1,0 +1,105 @@
+// RandomCircleTests: random operations of three machines, with outages, ends of processes and wrong
+// clocks. The model is a list of all acknowledged changes.
+
+import Foundation
+import KeychainCore
+import KeychainEngine
+import KeychainSynchronization
+import Testing
+
+@Suite struct `Random operations of a circle` {
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    /// The latest acknowledged changes of each account, by modification date.
+    private struct Model {
+        private struct Latest {
+            var modified: Double
+            /// Those with this date. `nil` is a deletion.
+            var values: Set<String?>
+        }
+
+        private var latest: [String: Latest] = [:]
+
+        mutating func note(_ account: String, _ value: String?, _ modified: Double) {
+            let before = latest[account]?.modified ?? 0
+            if before < modified { latest[account] = Latest(modified: modified, values: [value]) }
+            if before == modified { latest[account]?.values.insert(value) }
+        }
+
+        /// Whether a machine has the latest value of each account. Of several with one date a
+        /// deletion counts, or else any, but all machines have the same.
+        func allows(_ values: [String: String]) -> Bool {
+            let expected = latest.filter { !$0.value.values.contains(nil) }
+            return values.count == expected.count
+                && values.allSatisfy { expected[$0.key]?.values.contains($0.value) ?? false }
+        }
+    }
+
+    /// The modification date of an item or its tombstone.
+    private func modified(_ account: String, isTombstone: Bool, on device: Device) throws -> Double {
+        var query = Device.query(account)
+        query.isTombstone = isTombstone
+        let found = try device.engine.perform(FindItems(query), as: Device.caller)
+        guard case .date(let date) = found.first?.attributes[.modificationDate] else {
+            throw KeychainFailure.itemNotFound
+        }
+        return date
+    }
+
+    @Test(arguments: 1...24)
+    func `all machines converge on the latest changes, and none is lost`(seed: Int) async throws {
+        var random = Generator(state: UInt64(seed))
+        let server = MemoryStore()
+        let devices = try (0..<3).map { number in
+            let clock = TestClock()
+            // No two machines give the same date.
+            clock.now += Double(number) / 10
+            return try Device("machine \(number)", server, clock: clock)
+        }
+        try await devices[0].found()
+        try await devices[0].add(devices[1])
+        try await devices[0].add(devices[2])
+        var model = Model()
+        for step in 0..<240 {
+            let device = devices[Int.random(in: 0..<3, using: &random)]
+            let account = "item \(Int.random(in: 0..<6, using: &random))"
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<6:
+                let value = "\(seed) \(step)"
+                try device.set(account, value)
+                model.note(
+                    account, value, try modified(account, isTombstone: false, on: device))
+            case 6..<8:
+                guard (try? device.delete(account)) != nil else { continue }
+                model.note(account, nil, try modified(account, isTombstone: true, on: device))
+            case 8..<15: _ = try? await device.settle()
+            case 15: try device.restart()
+            case 16: server.setUnreachable(Bool.random(using: &random))
+            case 17: server.leaveUnanswered(1)
+            case 18: device.clock.now += Double(Int.random(in: 0..<100_000, using: &random))
+            default: server.setUnreachable(false)
+            }
+        }
+        server.setUnreachable(false)
+        server.leaveUnanswered(0)
+        try await converge(devices[0], devices[1], devices[2])
+        let first = try devices[0].values()
+        for device in devices {
+            let values = try device.values()
+            #expect(model.allows(values), "\(device.name), seed \(seed): \(values), \(model)")
+            #expect(values == first)
+            let status = try await device.status()
+            #expect(status.notices == [])
+            #expect(status.waitingCount == 0)
+        }
+    }
+}
