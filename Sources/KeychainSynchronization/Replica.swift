@@ -341,12 +341,17 @@ package struct Replica: Sendable {
         claimed.filter { $0.value > circle.roster.machines[$0.key]?.retired ?? 0 }
     }
 
+    /// For each log, the number of entries that were skipped and are still needed.
+    package var skipped: LogIndexes {
+        cursors.mapValues(\.missingCount).filter { $0.key != id && $0.value > 0 }
+    }
+
     /// For each log, the number of entries that are known to exist and that the server has not
     /// shown.
     package var withheld: LogIndexes {
-        neededClaims.filter { $0.key != id }.reduce(into: [:]) { result, claim in
+        neededClaims.filter { $0.key != id }.reduce(into: skipped) { result, claim in
             let read = cursors[claim.key]?.head.index ?? 0
-            if claim.value > read { result[claim.key] = claim.value - read }
+            if claim.value > read { result[claim.key, default: 0] += claim.value - read }
         }
     }
 

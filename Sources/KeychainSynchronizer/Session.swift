@@ -36,6 +36,8 @@ struct Session: Sendable {
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
+    /// When the session began, in milliseconds since 1970-01-01 UTC.
+    private let begun: Int64
     /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.
     var lastHead: Int64 = 0
 
@@ -44,6 +46,7 @@ struct Session: Sendable {
     ) throws(KeychainFailure) {
         self.engine = engine
         self.state = state
+        begun = engine.milliseconds
         replica = Replica(
             state.keys, circle, circleKey: state.circleKey, remembering: state.heads)
         replica.isRestoring = true
@@ -61,6 +64,16 @@ struct Session: Sendable {
     }
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
+
+    /// Whether to read all logs again, because the server didn't show entries that are needed. It may
+    /// show them now.
+    var isToBeRepeated: Bool {
+        let isIncomplete = isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
+        return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
+    }
+
+    /// In milliseconds.
+    private static let repetitionInterval: Int64 = 300_000
 
     /// Records under which reference the keychain has an item, or why the item doesn't travel.
     mutating func note(_ item: OpenedItem, _ version: SynchronizedItem?) {

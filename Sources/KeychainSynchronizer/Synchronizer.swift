@@ -108,6 +108,7 @@ package final class Synchronizer: SynchronizationAnswerer {
             session = nil
             return Demand(.locked)
         }
+        if session?.isToBeRepeated ?? false { session = nil }
         guard var running = try begun(&session, engine) else { return Demand(.none) }
         session = nil
         let demand = try running.exchange(delivery)

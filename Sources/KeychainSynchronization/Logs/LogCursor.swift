@@ -22,7 +22,10 @@ package struct LogCursor: Hashable, Sendable {
     }
 
     /// Whether all entries that are still needed were read.
-    package var isWhole: Bool { first >= start || start == 1 }
+    package var isWhole: Bool { missingCount == 0 }
+
+    /// The number of entries that were skipped and are still needed.
+    package var missingCount: UInt64 { first >= start || start == 1 ? 0 : start - first }
 
     /// Continues at a later entry than the next one, since the entries in between were deleted.
     package mutating func skip(to index: UInt64) {

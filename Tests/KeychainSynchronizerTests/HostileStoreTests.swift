@@ -1,0 +1,195 @@
+// HostileStoreTests: a server that alters, moves, withholds, forks, forgets and replays records. No
+// keychain takes over anything wrong, and the status reports what can be noticed.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import Testing
+
+@Suite struct `A hostile server of a circle` {
+    private let server = MemoryStore()
+    private let one: Device
+    private let two: Device
+
+    init() async throws {
+        one = try Device("one", server)
+        two = try Device("two", server)
+        try await one.found()
+        try await one.add(two)
+        try one.set("a", "1")
+        try one.set("b", "2")
+        try await converge(one, two)
+    }
+
+    private static let items = ["a": "1", "b": "2"]
+
+    /// The keys of the records of a machine's log, in their order.
+    private func log(of device: Device) async throws -> [String] {
+        let machine = Hexadecimal.text(try await device.id().bytes)
+        return server.records.keys.filter { $0.contains("/l/\(machine)/") }.sorted()
+    }
+
+    @Test(arguments: 0..<40)
+    func `an altered byte anywhere in the next entry`(position: Int) async throws {
+        try one.set("a", "3")
+        try await one.settle()
+        let key = try #require(try await log(of: one).last)
+        server.alter { record in
+            guard record.key == key else { return record.value }
+            var value = record.value
+            value[position * (value.count - 1) / 39] ^= 1 << (position % 8)
+            return value
+        }
+        _ = try? await two.settle()
+        #expect(try two.values() == Self.items)
+        // Without the alteration, the entry is accepted.
+        server.alter { $0.value }
+        try await converge(two)
+        #expect(try two.values() == ["a": "3", "b": "2"])
+    }
+
+    @Test func `a signature by another machine is reported`() async throws {
+        try one.set("a", "3")
+        try await one.settle()
+        let key = try #require(try await log(of: one).last)
+        server.alter { record in
+            guard record.key == key else { return record.value }
+            return record.value.dropLast() + [record.value.last.map { $0 ^ 1 } ?? 0]
+        }
+        try await two.settle()
+        let notices = try await two.status().notices
+        #expect(notices.contains { $0.hasPrefix("The signature of entry ") }, "\(notices)")
+    }
+
+    @Test func `an entry in the place of another`() async throws {
+        let before = try await log(of: one)
+        for value in ["3", "4", "5"] {
+            try one.set("a", value)
+            try await one.settle()
+        }
+        let keys = try await log(of: one).dropFirst(before.count)
+        let records = server.records
+        let (first, last) = (try #require(keys.first), try #require(keys.last))
+        server.alter { record in
+            switch record.key {
+            case first: records[last] ?? []
+            case last: records[first] ?? []
+            default: record.value
+            }
+        }
+        try await two.settle()
+        // An entry is accepted only after the one before it, wherever the server shows it.
+        #expect(try ["1", "3"].contains(two.values()["a"]))
+        server.alter { $0.value }
+        try await converge(two)
+        #expect(try two.values() == ["a": "5", "b": "2"])
+    }
+
+    @Test func `an entry that is left out`() async throws {
+        let before = try await log(of: one)
+        for value in ["3", "4"] {
+            try one.set("a", value)
+            try await one.settle()
+        }
+        let left = try #require(try await log(of: one).dropFirst(before.count).first)
+        server.hide { $0 == left }
+        try await two.settle()
+        // What follows is the latest value, and the entry that is missing is reported.
+        #expect(try two.values()["b"] == "2")
+        #expect(try await two.status().machines.map(\.withheldCount).max() ?? 0 > 0)
+        server.hide { _ in false }
+        two.clock.now += 301
+        try await converge(two)
+        #expect(try two.values() == ["a": "4", "b": "2"])
+        #expect(try await two.status().machines.map(\.withheldCount).max() == 0)
+    }
+
+    @Test func `entries that are withheld show by what the third machine says`() async throws {
+        let three = try Device("three", server)
+        try await one.add(three)
+        try await converge(one, two, three)
+        try one.set("a", "3")
+        try await converge(one)
+        let last = try #require(try await log(of: one).last)
+        try await converge(three, one)
+        server.hide { $0 >= last && $0.hasPrefix(String(last.dropLast(16))) }
+        try await two.settle()
+        #expect(try two.values() == Self.items)
+        #expect(try await two.status().machines.contains { $0.withheldCount > 0 })
+        server.hide { _ in false }
+        try await converge(two)
+        #expect(try two.values()["a"] == "3")
+    }
+
+    @Test func `an older state, to a process that has just begun`() async throws {
+        let old = server.records
+        try two.set("a", "3")
+        try one.set("b", "4")
+        try await converge(one, two)
+        let new = server.records
+        server.records = old
+        try one.restart()
+        try one.set("c", "5")
+        try await one.settle()
+        // Its own entries are missing, so it neither writes nor concludes anything.
+        let status = try await one.status()
+        #expect(status.isOwnLogMissing)
+        #expect(status.waitingCount == 1)
+        #expect(try one.values() == ["a": "3", "b": "4", "c": "5"])
+        #expect(server.records == old)
+        server.records = new
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "3", "b": "4", "c": "5"])
+    }
+
+    @Test func `a server that has lost everything takes nothing from any keychain`() async throws {
+        server.records = [:]
+        try one.restart()
+        try await converge(one, two)
+        #expect(try one.values() == Self.items)
+        #expect(try two.values() == Self.items)
+        try one.set("a", "3")
+        _ = try? await one.settle()
+        #expect(try one.values() == ["a": "3", "b": "2"])
+    }
+
+    @Test func `two different entries in one place are never joined`() async throws {
+        // The server gives machine two another second half of the log of machine one, which a copy
+        // of that machine has written.
+        let before = server.records
+        try one.set("a", "original")
+        try await one.settle()
+        try await two.settle()
+        let original = server.records
+        server.records = before
+        let key = try #require(try await log(of: one).last)
+        let next = Set(original.keys).subtracting(before.keys).filter {
+            $0.dropLast(16) == key.dropLast(16)
+        }
+        #expect(!next.isEmpty)
+        // What machine two has seen before is shown differently now.
+        server.records = original
+        for entry in next { server.records[entry] = before[key] }
+        try two.restart()
+        try await converge(two)
+        #expect(try two.values() == ["a": "original", "b": "2"])
+        let status = try await two.status()
+        #expect(!status.notices.isEmpty, "\(status) \(next)")
+    }
+
+    @Test func `records that are no records`() async throws {
+        let prefix = String(try #require(server.records.keys.first).prefix { $0 != "/" })
+        for (name, value) in [
+            ("m/0000000000000063", []), ("m/zz", [1]), ("l/zz/1", [2]), ("h/zz", [3]),
+            ("t/zz", [4]), ("l/\(String(repeating: "0", count: 32))/0000000000000001", [5]), ("", [6]),
+        ] as [(String, [UInt8])] {
+            server.records["\(prefix)/\(name)"] = value
+        }
+        try one.set("a", "3")
+        try one.restart()
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "3", "b": "2"])
+    }
+}
