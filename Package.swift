@@ -288,11 +288,20 @@ let package = Package(
                 "KeychainSQLite",
             ],
             swiftSettings: settings),
-        .testTarget(
-            name: "KeychainSynchronizerTests",
+        // Machines of a circle, and a server in memory, for tests.
+        .target(
+            name: "SynchronizationTestSupport",
             dependencies: [
                 "KeychainSynchronizer", "KeychainSynchronization", "KeychainRelay",
                 "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine",
+            ],
+            path: "Tests/SynchronizationTestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "KeychainSynchronizerTests",
+            dependencies: [
+                "SynchronizationTestSupport", "KeychainSynchronizer", "KeychainSynchronization",
+                "KeychainRelay", "KeychainCore", "KeychainCrypto", "KeychainSQLite",
+                "KeychainEngine",
             ],
             swiftSettings: settings),
         // Clusters of etcd for tests, and their certificates.
@@ -302,7 +311,8 @@ let package = Package(
         .testTarget(
             name: "KeychainEtcdTests",
             dependencies: [
-                "KeychainEtcd", "EtcdTestSupport",
+                "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "KeychainRelay",
+                "KeychainSynchronization", "KeychainCore", "KeychainEngine",
                 .product(
                     name: "NIOCore", package: "swift-nio",
                     condition: .when(traits: ["Synchronization"])),

@@ -151,6 +151,16 @@ package actor EtcdCluster {
         try await waitUntilReady(index)
     }
 
+    /// Whether any file of any node contains a text.
+    package func filesContain(_ text: String) throws -> Bool {
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        while let file = files?.nextObject() as? URL {
+            guard let content = try? Data(contentsOf: file, options: .mappedIfSafe) else { continue }
+            if content.range(of: Data(text.utf8)) != nil { return true }
+        }
+        return false
+    }
+
     /// Keeps a node from running. Its connections stay.
     package func suspend(_ index: Int) { nodes[index].send(SIGSTOP) }
 

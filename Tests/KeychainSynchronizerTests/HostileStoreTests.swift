@@ -6,6 +6,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
+import SynchronizationTestSupport
 import Testing
 
 @Suite struct `A hostile server of a circle` {

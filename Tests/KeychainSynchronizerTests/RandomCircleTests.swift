@@ -5,6 +5,7 @@ import Foundation
 import KeychainCore
 import KeychainEngine
 import KeychainSynchronization
+import SynchronizationTestSupport
 import Testing
 
 @Suite struct `Random operations of a circle` {

@@ -6,6 +6,7 @@ import KeychainCrypto
 import KeychainEngine
 import KeychainRelay
 import KeychainSynchronization
+import SynchronizationTestSupport
 import Testing
 
 @Suite struct `Keychains of a circle` {

@@ -1,15 +1,17 @@
 // MemoryStore: a server in memory, which a test can make fail, lie or lose records.
 
-import KeychainRelay
+package import KeychainRelay
 import Synchronization
 
-final class MemoryStore: RecordStore {
-    struct Unreachable: Error {}
+package final class MemoryStore: RecordStore {
+    package struct Unreachable: Error {}
+
+    package init() {}
 
     fileprivate struct State {
-        var records: [String: [UInt8]] = [:]
+        package var records: [String: [UInt8]] = [:]
         /// All values that were ever stored.
-        var everything: [[UInt8]] = []
+        package var everything: [[UInt8]] = []
         var isUnreachable = false
         /// Keys whose records aren't shown.
         var isHidden: @Sendable (String) -> Bool = { _ in false }
@@ -23,30 +25,30 @@ final class MemoryStore: RecordStore {
 
     private let state = Mutex(State())
 
-    var records: [String: [UInt8]] {
+    package var records: [String: [UInt8]] {
         get { state.withLock { $0.records } }
         set { state.withLock { $0.records = newValue } }
     }
 
-    var everything: [[UInt8]] { state.withLock { $0.everything } }
+    package var everything: [[UInt8]] { state.withLock { $0.everything } }
 
-    func setUnreachable(_ isUnreachable: Bool) {
+    package func setUnreachable(_ isUnreachable: Bool) {
         state.withLock { $0.isUnreachable = isUnreachable }
     }
 
-    func hide(_ isHidden: @escaping @Sendable (String) -> Bool) {
+    package func hide(_ isHidden: @escaping @Sendable (String) -> Bool) {
         state.withLock { $0.isHidden = isHidden }
     }
 
-    func alter(_ altered: @escaping @Sendable (StoredRecord) -> [UInt8]) {
+    package func alter(_ altered: @escaping @Sendable (StoredRecord) -> [UInt8]) {
         state.withLock { $0.altered = altered }
     }
 
-    func leaveUnanswered(_ count: Int) { state.withLock { $0.unansweredCount = count } }
+    package func leaveUnanswered(_ count: Int) { state.withLock { $0.unansweredCount = count } }
 
     // MARK: The server
 
-    func records(
+    package func records(
         _ prefix: String, after previous: String?, limit: Int
     ) async throws -> [StoredRecord] {
         try state.withLock { state in
@@ -61,7 +63,7 @@ final class MemoryStore: RecordStore {
         }
     }
 
-    func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+    package func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
         try state.withLock { state in
             if state.isUnreachable { throw Unreachable() }
             if let present = state.records[key] { return .exists(present) }
@@ -74,14 +76,14 @@ final class MemoryStore: RecordStore {
         }
     }
 
-    func put(_ key: String, _ value: [UInt8]) async throws {
+    package func put(_ key: String, _ value: [UInt8]) async throws {
         try state.withLock { state in
             if state.isUnreachable { throw Unreachable() }
             state.store(key, value)
         }
     }
 
-    func delete(from first: String, to end: String) async throws {
+    package func delete(from first: String, to end: String) async throws {
         try state.withLock { state in
             if state.isUnreachable { throw Unreachable() }
             for key in state.records.keys where key >= first && key < end {
@@ -90,7 +92,7 @@ final class MemoryStore: RecordStore {
         }
     }
 
-    func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
+    package func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
         let (changes, continuation) = AsyncThrowingStream.makeStream(of: String.self)
         try state.withLock { state in
             if state.isUnreachable { throw Unreachable() }

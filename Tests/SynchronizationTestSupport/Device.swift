@@ -1,36 +1,37 @@
 // Device: a machine with a keychain in memory and a relay, which share a server with others.
 
 import Foundation
-import KeychainCore
-import KeychainCrypto
-import KeychainEngine
-import KeychainRelay
+package import KeychainCore
+package import KeychainCrypto
+package import KeychainEngine
+package import KeychainRelay
 import KeychainSQLite
-import KeychainSynchronization
+package import KeychainSynchronization
 import KeychainSynchronizer
 import Synchronization
-import Testing
 
 /// A clock that a test sets, in seconds since 2001-01-01.
-final class TestClock: Sendable {
+package final class TestClock: Sendable {
     private let state = Mutex(800_000_000.0)
 
-    var now: Double {
+    package var now: Double {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }
+
+    package init() {}
 }
 
-final class Device: Sendable {
-    let name: String
-    let server: MemoryStore
-    let clock: TestClock
+package final class Device: Sendable {
+    package let name: String
+    private let server: any RecordStore
+    package let clock: TestClock
     private let memory: MemoryPlace
     private let opened: Mutex<KeychainEngine>
-    static let group = "group"
-    static let caller = AccessGroups([group, "other"])
+    package static let group = "group"
+    package static let caller = AccessGroups([group, "other"])
 
-    init(_ name: String, _ server: MemoryStore, clock: TestClock = TestClock()) throws {
+    package init(_ name: String, _ server: any RecordStore, clock: TestClock = TestClock()) throws {
         self.name = name
         self.server = server
         self.clock = clock
@@ -47,15 +48,15 @@ final class Device: Sendable {
         return try KeychainEngine.open(memory, options: options)
     }
 
-    var engine: KeychainEngine { opened.withLock { $0 } }
+    package var engine: KeychainEngine { opened.withLock { $0 } }
 
     /// Ends the process that has the keychain open, and begins another one.
-    func restart() throws {
+    package func restart() throws {
         let engine = try Self.open(memory, clock)
         opened.withLock { $0 = engine }
     }
 
-    var relay: Relay {
+    package var relay: Relay {
         Relay(server) { request throws(KeychainFailure) in
             try self.engine.perform(request, as: AccessGroups([]))
         }
@@ -64,17 +65,17 @@ final class Device: Sendable {
     // MARK: The circle
 
     @discardableResult
-    func settle() async throws -> Demand { try await relay.settle() }
+    package func settle() async throws -> Demand { try await relay.settle() }
 
-    func status() async throws -> CircleStatus { try await relay.status() }
+    package func status() async throws -> CircleStatus { try await relay.status() }
 
-    func found(recovery: RecoveryCode? = nil) async throws {
+    package func found(recovery: RecoveryCode? = nil) async throws {
         _ = try await relay.send(.found(name: name), secret: recovery?.bytes)
         try await settle()
     }
 
     /// Adds a machine, without the exchange by which people would compare digits.
-    func add(_ other: Device, groups: [String]? = nil) async throws {
+    package func add(_ other: Device, groups: [String]? = nil) async throws {
         let description = try await other.relay.send(.describe).message
         _ = try await relay.send(.add(machine: description, name: other.name, groups: groups))
         try await settle()
@@ -84,24 +85,20 @@ final class Device: Sendable {
     }
 
     /// Joins the circle on the server, whose membership log names this machine.
-    func joinListed() async throws {
-        let log = try await server.allRecords(try #require(circlePrefix))
-        let membership = log.filter { $0.key.contains("/m/") }.map { Data($0.value) }
+    package func joinListed() async throws {
+        let membership = try await server.allRecords("").filter { $0.key.contains("/m/") }
+            .map { Data($0.value) }
         _ = try await relay.send(.join(membership: membership))
         try await settle()
     }
 
-    private var circlePrefix: String? {
-        server.records.keys.first.map { String($0.prefix { $0 != "/" }) + "/" }
-    }
-
-    func id() async throws -> Bytes16 {
-        try #require(try await status().machines.first { $0.isThisOne }).id
+    package func id() async throws -> Bytes16 {
+        try await status().machines.first { $0.isThisOne }?.id ?? Bytes16(high: 0, low: 0)
     }
 
     // MARK: Items
 
-    func set(
+    package func set(
         _ account: String, _ value: String, group: String = Device.group,
         protection: ProtectionClass = .whenUnlocked, isSynchronizable: Bool = true
     ) throws {
@@ -117,13 +114,13 @@ final class Device: Sendable {
                 ItemChanges(data: Data(value.utf8))), as: Self.caller)
     }
 
-    func delete(_ account: String, tombstones: TombstonePolicy = .automatic) throws {
+    package func delete(_ account: String, tombstones: TombstonePolicy = .automatic) throws {
         clock.now += 1
         try engine.perform(
             DeleteItems(Self.query(account), tombstones: tombstones), as: Self.caller)
     }
 
-    static func query(
+    package static func query(
         _ account: String? = nil, group: String? = nil, isSynchronizable: Bool? = true
     ) -> ItemQuery {
         var attributes: Attributes = [.service: .string("s")]
@@ -134,7 +131,7 @@ final class Device: Sendable {
     }
 
     /// Accounts and values of all items.
-    func values() throws -> [String: String] {
+    package func values() throws -> [String: String] {
         do throws(KeychainFailure) {
             let items = try engine.perform(
                 FindItems(
@@ -154,7 +151,7 @@ final class Device: Sendable {
 }
 
 /// Lets devices settle until nothing changes.
-func converge(_ devices: Device...) async throws {
+package func converge(_ devices: Device...) async throws {
     for _ in 0..<4 {
         for device in devices { try await device.settle() }
     }
