@@ -1,0 +1,94 @@
+// CircleDirectory: the circles on a server, and their membership logs.
+//   (1) A log is verified from its founding entry on, and belongs to the circle whose identifier was
+//       asked for. The server can show a shorter log than there is, but no other one.
+
+package import FoundationEssentials
+import KeychainCrypto
+package import KeychainSynchronization
+
+/// A verified membership log.
+package struct CircleLog: Sendable {
+    package let circle: Circle
+    package let entries: [MembershipEntry]
+
+    /// The entries as ``SynchronizationMessage/join(membership:)`` takes them.
+    package var records: [Data] { entries.map { Data($0.bytes) } }
+
+    /// Whether a machine is in the circle.
+    package func includes(_ machine: MachineDescription) -> Bool {
+        circle.member(machine.id) != nil
+    }
+
+    /// Whether the log had this head at some time.
+    func contains(_ head: LogHead) -> Bool { circle.digest(at: head.index) == head.digest }
+}
+
+package struct CircleDirectory: Sendable {
+    private let store: any RecordStore
+
+    /// The number of names after which the server isn't asked for more.
+    private static let nameLimit = 256
+
+    package init(_ store: any RecordStore) { self.store = store }
+
+    /// The circles of which the server has records, in ascending order.
+    package func circles() async throws -> [CircleID] {
+        var circles: [CircleID] = []
+        var previous: String?
+        for _ in 0..<Self.nameLimit {
+            guard let record = try await store.records("", after: previous, limit: 1).first else {
+                return circles
+            }
+            let name = record.key.prefix { $0 != "/" }
+            if let circle = Self.circle(named: name) { circles.append(circle) }
+            // "0" is the character after the slash: the next record is that of another name.
+            previous = String(name) + "0"
+        }
+        throw JoiningFailure.tooManyCircles
+    }
+
+    private static func circle(named name: Substring) -> CircleID? {
+        Hexadecimal.bytes(name).flatMap { Digest($0) }.map { CircleID($0) }
+    }
+
+    /// The membership log of a circle. `nil` if the server has none.
+    ///
+    /// - Throws: ``SynchronizationFailure`` if the log is not that of the circle.
+    package func log(of circle: CircleID) async throws -> CircleLog? {
+        let keys = RecordKeys(circle: circle.description)
+        let records = try await store.allRecords(keys.membership)
+        guard let first = records.first else { return nil }
+        let founding = try Self.entry(in: first, at: 1, keys)
+        var verified = try Circle(founding: founding)
+        guard verified.id == circle else {
+            throw SynchronizationFailure.misplaced("the membership log of another circle")
+        }
+        var entries = [founding]
+        for record in records.dropFirst() {
+            let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
+            try verified.append(entry)
+            entries.append(entry)
+        }
+        return CircleLog(circle: verified, entries: entries)
+    }
+
+    private static func entry(
+        in record: StoredRecord, at index: UInt64, _ keys: RecordKeys
+    ) throws(SynchronizationFailure) -> MembershipEntry {
+        guard record.key == keys.entry(index) else {
+            throw .gap("the record \(record.key) of the membership log")
+        }
+        return try MembershipEntry(decoding: record.value)
+    }
+
+    /// The membership log of a circle, which has at least `index` entries.
+    ///
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter.
+    func log(of circle: CircleID, reaching index: UInt64) async throws -> CircleLog {
+        guard let log = try await log(of: circle) else { throw JoiningFailure.noCircle }
+        guard log.circle.head.index >= index else {
+            throw SynchronizationFailure.fork("the membership log, which is shorter")
+        }
+        return log
+    }
+}

@@ -1,0 +1,172 @@
+// JoiningRecords: the records of one machine's attempt to join, and how long its steps may take.
+// Documentation/Synchronization.md, "Records of joining".
+//   (1) An attempt is named by a digest of what its joiner sends first, so that two joiners have
+//       different records.
+//   (2) Whatever the server shows here is checked by `Joiner`, `JoinDesk` or a pasted code. The
+//       records themselves prove nothing.
+
+import KeychainCrypto
+import KeychainSynchronization
+
+/// The name of an attempt: 16 hexadecimal digits.
+struct JoinAttempt: Hashable, Sendable {
+    let name: String
+
+    /// The attempt that begins with a commitment.
+    init(_ commitment: Joining.Commitment) {
+        name = Hexadecimal.text(commitment.digest.bytes.prefix(8))
+    }
+
+    /// The attempt whose machine is identified by a pasted code.
+    init(_ machine: MachineDescription) {
+        name = Hexadecimal.text(Fingerprint.sha256(of: machine.bytes).prefix(8))
+    }
+}
+
+extension RecordKeys {
+    /// The records of an attempt. The raw values are the ends of their keys.
+    enum JoiningPart: String, Sendable {
+        case request = "1"
+        case challenge = "2"
+        case opening = "3"
+        /// The description of a machine that is identified by a pasted code.
+        case description = "d"
+        case refusal = "x"
+    }
+
+    func attempt(_ attempt: JoinAttempt) -> String { joining + attempt.name + "/" }
+
+    /// The attempt's name and the part, from the key of a record.
+    func joiningPart(ofKey key: String) -> (attempt: String, part: JoiningPart)? {
+        guard key.hasPrefix(joining) else { return nil }
+        let names = key.dropFirst(joining.count).split(
+            separator: "/", omittingEmptySubsequences: false)
+        guard names.count == 2, let part = JoiningPart(rawValue: String(names[1])) else {
+            return nil
+        }
+        return (String(names[0]), part)
+    }
+}
+
+/// The records of one attempt.
+struct AttemptRecords: Sendable {
+    private let store: any RecordStore
+    private let keys: RecordKeys
+    private let prefix: String
+
+    init(_ store: any RecordStore, _ keys: RecordKeys, _ attempt: JoinAttempt) {
+        self.store = store
+        self.keys = keys
+        prefix = keys.attempt(attempt)
+    }
+
+    func read() async throws -> [RecordKeys.JoiningPart: [UInt8]] {
+        var parts: [RecordKeys.JoiningPart: [UInt8]] = [:]
+        for record in try await store.records(prefix, after: nil, limit: 16) {
+            guard let (_, part) = keys.joiningPart(ofKey: record.key) else { continue }
+            parts[part] = record.value
+        }
+        return parts
+    }
+
+    /// Creates a record.
+    ///
+    /// - Throws: ``JoiningFailure/occupied`` if another record is in its place.
+    func create(_ part: RecordKeys.JoiningPart, _ bytes: [UInt8]) async throws {
+        switch try await store.create(prefix + part.rawValue, bytes) {
+        case .created: return
+        case .exists(let present):
+            guard present == bytes else { throw JoiningFailure.occupied }
+        }
+    }
+
+    func delete() async throws {
+        // "0" is the character after the slash.
+        try await store.delete(from: prefix, to: String(prefix.dropLast()) + "0")
+    }
+}
+
+// MARK: - Waiting
+
+/// How long the steps of joining may take, and how often the server is asked meanwhile.
+package struct JoiningTiming: Sendable {
+    package var interval = Duration.milliseconds(500)
+    /// The time for a step that takes a person on the other machine.
+    package var limit = Duration.seconds(600)
+    /// The time for a step that the other machine takes by itself.
+    package var stepLimit = Duration.seconds(30)
+    /// Waits for a time. Tests replace it.
+    package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+
+    package init() {}
+
+    /// Looks until there is a value.
+    ///
+    /// - Throws: ``JoiningFailure/timedOut(_:)`` after the limit, and what `look` throws.
+    func wait<Value: Sendable>(
+        for awaited: JoiningFailure.Awaited, within limit: Duration,
+        _ look: @Sendable () async throws -> Value?
+    ) async throws -> Value {
+        // The looks are counted, so that a test needs no clock.
+        var count = Int((limit / max(interval, .milliseconds(1))).rounded(.up))
+        while true {
+            try Task.checkCancellation()
+            if let value = try await look() { return value }
+            count -= 1
+            guard count > 0 else { throw JoiningFailure.timedOut(awaited) }
+            try await pause(interval)
+        }
+    }
+}
+
+/// Why joining ended, except for data that was rejected.
+package enum JoiningFailure: Error, Hashable, Sendable {
+    package enum Awaited: Hashable, Sendable {
+        /// A member that answers the request.
+        case member
+        /// A machine that joins.
+        case joiner
+        /// The entry of the membership log that adds the machine.
+        case addition
+    }
+
+    case timedOut(Awaited)
+    /// The other side refused.
+    case refused
+    /// Another record is in the place of this attempt's.
+    case occupied
+    /// The server has no such circle.
+    case noCircle
+    case tooManyCircles
+    /// The pasted code is neither that of the circle nor that of a machine that waits.
+    case unknownCode
+    /// Another machine has used the join token.
+    case tokenUsed
+}
+
+extension JoiningFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .timedOut(.member):
+            "No machine of the circle answered in time. Run `keychainctl sync approve` on one of "
+                + "them, and try again."
+        case .timedOut(.joiner):
+            "No machine has asked to join. Run `keychainctl sync join` on it, and try again."
+        case .timedOut(.addition):
+            "No machine of the circle added this one in time. Run the same command again."
+        case .refused: "The other side refused. Start again on both machines."
+        case .occupied: "Another request to join has the same name. Try again."
+        case .noCircle:
+            "The server doesn't have this circle. Check the server and the prefix in the "
+                + "configuration."
+        case .tooManyCircles:
+            "The server lists too many circles. Specify one with --circle."
+        case .unknownCode:
+            "The code belongs to neither this circle nor a machine that waits to join it. Copy it "
+                + "from the other machine again."
+        case .tokenUsed:
+            "Another machine has used the join token, which counts once. If that was not intended, "
+                + "remove that machine with `keychainctl sync remove`."
+        }
+    }
+}

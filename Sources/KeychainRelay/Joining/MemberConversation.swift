@@ -1,0 +1,177 @@
+// MemberConversation: the member's side when a machine joins with six digits.
+// Documentation/Synchronization.md, "Records of joining".
+//   (1) One request is answered at a time. A request that was answered and isn't opened counts as a
+//       failure, as does an opening that doesn't fit: an attacker could otherwise have many requests
+//       answered, and open the one whose digits happen to be those on the joiner.
+//   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
+
+package import KeychainSynchronization
+
+package actor MemberConversation {
+    /// A machine that wants to join, and the digits to compare with those that it shows.
+    package struct Candidate: Hashable, Sendable {
+        package let machine: MachineDescription
+        package let digits: String
+        fileprivate let attempt: JoinAttempt
+    }
+
+    private let circle: CircleID
+    private let knownIndex: UInt64
+    private let store: any RecordStore
+    private let keys: RecordKeys
+    private let timing: JoiningTiming
+    private var desk: JoinDesk
+
+    /// - Parameters:
+    ///   - member: This machine.
+    ///   - circle: Its circle.
+    ///   - knownIndex: The number of entries of the membership log that its keychain has. A shorter
+    ///     log from the server is rejected.
+    ///   - store: The server.
+    ///   - timing: How long the steps may take.
+    package init(
+        member: MachineID, circle: CircleID, knownIndex: UInt64, store: any RecordStore,
+        timing: JoiningTiming = JoiningTiming()
+    ) {
+        self.circle = circle
+        self.knownIndex = knownIndex
+        self.store = store
+        self.timing = timing
+        keys = RecordKeys(circle: circle.description)
+        desk = JoinDesk(member: member)
+    }
+
+    /// Whether three attempts have failed, so that no further request is answered.
+    package var isClosed: Bool { desk.isClosed }
+
+    // MARK: The exchange
+
+    /// Waits for a machine that wants to join, and exchanges the messages with it.
+    ///
+    /// - Returns: The machine. The caller has the user compare its digits, and then calls
+    ///   ``confirm(_:)`` or ``refuse(_:)``.
+    /// - Throws: ``JoiningFailure`` if no machine asks, ``SynchronizationFailure`` if what a machine
+    ///   sends is rejected. It can be called again until ``isClosed``.
+    package func next() async throws -> Candidate {
+        while true {
+            guard !desk.isClosed else {
+                throw SynchronizationFailure.joining("three attempts failed")
+            }
+            let commitment = try await oldestRequest()
+            if let candidate = try await exchange(after: commitment) { return candidate }
+        }
+    }
+
+    /// Waits for a request that no member has answered.
+    private func oldestRequest() async throws -> Joining.Commitment {
+        let (store, keys, circle) = (store, keys, circle)
+        return try await timing.wait(for: .joiner, within: timing.limit) {
+            () async throws -> Joining.Commitment? in
+            let records = try await store.allRecords(keys.joining)
+            return Self.open(records, keys, circle).first?.commitment
+        }
+    }
+
+    /// The requests without an answer, the oldest first.
+    private static func open(
+        _ records: [StoredRecord], _ keys: RecordKeys, _ circle: CircleID
+    ) -> [Joining.Request] {
+        var requests: [Joining.Request] = []
+        var answered: Set<String> = []
+        for record in records {
+            guard let (attempt, part) = keys.joiningPart(ofKey: record.key) else { continue }
+            guard part == .request else {
+                answered.insert(attempt)
+                continue
+            }
+            guard let request = try? Joining.Request(decoding: record.value),
+                request.commitment.circle == circle,
+                JoinAttempt(request.commitment).name == attempt
+            else { continue }
+            requests.append(request)
+        }
+        return requests.filter { !answered.contains(JoinAttempt($0.commitment).name) }
+            .sorted {
+                ($0.created, $0.commitment.digest) < ($1.created, $1.commitment.digest)
+            }
+    }
+
+    /// Answers a request and takes the keys that it committed to.
+    ///
+    /// - Returns: `nil` if another member has answered, or the joiner is gone.
+    private func exchange(after commitment: Joining.Commitment) async throws -> Candidate? {
+        let attempt = JoinAttempt(commitment)
+        let records = AttemptRecords(store, keys, attempt)
+        let log = try await CircleDirectory(store).log(of: circle, reaching: knownIndex)
+        let challenge = try desk.answer(commitment, log.circle)
+        do {
+            try await records.create(.challenge, challenge.bytes)
+        } catch JoiningFailure.occupied {
+            return nil
+        }
+        guard let bytes = try await opening(of: records) else {
+            desk.refuse()
+            try await records.delete()
+            return nil
+        }
+        do {
+            let opening = try opening(in: bytes)
+            let code = try desk.take(opening, of: commitment)
+            return Candidate(
+                machine: opening.machine, digits: Joining.text(of: code), attempt: attempt)
+        } catch {
+            try await records.create(.refusal, Joining.refusal)
+            throw error
+        }
+    }
+
+    /// Waits for the joiner's second message. `nil` if it doesn't come, or the joiner refuses.
+    private func opening(of records: AttemptRecords) async throws -> [UInt8]? {
+        do {
+            return try await timing.wait(for: .joiner, within: timing.stepLimit) {
+                () async throws -> [UInt8]? in
+                let parts = try await records.read()
+                guard parts[.refusal] == nil else { throw JoiningFailure.refused }
+                return parts[.opening]
+            }
+        } catch is JoiningFailure {
+            return nil
+        }
+    }
+
+    private func opening(in bytes: [UInt8]) throws(SynchronizationFailure) -> Joining.Opening {
+        do {
+            return try Joining.Opening(decoding: bytes)
+        } catch {
+            desk.refuse()
+            throw error
+        }
+    }
+
+    // MARK: The decision
+
+    /// The user has confirmed the digits.
+    ///
+    /// - Throws: ``JoiningFailure/refused`` if the user of the other machine has refused. The
+    ///   machine must not be added then.
+    package func confirm(_ candidate: Candidate) async throws {
+        let records = AttemptRecords(store, keys, candidate.attempt)
+        guard try await records.read()[.refusal] == nil else {
+            desk.refuse()
+            try await records.delete()
+            throw JoiningFailure.refused
+        }
+    }
+
+    /// The digits differ, or the user has refused.
+    package func refuse(_ candidate: Candidate) async throws {
+        desk.refuse()
+        try await AttemptRecords(store, keys, candidate.attempt)
+            .create(.refusal, Joining.refusal)
+    }
+
+    /// Deletes the records of an attempt whose machine was added.
+    package func finish(_ candidate: Candidate) async throws {
+        try await AttemptRecords(store, keys, candidate.attempt).delete()
+    }
+}

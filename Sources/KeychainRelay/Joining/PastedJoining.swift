@@ -1,0 +1,106 @@
+// PastedJoining: joining with pasted codes, for people who can't compare digits at the same time.
+// Documentation/Synchronization.md, "Joining" and "Records of joining".
+//   (1) The server stores the joiner's keys, and proves nothing about them: the member accepts only
+//       keys whose code was pasted.
+//   (2) The joiner accepts only a membership log that had the head of the pasted code.
+
+package import KeychainSynchronization
+
+/// The machine that joins.
+package struct PastedJoiner: Sendable {
+    private let machine: MachineDescription
+    private let circle: CircleID
+    private let directory: CircleDirectory
+    private let records: AttemptRecords
+    private let timing: JoiningTiming
+
+    package init(
+        _ machine: MachineDescription, circle: CircleID, store: any RecordStore,
+        timing: JoiningTiming = JoiningTiming()
+    ) {
+        self.machine = machine
+        self.circle = circle
+        self.timing = timing
+        directory = CircleDirectory(store)
+        records = AttemptRecords(
+            store, RecordKeys(circle: circle.description), JoinAttempt(machine))
+    }
+
+    /// The code to paste on the member.
+    package var code: PastedCode { PastedCode(joiner: machine) }
+
+    /// Stores this machine's keys on the server, where the member looks for those of the code.
+    package func offer() async throws { try await records.create(.description, machine.bytes) }
+
+    /// Waits until a member has added this machine.
+    ///
+    /// - Parameter code: The code that the member shows.
+    /// - Returns: The membership log, which includes this machine.
+    /// - Throws: ``JoiningFailure/unknownCode`` if the code is not that of the circle.
+    package func join(_ code: PastedCode) async throws -> CircleLog {
+        let (directory, circle, machine) = (directory, circle, machine)
+        let known = try await directory.log(of: circle, reaching: 1)
+        let heads = (1...known.circle.head.index).compactMap { index in
+            known.circle.digest(at: index).map { LogHead(index: index, digest: $0) }
+        }
+        guard let head = heads.last(where: { PastedCode(circle: circle, head: $0) == code }) else {
+            throw JoiningFailure.unknownCode
+        }
+        return try await timing.wait(for: .addition, within: timing.limit) {
+            () async throws -> CircleLog? in
+            let log = try await directory.log(of: circle, reaching: head.index)
+            guard log.contains(head) else {
+                throw SynchronizationFailure.fork("the member's membership log")
+            }
+            return log.includes(machine) ? log : nil
+        }
+    }
+
+    /// Deletes this machine's keys from the server.
+    package func withdraw() async throws { try await records.delete() }
+}
+
+/// The member.
+package struct PastedMember: Sendable {
+    private let circle: CircleID
+    private let knownIndex: UInt64
+    private let store: any RecordStore
+    private let keys: RecordKeys
+
+    /// - Parameters:
+    ///   - circle: The member's circle.
+    ///   - knownIndex: The number of entries of the membership log that its keychain has. A shorter
+    ///     log from the server is rejected.
+    ///   - store: The server.
+    package init(circle: CircleID, knownIndex: UInt64, store: any RecordStore) {
+        self.circle = circle
+        self.knownIndex = knownIndex
+        self.store = store
+        keys = RecordKeys(circle: circle.description)
+    }
+
+    /// The code to paste on the machine that joins.
+    package func code() async throws -> PastedCode {
+        let log = try await CircleDirectory(store).log(of: circle, reaching: knownIndex)
+        return PastedCode(circle: circle, head: log.circle.head)
+    }
+
+    /// The machine that is identified by the code that it shows.
+    ///
+    /// - Throws: ``JoiningFailure/unknownCode`` if no machine that waits has this code.
+    package func machine(_ code: PastedCode) async throws -> MachineDescription {
+        for record in try await store.allRecords(keys.joining) {
+            guard keys.joiningPart(ofKey: record.key)?.part == .description,
+                let machine = MachineDescription(decoding: record.value),
+                PastedCode(joiner: machine) == code
+            else { continue }
+            return machine
+        }
+        throw JoiningFailure.unknownCode
+    }
+
+    /// Deletes the keys of a machine that was added from the records of joining.
+    package func finish(_ machine: MachineDescription) async throws {
+        try await AttemptRecords(store, keys, JoinAttempt(machine)).delete()
+    }
+}

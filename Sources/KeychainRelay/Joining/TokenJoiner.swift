@@ -1,0 +1,81 @@
+// TokenJoiner: the side of a machine that joins with a token, without a person.
+// Documentation/Synchronization.md, "Join tokens".
+//   (1) The machine accepts no membership log that doesn't continue the one in the token.
+//   (2) A request under the token's name that isn't signed with the token's key is replaced, so that
+//       it doesn't keep the machine out.
+
+import KeychainCrypto
+package import KeychainSynchronization
+
+package struct TokenJoiner: Sendable {
+    private let token: JoinToken
+    private let machine: MachineDescription
+    private let store: any RecordStore
+    private let directory: CircleDirectory
+    private let key: String
+    private let timing: JoiningTiming
+
+    package init(
+        _ token: JoinToken, _ machine: MachineDescription, store: any RecordStore,
+        timing: JoiningTiming = JoiningTiming()
+    ) {
+        self.token = token
+        self.machine = machine
+        self.store = store
+        self.timing = timing
+        directory = CircleDirectory(store)
+        key = RecordKeys(circle: token.grant.circle.description)
+            .tokenRequest(Hexadecimal.text(token.grant.id.bytes))
+    }
+
+    /// Asks to be added, and waits until a member has done so.
+    ///
+    /// - Returns: The membership log, which includes this machine.
+    /// - Throws: ``JoiningFailure/tokenUsed`` if another machine has used the token, and
+    ///   ``JoiningFailure/timedOut(_:)`` if no member has added this machine. The request stays on
+    ///   the server then, and the call can be repeated.
+    package func join() async throws -> CircleLog {
+        let (directory, token, machine) = (directory, token, machine)
+        let circle = token.grant.circle
+        let known = try await directory.log(of: circle, reaching: token.grant.head.index)
+        guard known.contains(token.grant.head) else {
+            throw SynchronizationFailure.fork("the join token's membership log")
+        }
+        if known.includes(machine) { return known }
+        try await ask(known.circle)
+        let log = try await timing.wait(for: .addition, within: timing.limit) {
+            () async throws -> CircleLog? in
+            let log = try await directory.log(of: circle, reaching: known.circle.head.index)
+            guard log.contains(token.grant.head) else {
+                throw SynchronizationFailure.fork("the join token's membership log")
+            }
+            if log.includes(machine) { return log }
+            guard !log.names(token) else { throw JoiningFailure.tokenUsed }
+            return nil
+        }
+        // Of all keys from this one up to that with another digit, the server has only this one.
+        try await store.delete(from: key, to: key + "0")
+        return log
+    }
+
+    /// Puts the request on the server.
+    private func ask(_ circle: Circle) async throws {
+        let request = try token.request(for: machine)
+        guard case .exists(let present) = try await store.create(key, request.bytes) else { return }
+        // Signatures are random: the request of an earlier call differs, and means the same.
+        guard let other = try? JoinToken.Request(decoding: present),
+            other.grant == token.grant, (try? other.verify(in: circle, now: .min)) != nil
+        else { return try await store.put(key, request.bytes) }
+        guard other.machine == machine else { throw JoiningFailure.tokenUsed }
+    }
+}
+
+extension CircleLog {
+    /// Whether a machine was added with a token.
+    fileprivate func names(_ token: JoinToken) -> Bool {
+        entries.contains { entry in
+            guard case .add(let addition) = entry.change else { return false }
+            return addition.token == token.grant.id
+        }
+    }
+}
