@@ -167,6 +167,8 @@ let package = Package(
             name: "KeychainRuntime",
             dependencies: [
                 "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+                .target(
+                    name: "KeychainSynchronizer", condition: .when(traits: ["Synchronization"])),
             ],
             swiftSettings: settings),
         // The service: who asks, and what of the keychain they may have.
@@ -261,6 +263,13 @@ let package = Package(
                 "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
                 "KeychainTPM", argumentParser, logging,
+                .target(
+                    name: "KeychainSynchronization", condition: .when(traits: ["Synchronization"])),
+                .target(name: "KeychainRelay", condition: .when(traits: ["Synchronization"])),
+                .target(name: "KeychainEtcd", condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "UnixSignals", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["Synchronization"])),
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -5,6 +5,7 @@ import Glibc
 import KeychainCore
 import KeychainCrypto
 import KeychainEngine
+import KeychainRuntime
 import KeychainTPM
 import Logging
 import ServiceLifecycle
@@ -58,6 +59,7 @@ package enum DaemonProgram {
         configuration.engine.hardware = PlatformHardware.current
         configuration.engine.machine = .current(chip: PlatformHardware.current)
         configuration.engine.credential = { ServiceCredential.read() }
+        configuration.engine = configuration.engine.withSynchronization
         let final = configuration
         try await DaemonService(manager, log) {
             try KeychainServer(

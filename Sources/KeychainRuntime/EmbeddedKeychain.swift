@@ -175,12 +175,14 @@ package enum EmbeddedKeychain {
 }
 
 extension EngineOptions {
-    /// Options with the chip and the identity of the machine that this process runs on.
+    /// Options with the chip and the identity of the machine that this process runs on, and with
+    /// synchronization if it was built.
     package static var ofThisMachine: EngineOptions {
         let chip = PlatformHardware.current
         return EngineOptions(
             hardware: chip, machine: .current(chip: chip), credential: { ServiceCredential.read() },
             freshness: EmbeddedKeychain.freshness(),
-            conversionProgress: EmbeddedKeychain.conversionProgress)
+            conversionProgress: EmbeddedKeychain.conversionProgress
+        ).withSynchronization
     }
 }

@@ -34,8 +34,19 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainSynchronization",
             imports: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", "Crypto"]),
         ImportRow(
+            module: "KeychainSynchronizer",
+            imports: [
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine",
+                "KeychainSynchronization",
+            ]),
+        ImportRow(
             module: "KeychainEtcd",
             imports: ["AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL"]),
+        ImportRow(
+            module: "KeychainRelay",
+            imports: [
+                "KeychainCore", "KeychainCrypto", "KeychainSynchronization", "KeychainEtcd",
+            ]),
         ImportRow(
             module: "KeychainTPM", imports: ["KeychainCore", "KeychainCrypto", "CKeychainTSS2"]),
         ImportRow(module: "KeychainWire", imports: ["KeychainCore"]),
@@ -43,6 +54,7 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainRuntime",
             imports: [
                 "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+                "KeychainSynchronizer",
             ]),
         ImportRow(
             module: "KeychainDaemon",
@@ -101,7 +113,8 @@ struct ImportRow: CustomStringConvertible {
             imports: [
                 "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
-                "KeychainTPM", "ArgumentParser", "Logging",
+                "KeychainTPM", "ArgumentParser", "Logging", "KeychainSynchronization",
+                "KeychainRelay", "KeychainEtcd", "UnixSignals",
             ]),
         ImportRow(module: "keychainctl", imports: ["KeychainTool"]),
     ]
@@ -117,8 +130,8 @@ struct ImportRow: CustomStringConvertible {
     /// larger. The tools are such programs.
     static let lean: Set<String> = [
         "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine", "KeychainTPM",
-        "KeychainSynchronization", "KeychainEtcd", "KeychainWire", "KeychainRuntime",
-        "KeychainDaemon", "keychaind", "KeychainTool", "keychainctl",
+        "KeychainSynchronization", "KeychainSynchronizer", "KeychainEtcd", "KeychainRelay",
+        "KeychainWire", "KeychainRuntime", "KeychainDaemon", "keychaind", "KeychainTool", "keychainctl",
     ]
 
     @Test func `the table has a row for every module and no other`() throws {

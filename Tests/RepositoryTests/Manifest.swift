@@ -117,7 +117,8 @@ struct Manifest {
     /// The modules below `Sources` in rows. Each module depends only on those in lower rows, and is
     /// in the lowest possible row. A line has a module; after the arrow the modules on which it
     /// depends directly, without those on which these depend; and in brackets the libraries of
-    /// other packages that it adds.
+    /// other packages that it adds. A dependency with a condition stands only for those with the
+    /// same condition.
     var picture: [String] {
         let modules = targets.filter(\.isModule)
         var rows: [String: Int] = [:]
@@ -135,6 +136,7 @@ struct Manifest {
                 !module.dependencies.contains {
                     $0.name != dependency.name && !$0.isLibrary
                         && $0.isForApple == dependency.isForApple
+                        && ($0.trait == nil || $0.trait == dependency.trait)
                         && closure(of: $0.name, traits: traits).contains(dependency.name)
                 }
             }

@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: [
         "KeychainServices", "KeychainSecItem", "KeychainAsymmetricKeys", "KeychainDaemon",
         "KeychainTool", "X509", "SwiftASN1", "NIOSSL", "NIOCore", "NIOPosix", "ServiceLifecycle",
-        "UnixSignals", "ArgumentParser", "KeychainEtcd", "AsyncHTTPClient",
+        "UnixSignals", "ArgumentParser", "KeychainEtcd", "KeychainRelay", "AsyncHTTPClient",
     ])
     func `Keychain is built without these modules`(_ name: String) throws {
         let manifest = try Manifest()

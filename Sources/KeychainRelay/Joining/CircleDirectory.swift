@@ -1,6 +1,6 @@
 // CircleDirectory: the circles on a server, and their membership logs.
-//   (1) A log is verified from its founding entry on, and belongs to the circle whose identifier was
-//       asked for. The server can show a shorter log than there is, but no other one.
+//   (1) A log is verified from its founding entry on, and against the circle's identifier. The
+//       server can show a shorter log than there is, but no other one.
 
 package import FoundationEssentials
 import KeychainCrypto

@@ -1,8 +1,8 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
 //   (1) One request is answered at a time. A request that was answered and isn't opened counts as a
-//       failure, as does an opening that doesn't fit: an attacker could otherwise have many requests
-//       answered, and open the one whose digits happen to be those on the joiner.
+//       failure, as does an opening that doesn't fit. Otherwise, an attacker could have many
+//       requests answered, and open the one whose digits happen to be those on the joiner.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -50,7 +50,7 @@ package actor MemberConversation {
     ///
     /// - Returns: The machine. The caller has the user compare its digits, and then calls
     ///   ``confirm(_:)`` or ``refuse(_:)``.
-    /// - Throws: ``JoiningFailure`` if no machine asks, ``SynchronizationFailure`` if what a machine
+    /// - Throws: ``JoiningFailure`` if no machine asks, and ``SynchronizationFailure`` if what one
     ///   sends is rejected. It can be called again until ``isClosed``.
     package func next() async throws -> Candidate {
         while true {

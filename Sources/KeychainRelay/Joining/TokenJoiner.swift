@@ -1,8 +1,8 @@
 // TokenJoiner: the side of a machine that joins with a token, without a person.
 // Documentation/Synchronization.md, "Join tokens".
 //   (1) The machine accepts no membership log that doesn't continue the one in the token.
-//   (2) A request under the token's name that isn't signed with the token's key is replaced, so that
-//       it doesn't keep the machine out.
+//   (2) A request under the token's name that isn't signed with the token's key is replaced, so
+//       that it doesn't keep the machine out.
 
 import KeychainCrypto
 package import KeychainSynchronization
