@@ -100,7 +100,7 @@ struct RootCommand: ParsableCommand {
                     CheckCommand.self, RecoverCommand.self, DoctorCommand.self,
                     BackupCommand.self, RestoreCommand.self, ConvertCommand.self,
                     DeviceKeyCommand.self,
-                    AuditCommand.self,
+                    AuditCommand.self, SyncCommand.self,
                 ]),
             CommandGroup(
                 name: "Service", subcommands: [ProgramCommand.self, ServiceCommand.self]),

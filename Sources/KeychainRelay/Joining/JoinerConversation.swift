@@ -47,9 +47,9 @@ package actor JoinerConversation {
     /// - Throws: ``JoiningFailure``, or ``SynchronizationFailure`` if an answer is rejected. Call
     ///   ``withdraw()`` then.
     package func digits() async throws -> String {
+        let (directory, records, circle) = (directory, records, circle)
         let request = Joining.Request(commitment: joiner.commitment, created: created)
         try await records.create(.request, request.bytes)
-        let (directory, records, circle) = (directory, records, circle)
         let answer = try await timing.wait(for: .member, within: timing.limit) {
             () async throws -> Answer? in
             let parts = try await records.read()

@@ -1,0 +1,88 @@
+// SyncKeychain: the part of the keychain that belongs to a circle, without a server.
+
+#if Synchronization
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+import KeychainSynchronization
+
+struct SyncKeychain {
+    let session: KeychainSession
+
+    init(_ session: KeychainSession) { self.session = session }
+
+    /// Opens the keychain, and creates it if it doesn't exist.
+    init(making passcode: PasscodeSource) throws {
+        session = try KeychainSession(making: passcode)
+    }
+
+    /// Opens the existing keychain.
+    ///
+    /// - Throws: ``ControlFailure/noCircle`` if there is none.
+    init(existing passcode: PasscodeSource) throws {
+        guard let session = try KeychainSession(existing: passcode) else {
+            throw ControlFailure.noCircle
+        }
+        self.session = session
+    }
+
+    /// Closes the keychain after a change.
+    func close() { session.close() }
+
+    // MARK: Messages
+
+    @discardableResult
+    func send(
+        _ message: SynchronizationMessage, secret: SecretBytes? = nil
+    ) throws -> Synchronize.Answer {
+        do {
+            return try session.keychain.perform(Synchronize(message.messageBytes, secret: secret))
+        } catch  where error.status == .unimplemented {
+            guard case .service = session.keychain else { throw error }
+            throw ControlFailure(
+                .failure,
+                "The keychain service was built without synchronization. Build keychaind with the "
+                    + "package trait Synchronization.")
+        }
+    }
+
+    /// The state of synchronization. If the keychain is locked, it is unlocked if possible.
+    func status() throws -> CircleStatus {
+        let status = try CircleStatus(messageBytes: send(.status).message)
+        guard status.state == .locked, try session.unlock() else { return status }
+        return try CircleStatus(messageBytes: send(.status).message)
+    }
+
+    /// The keys of this machine, which are made if there are none.
+    func machine() throws -> MachineDescription {
+        guard let machine = MachineDescription(decoding: try send(.describe).message) else {
+            throw ControlFailure(
+                .failure, "The keychain's answer can't be read: it has another version.")
+        }
+        return machine
+    }
+
+    // MARK: Requirements
+
+    /// - Throws: ``ControlFailure`` if the keychain is locked.
+    func requireUnlocked() throws {
+        guard try status().state != .locked else { throw ControlFailure.lockedCircle }
+    }
+
+    /// - Throws: ``ControlFailure`` if the keychain is in a circle already, or locked.
+    func requireNoCircle() throws {
+        switch try status().state {
+        case .none: return
+        case .locked: throw ControlFailure.lockedCircle
+        case .removed: throw ControlFailure.removedFromCircle
+        case .restoring, .comparing, .current:
+            throw ControlFailure(
+                .exists,
+                "This keychain is in a circle already. `keychainctl sync leave` ends that.")
+        }
+    }
+}
+
+#endif

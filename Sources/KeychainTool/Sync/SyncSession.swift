@@ -1,0 +1,170 @@
+// SyncSession: a keychain and the server of its circle.
+//   (1) The keychain is opened before anything is read from the server, since a service has to
+//       identify this program before it holds a secret.
+
+#if Synchronization
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainEtcd
+import KeychainRelay
+import KeychainRuntime
+import KeychainSynchronization
+
+struct SyncSession {
+    let keychain: SyncKeychain
+    let relay: Relay
+
+    /// The number of attempts while another process synchronizes the same keychain.
+    private static let attemptCount = 10
+    private static let pause = Duration.milliseconds(500)
+
+    /// Opens the keychain, and creates it if it doesn't exist.
+    init(making options: SyncOptions) throws {
+        let configuration = try options.configuration()
+        try self.init(SyncKeychain(making: options.passcode.source), configuration)
+    }
+
+    /// Opens the existing keychain.
+    ///
+    /// - Throws: ``ControlFailure/noCircle`` if there is none.
+    init(existing options: SyncOptions) throws {
+        let configuration = try options.configuration()
+        try self.init(SyncKeychain(existing: options.passcode.source), configuration)
+    }
+
+    init(_ keychain: SyncKeychain, _ configuration: SyncConfiguration) throws {
+        self.keychain = keychain
+        let handler = keychain.session.keychain
+        relay = Relay(EtcdStore(try EtcdClient(configuration.etcd))) {
+            request throws(KeychainFailure) in
+            try handler.perform(request)
+        }
+    }
+
+    var store: any RecordStore { relay.store }
+
+    func close() { keychain.close() }
+
+    // MARK: Exchanging
+
+    /// Runs asynchronous work. At a terminal, a line on standard error says meanwhile what it is.
+    func showing<Value: Sendable>(
+        _ what: String, _ work: @escaping @Sendable () async throws -> Value
+    ) throws -> Value {
+        let line = ProgressLine()
+        line.show(what + " …")
+        defer { line.end() }
+        return try AsyncWork.wait(for: work)
+    }
+
+    /// Exchanges everything with the server.
+    @discardableResult
+    func settle() throws -> Demand {
+        let relay = relay
+        return try showing("synchronizing") { try await Self.settle(relay) }
+    }
+
+    private static func settle(_ relay: Relay) async throws -> Demand {
+        for _ in 1..<attemptCount {
+            do {
+                return try await relay.settle()
+            } catch let failure as KeychainFailure where failure.cause == .contention {
+                try await Task.sleep(for: pause)
+            }
+        }
+        return try await relay.settle()
+    }
+
+    /// Exchanges everything until a change of the members that this machine has signed is in the
+    /// membership log.
+    ///
+    /// - Throws: ``ControlFailure`` if the server doesn't take the change. It stays signed.
+    func settleChange() throws {
+        for _ in 0..<Self.attemptCount {
+            try settle()
+            guard try keychain.status().isChangeWaiting else { return }
+            try AsyncWork.wait { try await Task.sleep(for: Self.pause) }
+        }
+        throw ControlFailure(
+            .failure,
+            "The change was made on this machine, but the server doesn't have it yet. `keychainctl "
+                + "sync run` sends it.")
+    }
+
+    /// A circle that this machine is in, with all that the server shows of it.
+    struct Membership {
+        let circle: CircleID
+        let machine: MachineID
+        /// The number of entries of the membership log.
+        let entryCount: UInt64
+        let status: CircleStatus
+    }
+
+    /// Unlocks the keychain, exchanges everything, and returns the state.
+    ///
+    /// - Throws: ``ControlFailure`` if this machine is in no circle, or the server doesn't show all
+    ///   that other machines wrote.
+    func membership() throws -> Membership {
+        try keychain.requireUnlocked()
+        let demand = try settle()
+        switch demand.state {
+        case .none: throw ControlFailure.noCircle
+        case .locked: throw ControlFailure.lockedCircle
+        case .removed: throw ControlFailure.removedFromCircle
+        case .restoring, .comparing:
+            throw ControlFailure(
+                .failure,
+                "The server doesn't show everything that the machines of the circle wrote. "
+                    + "`keychainctl sync status` says what is missing.")
+        case .current: break
+        }
+        guard let digest = Digest(demand.circle), demand.membershipIndex > 1 else {
+            throw ControlFailure(
+                .failure, "The keychain's answer can't be read: it has another version.")
+        }
+        return Membership(
+            circle: CircleID(digest), machine: MachineID(demand.machine),
+            entryCount: demand.membershipIndex - 1, status: try keychain.status())
+    }
+
+    // MARK: The server's circles
+
+    /// The circle whose identifier begins with some digits, or the only one on the server.
+    ///
+    /// - Throws: ``ControlFailure`` unless exactly one matches.
+    func circle(beginningWith digits: String?) throws -> CircleID {
+        let directory = CircleDirectory(store)
+        let all = try showing("looking for circles") { try await directory.circles() }
+        let matching = all.filter { $0.description.hasPrefix(digits?.lowercased() ?? "") }
+        guard let circle = matching.first else {
+            throw ControlFailure(
+                .notFound,
+                all.isEmpty
+                    ? "The server has no circle. `keychainctl sync found` founds one; if there "
+                        + "should be one, check the endpoints and the prefix in the configuration."
+                    : "The server has no circle whose identifier begins so. It has: "
+                        + all.map(\.description).joined(separator: ", ") + ".")
+        }
+        guard matching.count == 1 else {
+            throw ControlFailure(
+                .failure,
+                "The server has \(matching.count) circles. Specify one with --circle: "
+                    + matching.map(\.description).joined(separator: ", ") + ".")
+        }
+        return circle
+    }
+
+    /// The membership log of a circle.
+    func log(of circle: CircleID) throws -> CircleLog {
+        let directory = CircleDirectory(store)
+        let log = try showing("reading the members of the circle") {
+            try await directory.log(of: circle)
+        }
+        guard let log else { throw JoiningFailure.noCircle }
+        return log
+    }
+}
+
+#endif
