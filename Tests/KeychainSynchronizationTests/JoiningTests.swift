@@ -160,6 +160,7 @@ import Testing
         var used = circle
         try used.append(entry(joiner, after: used))
         let before = used
+        #expect(throws: SynchronizationFailure.self) { try request.verify(in: before, now: 0) }
         let again = try entry(attacker, after: used)
         #expect(throws: SynchronizationFailure.self) { try used.append(again) }
         #expect(used == before)

@@ -3,7 +3,7 @@
 //   (1) A value can be created only by verifying a log from its founding entry on.
 //   (2) A rejected entry changes nothing.
 
-import KeychainCore
+package import KeychainCore
 
 package struct Circle: Hashable, Sendable {
     /// A machine that is, or was, in the circle.
@@ -64,6 +64,9 @@ package struct Circle: Hashable, Sendable {
         guard index >= 1, index <= head.index else { return nil }
         return digests[Int(index) - 1]
     }
+
+    /// Whether a machine was added with a join token.
+    package func hasUsed(_ token: Bytes16) -> Bool { tokens.contains(token) }
 
     // MARK: Entries
 

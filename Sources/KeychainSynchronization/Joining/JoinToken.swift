@@ -134,6 +134,12 @@ package struct JoinToken: Sendable {
                 throw .badSignature("a join token")
             }
             guard now < grant.expires else { throw .joining("the join token has expired") }
+            guard !circle.hasUsed(grant.id) else {
+                throw .joining("the join token was used by another machine before")
+            }
+            guard machine != circle.recovery else {
+                throw .notEntitled("the recovery code's keys as those of a machine")
+            }
             guard
                 let token = MachineDescription(
                     signingKey: grant.publicKey, agreementKey: machine.agreementKey),
