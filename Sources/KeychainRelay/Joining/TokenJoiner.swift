@@ -43,19 +43,28 @@ package struct TokenJoiner: Sendable {
         }
         if known.includes(machine) { return known }
         try await ask(known.circle)
-        let log = try await timing.wait(for: .addition, within: timing.limit) {
-            () async throws -> CircleLog? in
-            let log = try await directory.log(of: circle, reaching: known.circle.head.index)
-            guard log.contains(token.grant.head) else {
-                throw SynchronizationFailure.fork("the join token's membership log")
+        do {
+            let log = try await timing.wait(for: .addition, within: timing.limit) {
+                () async throws -> CircleLog? in
+                let log = try await directory.log(of: circle, reaching: known.circle.head.index)
+                guard log.contains(token.grant.head) else {
+                    throw SynchronizationFailure.fork("the join token's membership log")
+                }
+                if log.includes(machine) { return log }
+                guard !log.circle.hasUsed(token.grant.id) else { throw JoiningFailure.tokenUsed }
+                return nil
             }
-            if log.includes(machine) { return log }
-            guard !log.names(token) else { throw JoiningFailure.tokenUsed }
-            return nil
+            try await withdraw()
+            return log
+        } catch JoiningFailure.tokenUsed {
+            try await withdraw()
+            throw JoiningFailure.tokenUsed
         }
+    }
+
+    private func withdraw() async throws {
         // Of all keys from this one up to that with another digit, the server has only this one.
         try await store.delete(from: key, to: key + "0")
-        return log
     }
 
     /// Puts the request on the server.
@@ -67,15 +76,5 @@ package struct TokenJoiner: Sendable {
             other.grant == token.grant, (try? other.verify(in: circle, now: .min)) != nil
         else { return try await store.put(key, request.bytes) }
         guard other.machine == machine else { throw JoiningFailure.tokenUsed }
-    }
-}
-
-extension CircleLog {
-    /// Whether a machine was added with a token.
-    fileprivate func names(_ token: JoinToken) -> Bool {
-        entries.contains { entry in
-            guard case .add(let addition) = entry.change else { return false }
-            return addition.token == token.grant.id
-        }
     }
 }
