@@ -109,13 +109,13 @@ package actor MemberConversation {
         } catch JoiningFailure.occupied {
             return nil
         }
-        guard let bytes = try await opening(of: records) else {
+        guard let bytes = try await openingBytes(in: records) else {
             desk.refuse()
             try await records.delete()
             return nil
         }
         do {
-            let opening = try opening(in: bytes)
+            let opening = try decoded(bytes)
             let code = try desk.take(opening, of: commitment)
             return Candidate(
                 machine: opening.machine, digits: Joining.text(of: code), attempt: attempt)
@@ -126,7 +126,7 @@ package actor MemberConversation {
     }
 
     /// Waits for the joiner's second message. `nil` if it doesn't come, or the joiner refuses.
-    private func opening(of records: AttemptRecords) async throws -> [UInt8]? {
+    private func openingBytes(in records: AttemptRecords) async throws -> [UInt8]? {
         do {
             return try await timing.wait(for: .joiner, within: timing.stepLimit) {
                 () async throws -> [UInt8]? in
@@ -139,7 +139,7 @@ package actor MemberConversation {
         }
     }
 
-    private func opening(in bytes: [UInt8]) throws(SynchronizationFailure) -> Joining.Opening {
+    private func decoded(_ bytes: [UInt8]) throws(SynchronizationFailure) -> Joining.Opening {
         do {
             return try Joining.Opening(decoding: bytes)
         } catch {
