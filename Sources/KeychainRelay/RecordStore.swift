@@ -28,8 +28,10 @@ package protocol RecordStore: Sendable {
     /// - Parameters:
     ///   - prefix: What the keys begin with.
     ///   - previous: The key after which to begin. `nil` for the first one with the prefix.
-    ///   - limit: The maximum number of records, at least 1. If there are fewer in the answer, there
-    ///     are no more.
+    ///   - limit: The maximum number of records, at least 1.
+    /// - Returns: The records. If they are fewer than `limit`, there are no more.
+    /// - Throws: The errors of the connection. The other functions throw them, too, and may then
+    ///   have made their change.
     func records(
         _ prefix: String, after previous: String?, limit: Int
     ) async throws -> [StoredRecord]

@@ -90,7 +90,9 @@ package struct Relay: Sendable {
     ///
     /// - Parameters:
     ///   - localChanges: An element for each change of the keychain.
+    ///   - timing: The intervals between rounds.
     ///   - report: Receives what became of each round. If it returns `false`, the run ends.
+    /// - Throws: `CancellationError`.
     package func run(
         localChanges: AsyncStream<Void>, timing: Timing = Timing(),
         report: @escaping @Sendable (Event) -> Bool

@@ -87,7 +87,11 @@ struct Round {
         var byteCount = 0
         for position in demand.logs where byteCount < Self.deliveryByteCount {
             let machine = Hexadecimal.text(position.machine.bytes)
-            if demand.state == .current, let machines = changes.machines, !machines.contains(machine) { continue }
+            if demand.state == .current, let machines = changes.machines,
+                !machines.contains(machine)
+            {
+                continue
+            }
             guard offered.insert(position).inserted else {
                 if ends.contains(position) { delivery.ends.append(position) }
                 continue

@@ -87,8 +87,8 @@ package struct Replica: Sendable {
     }
 
     /// Creates the replica of a machine that was added to the circle. `circle` is verified at least
-    /// up to this addition. `remembered` is how far the machine had read all logs, its own included,
-    /// when it last stopped.
+    /// up to this addition. `remembered` is how far the machine had read all logs, its own
+    /// included, when it last stopped.
     package init(
         _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
         remembering remembered: LogHeads = [:]
@@ -412,7 +412,8 @@ package struct Replica: Sendable {
         }
         if circleKey == nil { circleKey = content.circleKey }
         if keys.id != id {
-            // They were granted to the recovery code. From here on this machine's log has them, too.
+            // They were granted to the recovery code. From here on this machine's log has them,
+            // too.
             owedCircleKey.insert(id)
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }

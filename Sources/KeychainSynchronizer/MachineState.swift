@@ -58,8 +58,8 @@ struct MachineState: Sendable {
         return state
     }
 
-    /// The state of a keychain. If the machine has no keys yet, they are made and stored; the signing
-    /// key is made in hardware if the keychain has any.
+    /// The state of a keychain. If the machine has no keys yet, they are made and stored; the
+    /// signing key is made in hardware if the keychain has any.
     static func loadOrMake(in engine: KeychainEngine) throws(KeychainFailure) -> MachineState {
         if let state = try load(from: engine) { return state }
         let keys = try StoredKeys.make(in: engine)
@@ -112,8 +112,8 @@ struct MachineState: Sendable {
         membership.append(entry)
     }
 
-    /// Stores the membership log of a circle that the machine has joined. The founding entry, without
-    /// which the log is empty, is stored last.
+    /// Stores the membership log of a circle that the machine has joined. The founding entry,
+    /// without which the log is empty, is stored last.
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {

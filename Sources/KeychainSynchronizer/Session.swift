@@ -1,8 +1,8 @@
 // Session: a machine's copy of its circle while a process has the keychain open.
-//   (1) It begins with nothing but what the machine keeps in its keychain, and reads all logs again.
-//       Nothing is appended before it has compared them with the keychain.
-//   (2) An item that isn't in the outbox was sent before. If no log contains it, other machines have
-//       deleted it.
+//   (1) It begins with nothing but what the machine keeps in its keychain, and reads all logs
+//       again. Nothing is appended before it has compared them with the keychain.
+//   (2) An item that isn't in the outbox was sent before. If no log contains it, other machines
+//       have deleted it.
 //   (3) A call that throws leaves the session unusable. The caller begins another one.
 
 import FoundationEssentials
@@ -23,8 +23,8 @@ struct Session: Sendable {
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
 
-    /// The machines whose last entry that arrived was rejected. The others aren't held up by them, and
-    /// nothing is concluded from what their logs don't contain.
+    /// The machines whose last entry that arrived was rejected. The others aren't held up by them,
+    /// and nothing is concluded from what their logs don't contain.
     var rejected: Set<MachineID> = []
 
     /// The items of the keychain that travel, and tombstones.
@@ -65,8 +65,8 @@ struct Session: Sendable {
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
-    /// Whether to read all logs again, because the server didn't show entries that are needed. It may
-    /// show them now.
+    /// Whether to read all logs again, because the server didn't show entries that are needed. It
+    /// may show them now.
     var isToBeRepeated: Bool {
         let isIncomplete = isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval

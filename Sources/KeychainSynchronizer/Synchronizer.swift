@@ -80,7 +80,8 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Session {
         guard let session = try begun(&session, engine) else {
-            throw .param("This keychain is in no circle. Found or join one with `keychainctl sync`.")
+            throw .param(
+                "This keychain is in no circle. Found or join one with `keychainctl sync`.")
         }
         guard session.isCurrent else {
             throw .busy(
@@ -121,7 +122,8 @@ package final class Synchronizer: SynchronizationAnswerer {
     private static func requireNoCircle(_ engine: KeychainEngine) throws(KeychainFailure) {
         guard try MachineState.load(from: engine)?.membership.isEmpty ?? true else {
             throw .param(
-                "This keychain is in a circle already. Leave it first with `keychainctl sync leave`.")
+                "This keychain is in a circle already. Leave it first with `keychainctl sync leave`."
+            )
         }
     }
 

@@ -155,7 +155,9 @@ package actor EtcdCluster {
     package func filesContain(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         while let file = files?.nextObject() as? URL {
-            guard let content = try? Data(contentsOf: file, options: .mappedIfSafe) else { continue }
+            guard let content = try? Data(contentsOf: file, options: .mappedIfSafe) else {
+                continue
+            }
             if content.range(of: Data(text.utf8)) != nil { return true }
         }
         return false

@@ -1,5 +1,5 @@
-// CircleTests: keychains of three machines whose relays run with etcd, of which nodes are killed and
-// suspended.
+// CircleTests: keychains of three machines whose relays run with etcd, of which nodes are killed
+// and suspended.
 
 #if Synchronization
 
@@ -38,7 +38,8 @@ extension `With etcd` {
             var devices: [Device] = []
             for number in 0..<3 {
                 let store = EtcdStore(
-                    try EtcdClient(await cluster.configuration(user: Self.alice)))
+                    try EtcdClient(
+                        await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice)))
                 let clock = TestClock()
                 clock.now += Double(number) / 10
                 devices.append(try Device("machine \(number)", store, clock: clock))

@@ -1,5 +1,5 @@
-// HostileServerTests: a server that withholds, replays, forks, exchanges, drops, reorders and alters.
-// Nothing wrong is taken, and what can be noticed is.
+// HostileServerTests: a server that withholds, replays, forks, exchanges, drops, reorders and
+// alters. Nothing wrong is taken, and what can be noticed is.
 
 import Foundation
 import KeychainCore

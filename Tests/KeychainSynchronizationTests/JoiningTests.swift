@@ -27,16 +27,16 @@ import Testing
         #expect(Joining.text(of: 42) == "000 042")
     }
 
-    /// An attacker between both, who has the joiner believe that it speaks to the member, and the member
-    /// that it speaks to the joiner, whose keys it replaces.
+    /// An attacker between both, who has the joiner believe that it speaks to the member, and the
+    /// member that it speaks to the joiner, whose keys it replaces.
     private func isDeceived(attempt: UInt64) throws -> Bool {
         func nonce(_ name: UInt8) -> [UInt8] {
             Fingerprint.sha256(of: [name, UInt8(attempt >> 8), UInt8(attempt & 255)])
         }
         var joiner = Joiner(joiner.description, circle: circle.id, nonce: nonce(1))
         var desk = JoinDesk(member: member.id)
-        // Its own keys and nonce have to be committed to before the member's nonce is known, and the
-        // nonce for the joiner has to be sent before the joiner's is known.
+        // Its own keys and nonce have to be committed to before the member's nonce is known, and
+        // the nonce for the joiner has to be sent before the joiner's is known.
         let theirs = Joining.Opening(machine: attacker.description, nonce: nonce(2))
         let commitment = theirs.commitment(in: circle.id)
         let challenge = try desk.answer(commitment, circle, nonce: nonce(3))

@@ -5,8 +5,8 @@ import KeychainSynchronization
 import Testing
 
 @Suite struct ModelTests {
-    /// Goes through all sequences of events up to a length, and looks at what each comes to. A state
-    /// that was reached before, with as many steps left, is not looked at again.
+    /// Goes through all sequences of events up to a length, and looks at what each comes to. A
+    /// state that was reached before, with as many steps left, is not looked at again.
     private struct Search {
         var seen: [Set<World>]
         var outcomes = 0

@@ -184,7 +184,8 @@ import Testing
         let prefix = String(try #require(server.records.keys.first).prefix { $0 != "/" })
         for (name, value) in [
             ("m/0000000000000063", []), ("m/zz", [1]), ("l/zz/1", [2]), ("h/zz", [3]),
-            ("t/zz", [4]), ("l/\(String(repeating: "0", count: 32))/0000000000000001", [5]), ("", [6]),
+            ("t/zz", [4]), ("l/\(String(repeating: "0", count: 32))/0000000000000001", [5]),
+            ("", [6]),
         ] as [(String, [UInt8])] {
             server.records["\(prefix)/\(name)"] = value
         }

@@ -6,6 +6,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
+import SynchronizationTestSupport
 import Testing
 
 @Suite struct `Joining through the server` {
@@ -265,7 +266,8 @@ import Testing
         let now = member.clock.now + Date.timeIntervalBetween1970AndReferenceDate
         let answer = try await member.relay.send(
             .makeToken(groups: nil, expires: Int64((now + seconds) * 1000)))
-        return try #require(JoinToken(decoding: try #require(answer.secret).plainBytes))
+        let secret = try #require(answer.secret)
+        return try #require(JoinToken(decoding: secret.plainBytes))
     }
 
     /// Waits until the server has a request with a token.

@@ -46,7 +46,8 @@ import Testing
     }
 
     /// The modification date of an item or its tombstone.
-    private func modified(_ account: String, isTombstone: Bool, on device: Device) throws -> Double {
+    private func modified(_ account: String, isTombstone: Bool, on device: Device) throws -> Double
+    {
         var query = Device.query(account)
         query.isTombstone = isTombstone
         let found = try device.engine.perform(FindItems(query), as: Device.caller)

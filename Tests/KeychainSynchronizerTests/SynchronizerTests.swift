@@ -34,7 +34,8 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `items from before a circle are sent, and those of a new machine too`() async throws {
+    @Test func `items from before a circle are sent, and those of a new machine too`() async throws
+    {
         let (one, two) = (try Device("one", server), try Device("two", server))
         try one.set("a", "1")
         try two.set("b", "2")
@@ -166,7 +167,8 @@ import Testing
             try await one.status().staying == [StayingItems(reason: .tooLarge, count: 1)])
     }
 
-    @Test func `nothing of items, groups and machines is on the server in the clear`() async throws {
+    @Test func `nothing of items, groups and machines is on the server in the clear`() async throws
+    {
         let (one, two) = try await pair()
         try one.set("planted account", "planted value")
         try await converge(one, two)

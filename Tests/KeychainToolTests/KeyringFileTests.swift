@@ -9,7 +9,8 @@ import Testing
 @Suite struct `Keyrings of GNOME` {
     // Written by gnome-keyring 42.1 with the password "pw", by these calls of secret-tool:
     //   printf one | secret-tool store --label=Mail service mail account ada
-    //   printf 'tw\\nö' | secret-tool store --label=Site xdg:schema org.gnome.keyring.NetworkPassword
+    //   printf 'tw\\nö' | secret-tool store --label=Site xdg:schema
+    //   org.gnome.keyring.NetworkPassword
     //     server example.org user bob protocol https port 8443 object /x
     //   printf three | secret-tool store --label='Chrome Safe Storage' application chrome
     private static let encrypted = Array(

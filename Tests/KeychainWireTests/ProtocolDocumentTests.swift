@@ -23,7 +23,7 @@ import Testing
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "ServiceStatistics": "Statistics", "CheckReport": "Report",
             "Array<SlotSummary>": "list of Slot", "Array<ItemVersion>": "list of Version",
-            "HistoryPolicy": "History",
+            "HistoryPolicy": "History", "Answer": "SynchronizationAnswer",
         ]
         let rows = try Self.document().matches(
             of: /\n\| (\d+) \| `(\w+)` \| [^|]+ \| ([\w ]+)[^|]* \|/)

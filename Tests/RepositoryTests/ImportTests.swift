@@ -131,7 +131,8 @@ struct ImportRow: CustomStringConvertible {
     static let lean: Set<String> = [
         "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine", "KeychainTPM",
         "KeychainSynchronization", "KeychainSynchronizer", "KeychainEtcd", "KeychainRelay",
-        "KeychainWire", "KeychainRuntime", "KeychainDaemon", "keychaind", "KeychainTool", "keychainctl",
+        "KeychainWire", "KeychainRuntime", "KeychainDaemon", "keychaind", "KeychainTool",
+        "keychainctl",
     ]
 
     @Test func `the table has a row for every module and no other`() throws {

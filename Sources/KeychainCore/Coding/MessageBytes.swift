@@ -209,7 +209,8 @@ extension MessageCodable {
         return unsafe writer.finished().withUnsafeBytes { unsafe Data($0) }
     }
 
-    /// - Throws: `param` if the bytes aren't exactly a message that consists of a value of this type.
+    /// - Throws: `param` if the bytes aren't exactly a message that consists of a value of this
+    ///   type.
     package init(messageBytes: Data) throws(KeychainFailure) {
         // SAFETY: both have the same size.
         let frame = unsafe FrameBuffer(byteCount: messageBytes.count) { target in

@@ -172,6 +172,8 @@ extension KeychainEngine {
     ///   - deleted: References of items that no other machine has any more.
     ///   - supersedes: Whether a version replaces the one that the keychain has.
     /// - Returns: What became of each version.
+    /// - Throws: `interactionNotAllowed` while the keychain is locked, `diskFull`, and the errors
+    ///   that report damage. Nothing is changed then.
     package func takeOver(
         _ versions: [OpenedItem], deleting deleted: [ItemReference] = [],
         supersedes: (_ version: OpenedItem, _ present: OpenedItem) -> Bool

@@ -4,6 +4,7 @@
 //   (2) A request under the token's name that isn't signed with the token's key is replaced, so
 //       that it doesn't keep the machine out.
 
+import KeychainCore
 import KeychainCrypto
 package import KeychainSynchronization
 

@@ -13,8 +13,8 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case status
     /// Exchanges entries with the server. The answer is ``Demand``.
     case exchange(Delivery)
-    /// Founds a circle with this machine as its member. The secret is the recovery code, if there is
-    /// to be one. The answer is ``CircleStatus``.
+    /// Founds a circle with this machine as its member. The secret is the recovery code, if there
+    /// is to be one. The answer is ``CircleStatus``.
     case found(name: String)
     /// The description of this machine, whose keys are made if there are none. The answer is
     /// ``MachineDescription``.

@@ -69,8 +69,8 @@ package struct Ledger: Hashable, Sendable {
 
     /// What this machine waits for before it decides on an item that no log contains any more.
     private struct Doubt: Hashable, Sendable {
-        /// The machine whose log was the last to contain the item. `nil` if that log was retired, or
-        /// the machine is unknown.
+        /// The machine whose log was the last to contain the item. `nil` if that log was retired,
+        /// or the machine is unknown.
         let writer: MachineID?
         /// Whether any machine may have been the last, since this one doesn't know it.
         var isAnyones = false
