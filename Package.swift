@@ -320,7 +320,8 @@ let package = Package(
         .testTarget(
             name: "KeychainEtcdTests",
             dependencies: [
-                "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "KeychainRelay",
+                "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "TestPrograms",
+                "keychainctl", "keychaind", "KeychainRelay",
                 "KeychainSynchronization", "KeychainCore", "KeychainEngine",
                 .product(
                     name: "NIOCore", package: "swift-nio",

@@ -189,10 +189,8 @@ private struct RunningRestore {
             guard canSeal(item, as: opened.row.reference) else {
                 return leaveOut(item, .applicationPassword)
             }
-            var item = item
-            item.record.makeLater(
-                than: try engine.removeTombstones(
-                    under: item.record, butNot: opened.row.id, in: &transaction))
+            try engine.removeTombstones(
+                under: item.record, butNot: opened.row.id, in: &transaction)
             let row = sealed(item, labels, keys, as: opened.row.reference, id: opened.row.id)
             try transaction.replace(opened.row, with: row, replacesSecret: true)
             result.updated.append(item.name(nil))
@@ -200,10 +198,8 @@ private struct RunningRestore {
             guard canSeal(item, as: item.reference) else {
                 return leaveOut(item, .applicationPassword)
             }
-            var restored = item
-            restored.record.makeLater(
-                than: try engine.removeTombstones(under: item.record, in: &transaction))
-            try transaction.insert(sealed(restored, labels, keys, as: item.reference, id: 0))
+            try engine.removeTombstones(under: item.record, in: &transaction)
+            try transaction.insert(sealed(item, labels, keys, as: item.reference, id: 0))
             switch removed.removeValue(forKey: PrimaryKey(item.record))?.item?.modified {
             case item.modified?: result.keptCount += 1
             case .some: result.updated.append(item.name(nil))

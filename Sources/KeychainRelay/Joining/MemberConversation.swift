@@ -57,13 +57,13 @@ package actor MemberConversation {
             guard !desk.isClosed else {
                 throw SynchronizationFailure.joining("three attempts failed")
             }
-            let commitment = try await oldestRequest()
+            let commitment = try await latestRequest()
             if let candidate = try await exchange(after: commitment) { return candidate }
         }
     }
 
     /// Waits for a request that no member has answered.
-    private func oldestRequest() async throws -> Joining.Commitment {
+    private func latestRequest() async throws -> Joining.Commitment {
         let (store, keys, circle) = (store, keys, circle)
         return try await timing.wait(for: .joiner, within: timing.limit) {
             () async throws -> Joining.Commitment? in
@@ -72,7 +72,8 @@ package actor MemberConversation {
         }
     }
 
-    /// The requests without an answer, the oldest first.
+    /// The requests without an answer, the latest first: a user starts both sides, one after the
+    /// other, and earlier requests may be of processes that have ended.
     private static func open(
         _ records: [StoredRecord], _ keys: RecordKeys, _ circle: CircleID
     ) -> [Joining.Request] {
@@ -92,7 +93,7 @@ package actor MemberConversation {
         }
         return requests.filter { !answered.contains(JoinAttempt($0.commitment).name) }
             .sorted {
-                ($0.created, $0.commitment.digest) < ($1.created, $1.commitment.digest)
+                ($0.created, $0.commitment.digest) > ($1.created, $1.commitment.digest)
             }
     }
 
