@@ -105,6 +105,8 @@ struct GitCredential {
     private func answer(_ item: ItemSnapshot, _ secret: Secret) -> String? {
         var lines: [String] = []
         if case .string(let account) = item.attributes[.account] {
+            // A line break would begin another line, with which an item could name another host.
+            guard !account.utf8.contains(where: { $0 == 0x0A || $0 == 0 }) else { return nil }
             lines.append("username=\(account)")
         }
         if let scheme = secret.remarks["authtype"] {
