@@ -60,6 +60,7 @@ package enum DaemonProgram {
         configuration.engine.machine = .current(chip: PlatformHardware.current)
         configuration.engine.credential = { ServiceCredential.read() }
         configuration.engine = configuration.engine.withSynchronization
+        configuration.engine.usesSmallPageCache = true
         let final = configuration
         try await DaemonService(manager, log) {
             try KeychainServer(

@@ -217,6 +217,9 @@ package struct EngineOptions: Sendable {
     package var credential: @Sendable () -> SecretBytes?
     /// Makes what answers the messages of synchronization for one keychain.
     package var synchronization: @Sendable () -> (any SynchronizationAnswerer)? = { nil }
+    /// Whether each connection to the database keeps few pages in memory, as in a service, which has
+    /// several keychains open for long.
+    package var usesSmallPageCache = false
     /// When the database is verified, and where the result is recorded. `nil` to verify it only on
     /// request, and to record the result in the memory of this process.
     package var freshness: FreshnessOptions?

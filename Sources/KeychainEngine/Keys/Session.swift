@@ -78,7 +78,11 @@ final class Session: Sendable {
         // The device key of a later database must not be combined with this one.
         guard folder.located == folder else { throw .superseded }
         return try open(
-            try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, commits)
+            try StoreFile.open(
+                folder, deviceKey: deviceKey,
+                pageCacheByteCount: options.usesSmallPageCache
+                    ? StoreFile.smallPageCache : StoreFile.largePageCache),
+            deviceKey, options, commits)
     }
 
     static func open(

@@ -35,6 +35,8 @@ final class Connections: Sendable {
     private let readOnly: StoreFolder?
     /// `nil` for a database in memory, which nothing can replace.
     private let folder: StoreFolder?
+    /// The maximum size of the pages that each connection keeps in memory, in KiB.
+    private let cacheSize: Int
     /// The damage found on any connection of this process to the database.
     let damage: PageDamage
 
@@ -50,7 +52,8 @@ final class Connections: Sendable {
         }
     }
 
-    init(_ folder: StoreFolder) {
+    init(_ folder: StoreFolder, pageCacheByteCount: Int) {
+        cacheSize = pageCacheByteCount >> 10
         path = folder.path(of: .database)
         self.folder = folder
         damage = PageDamage.registry(forPath: path)
@@ -61,6 +64,7 @@ final class Connections: Sendable {
     /// Creates an empty database in memory.
     init() throws(KeychainFailure) {
         path = ""
+        cacheSize = 0
         folder = nil
         damage = PageDamage.none
         readOnly = nil
@@ -206,7 +210,7 @@ final class Connections: Sendable {
             if isNew { try database.execute("PRAGMA journal_mode = MEMORY;") }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         }
-        try database.execute(Self.settings)
+        try database.execute(Self.settings + "PRAGMA cache_size = -\(cacheSize);")
         // The log is open by now, see (8).
         guard SystemCalls.status(ofLink: path) != nil else { throw .missingDatabase(at: path) }
         return database

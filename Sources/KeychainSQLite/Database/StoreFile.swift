@@ -34,13 +34,19 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Opens the database of a folder.
+    /// The size of the page cache that keeps all inner pages of a million items in memory, in bytes.
+    package static let largePageCache = 16 << 20
+    package static let smallPageCache = 2 << 20
+
+    /// Opens the database of a folder. Each connection to it keeps up to `pageCacheByteCount` bytes
+    /// of pages in memory.
     /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file;
     ///   ``KeychainFailure/superseded`` if another database has replaced it.
     package static func open(
-        _ folder: StoreFolder, deviceKey: SecretBytes
+        _ folder: StoreFolder, deviceKey: SecretBytes, pageCacheByteCount: Int = smallPageCache
     ) throws(KeychainFailure) -> StoreFile {
-        let store = try open(folder, deviceKey, version: StoreSchema.version)
+        let store = try open(
+            folder, deviceKey, version: StoreSchema.version, pageCacheByteCount)
         do throws(KeychainFailure) {
             let problem = try store.connections.run { database throws(KeychainFailure) in
                 try StoreSchema.difference(from: database, store.connections.damage)
@@ -55,11 +61,12 @@ package struct StoreFile: Sendable {
 
     /// Opens a database of version 1, to convert it.
     package static func openVersion1(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFile {
-        try open(folder, nil, version: 1)
+        try open(folder, nil, version: 1, smallPageCache)
     }
 
     private static func open(
-        _ folder: StoreFolder, _ deviceKey: SecretBytes?, version: Int64
+        _ folder: StoreFolder, _ deviceKey: SecretBytes?, version: Int64,
+        _ pageCacheByteCount: Int
     ) throws(KeychainFailure) -> StoreFile {
         for file in [StoreFolder.File.database, .writeAheadLog, .sharedMemory] {
             try folder.check(file)
@@ -72,7 +79,9 @@ package struct StoreFile: Sendable {
             throw .damagedStore("keychain.db is empty")
         }
         let store = StoreFile(
-            folder: folder, connections: Connections(folder), deviceKey: deviceKey,
+            folder: folder,
+            connections: Connections(folder, pageCacheByteCount: pageCacheByteCount),
+            deviceKey: deviceKey,
             version: version)
         do throws(KeychainFailure) {
             try store.checkIdentity(wanted: version)
@@ -120,7 +129,9 @@ package struct StoreFile: Sendable {
         // and the shared memory inherit the permissions of the file.
         try folder.createEmpty(.database)
         let store = StoreFile(
-            folder: folder, connections: Connections(folder), deviceKey: deviceKey,
+            folder: folder,
+            connections: Connections(folder, pageCacheByteCount: smallPageCache),
+            deviceKey: deviceKey,
             isNew: true)
         try store.fill(hierarchy, tiers, generation: generation, blobClasses)
         try store.connections.emptyLog()
