@@ -317,6 +317,14 @@ let package = Package(
         .target(
             name: "EtcdTestSupport", dependencies: ["KeychainEtcd"],
             path: "Tests/EtcdTestSupport", swiftSettings: settings),
+        // Figures of synchronization, beside those of etcd itself.
+        .executableTarget(
+            name: "circle-figures",
+            dependencies: [
+                "KeychainEtcd", "EtcdTestSupport", "SynchronizationTestSupport", "KeychainRelay",
+                "KeychainSynchronization", "KeychainCore", "KeychainEngine",
+            ],
+            path: "Tests/CircleFigures", swiftSettings: settings),
         .testTarget(
             name: "KeychainEtcdTests",
             dependencies: [

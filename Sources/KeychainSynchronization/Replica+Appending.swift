@@ -8,8 +8,10 @@ extension Replica {
     /// most 1 MiB.
     static let versionLimit = 128
     static let versionByteLimit = 768 << 10
-    /// The number of machines to which one entry grants keys. A grant has a kilobyte and more.
-    static let grantLimit = 64
+    /// The number of bytes of grants after which an entry has no further ones, and that of the keys
+    /// in one grant.
+    static let grantByteLimit = 96 << 10
+    static let grantKeyByteLimit = 64 << 10
 
     /// Records a version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
@@ -182,16 +184,26 @@ extension Replica {
 
     private func grantParts() throws(KeychainFailure) -> [LogEntry.Part] {
         var parts: [LogEntry.Part] = []
-        for machine in owedCircleKey.union(owed.keys).sorted() where parts.count < Self.grantLimit {
+        var byteCount = 0
+        for machine in owedCircleKey.union(owed.keys).sorted()
+        where byteCount < Self.grantByteLimit {
             guard
                 let description = machine == circle.recovery?.id
                     ? circle.recovery : circle.member(machine)?.description
             else { continue }
+            var keys: [GroupKey] = []
+            var keyByteCount = 0
+            for key in (owed[machine] ?? []).sorted().compactMap({ groupKeys[$0] })
+            where keyByteCount < Self.grantKeyByteLimit {
+                keys.append(key)
+                // The key, its identifier, epoch and group.
+                keyByteCount += GroupKey.byteCount + 32 + key.group.utf8.count
+            }
             let content = KeyGrant.Content(
-                circleKey: owedCircleKey.contains(machine) ? circleKey : nil,
-                groupKeys: (owed[machine] ?? []).compactMap { groupKeys[$0] })
+                circleKey: owedCircleKey.contains(machine) ? circleKey : nil, groupKeys: keys)
             parts.append(
                 .grant(try KeyGrant(content, to: description, from: id, in: circle.id)))
+            byteCount += 2 * KeyGrant.encapsulatedKeyByteCount + keyByteCount
         }
         return parts
     }

@@ -1,9 +1,8 @@
 // MachineState: what a machine keeps about its circle between two runs, as items of its keychain.
 // Documentation/Synchronization.md, "What a machine keeps".
 //   (1) The items are generic passwords in an access group of their own, of the class
-//       AfterFirstUnlockThisDeviceOnly. So they are sealed like all other items, are rotated and
-//       recovered with them, and don't leave the machine: not in a backup, and not by
-//       synchronization.
+//       AfterFirstUnlockThisDeviceOnly. So they are sealed, rotated and recovered like all other
+//       items, synchronization doesn't send them, and in a backup they are sealed for this machine.
 //   (2) The private keys are written once. Nothing else here is secret, except the circle key.
 
 import FoundationEssentials

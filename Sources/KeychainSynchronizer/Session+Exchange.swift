@@ -57,7 +57,13 @@ extension Session {
         }
         var changes: [Replica.Change] = []
         for bytes in delivery.entries {
-            guard let entry = try? LogEntry(decoding: Array(bytes)) else { continue }
+            guard let entry = try? LogEntry(decoding: Array(bytes)) else {
+                // It may stand in any log that isn't read to its end.
+                let ends = Set(delivery.ends)
+                rejected.formUnion(
+                    wantedLogs.filter { !ends.contains($0) }.map { MachineID($0.machine) })
+                continue
+            }
             let isOwn = entry.frame.writer == replica.id
             if isOwn, isRestored {
                 guard entry.index <= replica.readHeads[replica.id]?.index ?? 0 else {

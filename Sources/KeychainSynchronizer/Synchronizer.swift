@@ -32,6 +32,15 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ message: SynchronizationMessage, _ secret: SecretBytes?, _ session: inout Session?,
         _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Synchronize.Answer {
+        if engine.lockState != .unlocked {
+            // The keys of the circle stay in memory no longer than those of the items.
+            session = nil
+            switch message {
+            case .status: return Synchronize.Answer(CircleStatus(.locked).messageBytes)
+            case .exchange: return Synchronize.Answer(Demand(.locked).messageBytes)
+            default: throw .locked(.whenUnlocked)
+            }
+        }
         switch message {
         case .exchange(let delivery):
             return Synchronize.Answer(try exchange(delivery, &session, engine).messageBytes)
@@ -104,11 +113,6 @@ package final class Synchronizer: SynchronizationAnswerer {
     private static func exchange(
         _ delivery: Delivery, _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Demand {
-        guard engine.lockState == .unlocked else {
-            // The keys of the circle stay in memory no longer than those of the items.
-            session = nil
-            return Demand(.locked)
-        }
         if session?.isToBeRepeated ?? false { session = nil }
         guard var running = try begun(&session, engine) else { return Demand(.none) }
         session = nil
@@ -233,7 +237,6 @@ package final class Synchronizer: SynchronizationAnswerer {
     private static func status(
         _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> CircleStatus {
-        guard engine.lockState == .unlocked else { return CircleStatus(.locked) }
         guard let session = try begun(&session, engine) else { return CircleStatus(.none) }
         return try session.status()
     }

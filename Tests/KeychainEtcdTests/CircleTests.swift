@@ -14,15 +14,6 @@ import SynchronizationTestSupport
 import Testing
 
 extension `With etcd` {
-    /// Runs a device's relay until the task is canceled.
-    private static func run(_ device: Device) async throws {
-        let (changes, continuation) = AsyncStream.makeStream(
-            of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let subscription = try device.engine.subscribe { continuation.yield() }
-        defer { subscription.end() }
-        try await device.relay.run(localChanges: changes) { _ in true }
-    }
-
     /// Waits until all devices have the same items, and those of a model.
     private static func expect(_ values: [String: String], on devices: [Device]) async throws {
         for _ in 0..<600 {
@@ -50,7 +41,7 @@ extension `With etcd` {
             try await machines[0].add(machines[2])
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { group.cancelAll() }
-                for device in machines { group.addTask { try await Self.run(device) } }
+                for device in machines { group.addTask { try await device.runRelay() } }
                 var model: [String: String] = [:]
                 var killed = 0
                 for step in 0..<60 {

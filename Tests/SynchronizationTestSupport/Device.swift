@@ -26,33 +26,45 @@ package final class Device: Sendable {
     package let name: String
     private let server: any RecordStore
     package let clock: TestClock
-    private let memory: MemoryPlace
+    private let place: Place
     private let opened: Mutex<KeychainEngine>
+
+    private enum Place: Sendable {
+        case memory(MemoryPlace)
+        /// The path of a folder.
+        case folder(String)
+    }
+
     package static let group = "group"
     package static let caller = AccessGroups([group, "other"])
 
-    package init(_ name: String, _ server: any RecordStore, clock: TestClock = TestClock()) throws {
+    /// - Parameter folder: The path of the keychain's folder. `nil` for a keychain in memory.
+    package init(
+        _ name: String, _ server: any RecordStore, clock: TestClock = TestClock(),
+        folder: String? = nil
+    ) throws {
         self.name = name
         self.server = server
         self.clock = clock
-        memory = try MemoryPlace()
-        opened = Mutex(try Self.open(memory, clock))
+        place = try folder.map { .folder($0) } ?? .memory(MemoryPlace())
+        opened = Mutex(try Self.open(place, clock))
     }
 
-    private static func open(
-        _ memory: MemoryPlace, _ clock: TestClock
-    ) throws -> KeychainEngine {
+    private static func open(_ place: Place, _ clock: TestClock) throws -> KeychainEngine {
         var options = EngineOptions.testing
         options.now = { clock.now }
         options.synchronization = { Synchronizer() }
-        return try KeychainEngine.open(memory, options: options)
+        return switch place {
+        case .memory(let memory): try KeychainEngine.open(memory, options: options)
+        case .folder(let path): try KeychainEngine.open(directory: path, options: options)
+        }
     }
 
     package var engine: KeychainEngine { opened.withLock { $0 } }
 
     /// Ends the process that has the keychain open, and begins another one.
     package func restart() throws {
-        let engine = try Self.open(memory, clock)
+        let engine = try Self.open(place, clock)
         opened.withLock { $0 = engine }
     }
 
@@ -60,6 +72,15 @@ package final class Device: Sendable {
         Relay(server) { request throws(KeychainFailure) in
             try self.engine.perform(request, as: AccessGroups([]))
         }
+    }
+
+    /// Runs the relay until the task is canceled.
+    package func runRelay() async throws {
+        let (changes, continuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let subscription = try engine.subscribe { continuation.yield() }
+        defer { subscription.end() }
+        try await relay.run(localChanges: changes) { _ in true }
     }
 
     // MARK: The circle

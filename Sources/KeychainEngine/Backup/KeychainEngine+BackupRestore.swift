@@ -198,8 +198,13 @@ private struct RunningRestore {
             guard canSeal(item, as: item.reference) else {
                 return leaveOut(item, .applicationPassword)
             }
-            try engine.removeTombstones(under: item.record, in: &transaction)
-            try transaction.insert(sealed(item, labels, keys, as: item.reference, id: 0))
+            let deleted = try engine.removeTombstones(under: item.record, in: &transaction)
+            var restored = item
+            if try transaction.circle() != nil {
+                // Otherwise the deletion, which other machines have, would count.
+                restored.record.makeLater(than: deleted)
+            }
+            try transaction.insert(sealed(restored, labels, keys, as: item.reference, id: 0))
             switch removed.removeValue(forKey: PrimaryKey(item.record))?.item?.modified {
             case item.modified?: result.keptCount += 1
             case .some: result.updated.append(item.name(nil))

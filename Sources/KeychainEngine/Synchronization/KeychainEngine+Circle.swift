@@ -57,21 +57,21 @@ extension KeychainEngine {
     /// Collects changes for a circle from now on, beginning with all synchronizable items that
     /// exist.
     ///
-    /// If this fails, or is interrupted, some items may not be in the outbox. Repeat it then.
+    /// Both are one commit: with the circle but without these items, items that were never sent
+    /// would later count as deleted by other machines.
     package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try requireUnlocked()
-            // An item that changes after this is collected already, so none is missed.
-            try write { transaction throws(KeychainFailure) in try transaction.setCircle(circle) }
-            var references: [ItemReference] = []
-            try store.forEachRow { row throws(KeychainFailure) in
-                guard case .opened(let opened) = open(row), opened.record.isSynchronizable else {
-                    return
-                }
-                references.append(row.reference)
-            }
             try write { transaction throws(KeychainFailure) in
-                for reference in references { try transaction.addToOutbox(reference) }
+                try transaction.setCircle(circle)
+                for protection in ProtectionClass.allCases {
+                    for row in try transaction.rows(of: protection) {
+                        guard case .opened(let opened) = open(row),
+                            opened.record.isSynchronizable
+                        else { continue }
+                        try transaction.addToOutbox(row.reference)
+                    }
+                }
             }
         }
     }

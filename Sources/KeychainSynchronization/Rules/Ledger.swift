@@ -312,7 +312,9 @@ package struct Ledger: Hashable, Sendable {
             guard let place = items[name]?.places[me] else { continue }
             if isDone(name) { end = max(end, place) } else { needed[name] = place }
         }
-        let compacts = compacts && end > 0
+        // Entries in front of all that are needed, such as acknowledgements, are dropped too.
+        let isSpareInFront = (needed.values.min() ?? index) > log.first + Self.spareCount
+        let compacts = compacts && (end > 0 || isSpareInFront)
         if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
         if names.count > limit { names = Set(names.sorted().prefix(limit)) }
         for name in names { needed[name] = nil }
@@ -338,10 +340,15 @@ package struct Ledger: Hashable, Sendable {
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
     }
 
+    /// The number of entries that are not needed in front of a log before they are dropped.
+    private static let spareCount: UInt64 = 64
+
     /// Whether this machine's log contains more outdated versions than current ones, so that
     /// appending the current ones again pays.
     package var isWorthCompacting: Bool {
-        guard let log = logs[me], log.head - log.first >= 64 else { return false }
+        guard let log = logs[me], log.head - log.first >= Self.spareCount else { return false }
+        let front = log.items.keys.min() ?? log.head
+        if front > log.first + Self.spareCount { return true }
         let names = log.items.values.joined()
         let done = names.count { isDone($0) }
         return outdated.count + done > max(64, names.count - done)

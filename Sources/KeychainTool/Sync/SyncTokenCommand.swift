@@ -19,7 +19,7 @@ struct SyncTokenCommand: ParsableCommand {
             The token is printed alone, in Base64 with - and _ (RFC 4648, section 5). It counts \
             once, and until it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
             machine with all access groups must run `keychainctl sync run`, or synchronize later. \
-            The new machine is named after the token; `keychainctl sync members` shows it.
+            The new machine is named after its identifier; `keychainctl sync members` shows it.
             """)
 
     @OptionGroup var groups: SyncGroupOptions

@@ -1,0 +1,205 @@
+// circle-figures: how fast changes travel between machines through etcd, beside etcd itself. Three
+// nodes with TLS, users and passwords run on this machine; so do all machines of the circle.
+
+#if Synchronization
+
+import EtcdTestSupport
+import Foundation
+import KeychainCore
+import KeychainEngine
+import KeychainEtcd
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+
+struct Figures {
+    static let user = EtcdCluster.User(name: "figures", password: "of figures", prefix: "f/")
+    let cluster: EtcdCluster
+    let folder: URL
+
+    func client() async throws -> EtcdClient {
+        try EtcdClient(
+            await cluster.configuration(prefix: Self.user.prefix, user: Self.user))
+    }
+
+    /// A machine with a keychain on the disk.
+    func device(_ name: String) async throws -> Device {
+        let clock = TestClock()
+        clock.now = Date().timeIntervalSinceReferenceDate
+        return try Device(
+            name, EtcdStore(try await client()), clock: clock,
+            folder: folder.appending(path: name).path)
+    }
+
+    static func print(_ what: String, _ figure: String) {
+        Swift.print(what.padding(toLength: 62, withPad: " ", startingAt: 0) + figure)
+    }
+
+    static func milliseconds(_ durations: [Duration]) -> String {
+        let sorted = durations.sorted()
+        let (median, late) = (sorted[sorted.count / 2], sorted[sorted.count * 95 / 100])
+        return String(
+            format: "median %.1f ms, 95 %% within %.1f ms", median / .milliseconds(1),
+            late / .milliseconds(1))
+    }
+
+    /// The time from a put by one client until another client's watch shows it.
+    func measureEtcd() async throws {
+        let (writer, reader) = (try await client(), try await client())
+        let page = try await reader.range("", limit: 1)
+        var events = reader.watch("probe/", from: page.revision + 1).makeAsyncIterator()
+        var (puts, shown): ([Duration], [Duration]) = ([], [])
+        for number in 0..<200 {
+            let start = ContinuousClock.now
+            _ = try await writer.putIfAbsent(
+                EtcdKey("probe/\(number)"), Array(repeating: 7, count: 700))
+            puts.append(start.duration(to: .now))
+            _ = try await events.next()
+            shown.append(start.duration(to: .now))
+        }
+        Self.print("etcd: a put of 700 bytes", Self.milliseconds(puts))
+        Self.print("etcd: from a put to another client's watch", Self.milliseconds(shown))
+    }
+
+    /// - Returns: Whether a value arrived within ten seconds.
+    func waitFor(_ account: String, _ value: String, on device: Device) async throws -> Bool {
+        let query = Device.query(account, group: Device.group)
+        for _ in 0..<100_000 {
+            let found = try? device.engine.perform(
+                FindItems(query, Retrieval(includesData: true)), as: Device.caller)
+            if found?.first?.data == Data(value.utf8) { return true }
+            try await Task.sleep(for: .microseconds(100))
+        }
+        return false
+    }
+
+    func measureTravel(_ one: Device, _ two: Device) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            for device in [one, two] { group.addTask { try await device.runRelay() } }
+            try one.set("probe", "first")
+            guard try await waitFor("probe", "first", on: two) else { return false }
+            var travels: [Duration] = []
+            for number in 0..<200 {
+                let start = ContinuousClock.now
+                try one.set("probe", "\(number)")
+                guard try await waitFor("probe", "\(number)", on: two) else { return false }
+                travels.append(start.duration(to: .now))
+            }
+            Self.print(
+                "from a save on one machine to a load on another", Self.milliseconds(travels))
+            return travels.sorted()[travels.count / 2] <= .milliseconds(50)
+        }
+    }
+
+    func measureFreshMachine(_ one: Device) async throws -> Bool {
+        let count = 10_000
+        let before = try await client().status().databaseByteCount
+        for number in 0..<count { try one.set("item \(number)", "a password of that item") }
+        var start = ContinuousClock.now
+        try await one.settle()
+        Self.print(
+            "10,000 items from a machine to etcd",
+            String(format: "%.2f s", start.duration(to: .now) / .seconds(1)))
+        let after = try await client().status().databaseByteCount
+        Self.print(
+            "growth of etcd's database for each of them",
+            "\((after - before) / Int64(count)) bytes")
+        let fresh = try await device("fresh")
+        start = .now
+        try await one.add(fresh)
+        try await fresh.settle()
+        let duration = start.duration(to: .now)
+        let isWhole = try fresh.values().count >= count
+        Self.print(
+            "10,000 items to a machine that joins",
+            String(format: "%.2f s", duration / .seconds(1)) + (isWhole ? "" : ", NOT ALL"))
+        return isWhole && duration <= .seconds(5)
+    }
+
+    /// Saves on eight machines at once for a while, and waits until all have everything.
+    func measureLoad() async throws -> Bool {
+        let first = try await device("load 0")
+        try await first.found()
+        var devices = [first]
+        for number in 1..<8 {
+            let other = try await device("load \(number)")
+            let description = try await other.relay.send(.describe).message
+            _ = try await first.relay.send(
+                .add(machine: description, name: other.name, groups: nil))
+            try await first.settle()
+            let circle = Hexadecimal(try await first.status().circle)
+            let log = try await EtcdStore(try await client()).allRecords("\(circle)/m/")
+            _ = try await other.relay.send(.join(membership: log.map { Data($0.value) }))
+            devices.append(other)
+        }
+        let seconds = 20
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            for device in devices { group.addTask { try await device.runRelay() } }
+            let end = ContinuousClock.now + .seconds(seconds)
+            var (count, largest) = (0, 0)
+            while ContinuousClock.now < end {
+                for (index, device) in devices.enumerated() {
+                    try device.set("load \(index) \(count % 50)", "\(count)")
+                }
+                count += 1
+                if count % 20 == 0 {
+                    largest = max(
+                        largest, try devices.map { try $0.engine.outbox().count }.max() ?? 0)
+                }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            let start = ContinuousClock.now
+            for (index, device) in devices.enumerated() {
+                let last = "\(count - 1)"
+                for other in devices where other !== device {
+                    guard
+                        try await waitFor("load \(index) \((count - 1) % 50)", last, on: other)
+                    else { return false }
+                }
+            }
+            Self.print(
+                "changes a second from eight machines, for \(seconds) s",
+                "\(8 * count / seconds), backlog of a machine at most \(largest), the last "
+                    + String(format: "%.1f s after", start.duration(to: .now) / .seconds(1)))
+            return largest < 100
+        }
+    }
+
+    private struct Hexadecimal: CustomStringConvertible {
+        let data: Data
+        init(_ data: Data) { self.data = data }
+        var description: String { data.map { String(format: "%02x", $0) }.joined() }
+    }
+}
+
+let folder = FileManager.default.temporaryDirectory.appending(
+    path: "circle-figures-\(UUID().uuidString.prefix(8))")
+try FileManager.default.createDirectory(
+    at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+defer { try? FileManager.default.removeItem(at: folder) }
+let isReached = try await EtcdCluster.with(nodes: 3, users: [Figures.user]) { cluster in
+    let figures = Figures(cluster: cluster, folder: folder)
+    try await figures.measureEtcd()
+    let (one, two) = (try await figures.device("one"), try await figures.device("two"))
+    try await one.found()
+    try await one.add(two)
+    let travels = try await figures.measureTravel(one, two)
+    let arrives = try await figures.measureFreshMachine(one)
+    return try await figures.measureLoad() && travels && arrives
+}
+if !isReached {
+    FileHandle.standardError.write(Data("MISSED: a limit of synchronization\n".utf8))
+    exit(1)
+}
+
+#else
+
+import Foundation
+
+FileHandle.standardError.write(
+    Data("circle-figures: built without the package trait Synchronization\n".utf8))
+exit(64)
+
+#endif
