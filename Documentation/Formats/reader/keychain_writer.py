@@ -182,6 +182,12 @@ class Writer:
         )
         self.commit()
 
+    def change(self, statement: str, *values: object) -> None:
+        """Changes a table that the header doesn't count, in a commit."""
+        self.connection.execute("BEGIN")
+        self.connection.execute(statement, values)
+        self.commit()
+
     def execute(self, statement: str) -> None:
         """Changes something without telling the header, as no writer does."""
         self.connection.execute(statement)

@@ -15,6 +15,7 @@ from keychain_reader.errors import FormatError
 from keychain_reader.examine import Examination, examine
 from keychain_reader.keychain import open_keychain
 from keychain_reader.pages import PAGE_SIZE, checksum
+from keychain_reader.report import examination_as_json
 
 DATABASE, LOG = "keychain.db", "keychain.db-wal"
 
@@ -166,6 +167,48 @@ class ReadingTests(Keychains):
         writer.set_aside(writing.sealed_row("old", b"old secret"), 7)
         problems_7 = self.read(writer.save(self.folder())).problems
         self.assertEqual(problems_7, ["a row of set_aside has the reason 7"])
+
+    def test_the_outbox(self) -> None:
+        writer = self.writer()
+        circle, deleted = bytes(range(32)), bytes(range(16))
+        writer.change("INSERT INTO state VALUES ('circle', ?)", circle)
+        item = writer.add("account", b"secret")
+        for reference in (item.uuid, deleted, item.uuid):
+            writer.change("INSERT INTO outbox VALUES (NULL, ?)", reference)
+        examination = self.read(writer.save(self.folder()))
+        self.assertEqual(examination.problems, [])
+        report = examination_as_json(examination)
+        self.assertEqual(report["circle"], circle.hex())
+        self.assertEqual(
+            report["outbox"],
+            [
+                {"id": 1, "reference": item.uuid.hex()},
+                {"id": 2, "reference": deleted.hex()},
+                {"id": 3, "reference": item.uuid.hex()},
+            ],
+        )
+
+    def test_what_no_writer_puts_into_outbox_and_state(self) -> None:
+        circle = "INSERT INTO state VALUES ('circle', x'" + 32 * "00" + "')"
+        outbox = "INSERT INTO outbox VALUES (NULL, "
+        cases = {
+            (circle, outbox + "zeroblob(15))"): ["a row of outbox is no reference"],
+            (circle, outbox + "'sixteen letters.')"): ["a row of outbox is no reference"],
+            (outbox + "zeroblob(16))",): ["the table outbox has rows without a circle"],
+            ("INSERT INTO state VALUES ('circle', zeroblob(31))",): [
+                "the circle in the table state is none"
+            ],
+            ("INSERT INTO state VALUES ('circles', zeroblob(32))",): [
+                "the table state has a row that isn't known"
+            ],
+        }
+        for statements, problems in cases.items():
+            with self.subTest(statements):
+                writer = self.filled()
+                for statement in statements:
+                    writer.change(statement)
+                examination = self.read(writer.save(self.folder()))
+                self.assertEqual(examination.problems, problems)
 
 
 class TamperingTests(Keychains):

@@ -27,6 +27,11 @@ REASONS = {
     5: "replaced by a new item with the same key",
     6: "damaged when it was deleted",
 }
+#: The rows that the table state can have.
+CIRCLE = b"circle"
+STATE_NAMES = (b"secure-enclave", b"history", CIRCLE)
+CIRCLE_SIZE = 32
+REFERENCE_SIZE = 16
 _BLOBS = ("uuid", "grp", "k1", "k2", "k3", "meta", "terms")
 
 
@@ -49,6 +54,12 @@ class SetAside:
     tag: bytes | None = None
 
 
+@dataclass(frozen=True)
+class Outbound:
+    id: int
+    reference: bytes
+
+
 @dataclass
 class Contents:
     header: bytes | None = None
@@ -57,6 +68,10 @@ class Contents:
     terms: set[tuple[bytes, int]] = field(default_factory=set)
     set_aside: list[SetAside] = field(default_factory=list)
     set_aside_count: int = 0
+    #: The circle of machines that the keychain belongs to.
+    circle: bytes | None = None
+    #: Changes that are yet to be sent, in their order. The items may have been deleted.
+    outbox: list[Outbound] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -200,15 +215,30 @@ def _check_integrity(connection: sqlite3.Connection, contents: Contents) -> None
             contents.problems.append(f"SQLite: {text}")
 
 
-def _read_unused(connection: sqlite3.Connection, contents: Contents) -> None:
-    if connection.execute("SELECT EXISTS (SELECT 1 FROM outbox)").fetchone()[0]:
-        contents.problems.append("the table outbox has rows")
-    known = (
-        "SELECT EXISTS (SELECT 1 FROM state"
-        " WHERE name NOT IN ('secure-enclave', 'history'))"
-    )
-    if connection.execute(known).fetchone()[0]:
-        contents.problems.append("the table state has rows that aren't known")
+def _read_state(connection: sqlite3.Connection, contents: Contents) -> None:
+    for columns in _typed(connection, "state", ("name", "body")):
+        (_, name), (type_, body) = columns["name"], columns["body"]
+        if name not in STATE_NAMES:
+            contents.problems.append("the table state has a row that isn't known")
+        elif name == CIRCLE:
+            if type_ == "blob" and len(body) == CIRCLE_SIZE:
+                contents.circle = body
+            else:
+                contents.problems.append("the circle in the table state is none")
+
+
+def _read_outbox(connection: sqlite3.Connection, contents: Contents) -> None:
+    rows = 0
+    for columns in _typed(connection, "outbox", ("id", "body")):
+        rows += 1
+        (_, id_), (type_, body) = columns["id"], columns["body"]
+        if type_ == "blob" and len(body) == REFERENCE_SIZE:
+            contents.outbox.append(Outbound(id_, body))
+        else:
+            contents.problems.append("a row of outbox is no reference")
+    contents.outbox.sort(key=lambda row: row.id)
+    if rows and contents.circle is None:
+        contents.problems.append("the table outbox has rows without a circle")
 
 
 _COMMON_STEPS = (
@@ -220,7 +250,7 @@ _COMMON_STEPS = (
 )
 _STEPS = {
     1: (*_COMMON_STEPS, _read_set_aside_of_version_1),
-    2: (*_COMMON_STEPS, _read_set_aside, _read_unused),
+    2: (*_COMMON_STEPS, _read_set_aside, _read_state, _read_outbox),
 }
 
 

@@ -71,6 +71,15 @@ def examination_as_json(examination: Examination) -> dict[str, Any]:
             }
             for row in keychain.contents.set_aside
         ],
+        "circle": (
+            None
+            if keychain.contents.circle is None
+            else keychain.contents.circle.hex()
+        ),
+        "outbox": [
+            {"id": row.id, "reference": row.reference.hex()}
+            for row in keychain.contents.outbox
+        ],
         "verification": {
             "is_sound": not examination.problems,
             "problems": examination.problems,
