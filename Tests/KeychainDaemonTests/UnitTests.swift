@@ -44,12 +44,12 @@ import Testing
     }
 
     // Attack: a service with CAP_SYS_PTRACE and @ipc can read and write root's memory.
-    @Test(arguments: ["system", "user"])
-    func `the unit doesn't let a compromised service inspect other processes`(_ kind: String) throws
+    @Test(arguments: ["system/keychaind", "user/keychaind", "user/keychain-sync"])
+    func `the unit doesn't let a compromised service inspect other processes`(_ name: String) throws
     {
-        let unit = try Self.lines("\(kind)/keychaind.service")
+        let unit = try Self.lines("\(name).service")
         #expect(!unit.contains { !$0.hasPrefix("#") && $0.contains("CAP_") })
-        if kind == "system" { #expect(unit.contains("CapabilityBoundingSet=")) }
+        if name == "system/keychaind" { #expect(unit.contains("CapabilityBoundingSet=")) }
         for limit in ["MemoryMax=", "TasksMax=", "LimitNOFILE="] {
             #expect(unit.contains { $0.hasPrefix(limit) }, "\(limit)")
         }
@@ -101,6 +101,30 @@ import Testing
     @Test(arguments: ["system/keychaind.socket", "user/keychaind.socket"])
     func `systemd removes the socket when it stops listening`(_ name: String) throws {
         #expect(try Self.lines(name).contains("RemoveOnStop=yes"))
+    }
+
+    @Test func `the unit of the relay uses the network, and doesn't open the keychain itself`()
+        throws
+    {
+        let unit = try Self.lines("user/keychain-sync.service")
+        for line in [
+            "ExecStart=/usr/local/bin/keychainctl sync run --no-prompt",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "Requires=keychaind.socket",
+            "NoNewPrivileges=yes", "LimitCORE=0", "MemoryDenyWriteExecute=yes",
+        ] {
+            #expect(unit.contains(line), "\(line)")
+        }
+        // The variable names the socket, so the process fails if no service answers there.
+        #expect(unit.contains("Environment=KEYCHAIN_SERVICE=%t/keychain/socket"))
+        #expect(
+            try Self.lines("user/keychaind.socket").contains("ListenStream=%t/keychain/socket"))
+        // In its own mount namespace the service would refuse it.
+        for option in [
+            "ProtectSystem=", "ProtectHome=", "InaccessiblePaths=", "ReadOnlyPaths=",
+            "ReadWritePaths=", "PrivateTmp=", "PrivateDevices=", "PrivateUsers=",
+        ] {
+            #expect(!unit.contains { $0.hasPrefix(option) }, "\(option)")
+        }
     }
 
     @Test func `the unit of dedicated sockets uses the names that the service expects`() throws {
