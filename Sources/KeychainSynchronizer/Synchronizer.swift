@@ -1,9 +1,11 @@
 // Synchronizer: answers the messages of synchronization for one keychain.
 // Documentation/Synchronization.md, "Messages".
-//   (1) It does no input or output of its own except through the keychain's engine. A relay brings
-//       what the server has, and is trusted no more than the server.
-//   (2) What arrived is in the keychain, durably, before an entry acknowledges it. If storing it
-//       fails, the session is given up, and everything is read again.
+//   (1) It does no input or output of its own except through the keychain's engine. The relay, a
+//       process that exchanges messages between this keychain and the server, brings what the
+//       server has, and is trusted no more than the server.
+//   (2) What arrived is stored durably in the keychain before this machine acknowledges it in an
+//       entry that it sends to the server. If storing it fails, the session is given up, and
+//       everything is read again.
 //   (3) A change leaves the outbox only after the server has stored the entry that contains it.
 
 import FoundationEssentials
@@ -126,7 +128,8 @@ package final class Synchronizer: SynchronizationAnswerer {
     private static func requireNoCircle(_ engine: KeychainEngine) throws(KeychainFailure) {
         guard try MachineState.load(from: engine)?.membership.isEmpty ?? true else {
             throw .param(
-                "This keychain is in a circle already. Leave it first with `keychainctl sync leave`."
+                "This keychain is in a circle already. Leave it first with `keychainctl sync "
+                    + "leave`."
             )
         }
     }
@@ -153,7 +156,9 @@ package final class Synchronizer: SynchronizationAnswerer {
     ) throws(KeychainFailure) {
         try requireNoCircle(engine)
         guard var state = try MachineState.load(from: engine) else {
-            throw .param("This machine has no keys yet.")
+            throw .param(
+                "This keychain has no keys for synchronization yet. Run `keychainctl sync join` "
+                    + "again: it creates them.")
         }
         let (circle, entries) = try verified(membership)
         guard circle.member(state.keys.id) != nil else {
@@ -170,7 +175,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         let (circle, entries) = try verified(membership)
         guard let secret, let recovery = circle.recovery, let founding = entries.first,
             case .found(let content) = founding.change
-        else { throw .param("This circle has no recovery code.") }
+        else { throw .param("The circle has no recovery code, or the request contains none.") }
         let keys = MachineKeys(try recoveryCode(secret), salt: content.salt)
         guard keys.description == recovery else {
             throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")

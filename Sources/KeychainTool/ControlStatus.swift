@@ -86,7 +86,9 @@ extension ControlFailure {
         case .missingEntitlement:
             self.init(
                 .denied,
-                failure.reason + " `keychainctl status` shows where its entitlements come from.")
+                failure.reason
+                    + " `keychainctl status` shows where the entitlements of keychainctl come from."
+            )
         case .readOnly:
             self.init(.denied, failure.reason)
         case .decode where failure.item.map { failure == .damagedItem($0) } == true:

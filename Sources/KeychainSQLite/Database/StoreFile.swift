@@ -101,9 +101,10 @@ package struct StoreFile: Sendable {
             guard version == wanted else {
                 throw .damagedStore(
                     version <= StoreSchema.version
-                        ? "its first page is damaged"
-                        : "its first page is damaged, or has format version \(version) of a later "
-                            + "swift-keychain. In that case, update")
+                        ? "the first page of keychain.db is damaged"
+                        : "the first page of keychain.db is damaged, or a later swift-keychain "
+                            + "wrote it (format version \(version)). If you used a later version, "
+                            + "update instead of recovering")
             }
             return
         }
@@ -114,13 +115,15 @@ package struct StoreFile: Sendable {
                     + "\(StoreSchema.version). Update swift-keychain. Nothing was changed.")
         }
         guard version == wanted else {
-            throw .damagedStore("keychain.db has format version \(version)")
+            throw .damagedStore(
+                "keychain.db has format version \(version) instead of \(wanted)")
         }
     }
 
-    /// Creates the database with its header and keybag in one transaction and one file.
-    /// `generation` is that of its first commit. `blobClasses` are the classes whose keys, current
-    /// or retired, may protect Secure Enclave blobs that applications keep.
+    /// Creates the database with its header and keybag in one transaction, and empties the
+    /// write-ahead log, so that the database file contains everything. `generation` is that of its
+    /// first commit. `blobClasses` are the classes whose keys, current or retired, may protect
+    /// Secure Enclave blobs that applications keep.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
         deviceKey: SecretBytes, generation: UInt64 = 1, blobClasses: Set<ProtectionClass> = []

@@ -9,7 +9,7 @@
 public let errSecNotInitialized: OSStatus = -67667
 /// The handle is not meant for this use.
 public let errSecInvalidHandleUsage: OSStatus = -67668
-/// The pointer to check does not refer to a known object.
+/// The calling module was not found in the list of authorized callers.
 public let errSecPVCReferentNotFound: OSStatus = -67669
 /// A function failed its integrity check.
 public let errSecFunctionIntegrityFail: OSStatus = -67670
@@ -45,7 +45,7 @@ public let errSecCRLAlreadySigned: OSStatus = -67684
 public let errSecInvalidNumberOfFields: OSStatus = -67685
 /// The verification failed.
 public let errSecVerificationFailure: OSStatus = -67686
-/// The tag is not known.
+/// The identifying tag is not known.
 public let errSecUnknownTag: OSStatus = -67687
 /// The signature is not in a valid form.
 public let errSecInvalidSignature: OSStatus = -67688
@@ -55,7 +55,7 @@ public let errSecInvalidName: OSStatus = -67689
 public let errSecInvalidCertificateRef: OSStatus = -67690
 /// The group of certificates is not valid.
 public let errSecInvalidCertificateGroup: OSStatus = -67691
-/// The tag was not found.
+/// The identifying tag was not found.
 public let errSecTagNotFound: OSStatus = -67692
 /// The query is not valid.
 public let errSecInvalidQuery: OSStatus = -67693
@@ -77,7 +77,7 @@ public let errSecInvalidAccessCredentials: OSStatus = -67700
 public let errSecInvalidRecord: OSStatus = -67701
 /// The access control list is not valid.
 public let errSecInvalidACL: OSStatus = -67702
-/// A sample among the credentials is not valid.
+/// A value that was presented as a credential, such as a passphrase, is not valid.
 public let errSecInvalidSampleValue: OSStatus = -67703
 /// The versions are not compatible.
 public let errSecIncompatibleVersion: OSStatus = -67704
@@ -85,9 +85,9 @@ public let errSecIncompatibleVersion: OSStatus = -67704
 public let errSecPrivilegeNotGranted: OSStatus = -67705
 /// The scope is not valid.
 public let errSecInvalidScope: OSStatus = -67706
-/// Pointer checking is configured already.
+/// The check of calling modules is configured already.
 public let errSecPVCAlreadyConfigured: OSStatus = -67707
-/// The configuration of pointer checking is not valid.
+/// The configuration of the check of calling modules is not valid.
 public let errSecInvalidPVC: OSStatus = -67708
 /// The elective module manager could not be loaded.
 public let errSecEMMLoadFailed: OSStatus = -67709

@@ -277,7 +277,7 @@ package enum StatusMessages {
         -67666 The account service found the request inconsistent.
         -67667 A function was called before the module was initialized.
         -67668 The handle is not meant for this use.
-        -67669 The pointer to check does not refer to a known object.
+        -67669 The calling module was not found in the list of authorized callers.
         -67670 A function failed its integrity check.
         -67671 An internal error occurred.
         -67672 Memory could not be used for the operation.
@@ -295,12 +295,12 @@ package enum StatusMessages {
         -67684 The certificate revocation list is signed already.
         -67685 The number of fields is not valid.
         -67686 The verification failed.
-        -67687 The tag is not known.
+        -67687 The identifying tag is not known.
         -67688 The signature is not in a valid form.
         -67689 The name is not valid.
         -67690 The certificate reference is not valid.
         -67691 The group of certificates is not valid.
-        -67692 The tag was not found.
+        -67692 The identifying tag was not found.
         -67693 The query is not valid.
         -67694 A value is not valid.
         -67695 A callback function failed.
@@ -311,12 +311,12 @@ package enum StatusMessages {
         -67700 The credentials for access are not valid.
         -67701 The record is not valid.
         -67702 The access control list is not valid.
-        -67703 A sample among the credentials is not valid.
+        -67703 A value that was presented as a credential, such as a passphrase, is not valid.
         -67704 The versions are not compatible.
         -67705 The privilege was not granted.
         -67706 The scope is not valid.
-        -67707 Pointer checking is configured already.
-        -67708 The configuration of pointer checking is not valid.
+        -67707 The check of calling modules is configured already.
+        -67708 The configuration of the check of calling modules is not valid.
         -67709 The elective module manager could not be loaded.
         -67710 The elective module manager could not be unloaded.
         -67711 The add-in module could not be loaded.

@@ -69,7 +69,7 @@ enum BackupText {
         case nil: ""
         case .passcodeBound: "exists only on its device and only while a passcode is set"
         case .hardware: "its key is in hardware"
-        case .systemBound: "bound to its system"
+        case .systemBound: "bound to its system by `sysb` or by its group"
         case .unidentifiedMachine: "this-device-only, but this machine has no identity"
         case .otherMachine: "this-device-only, from another machine"
         case .applicationPassword: "its application password works only in its own keychain"

@@ -3,8 +3,8 @@
 //   (1) All secrets are read before the program is started; if one is missing, nothing is started.
 //   (2) Without --mask the program replaces this process: the process ID stays the same, signals
 //       reach the program directly, and the exit status is the program's.
-//   (3) The program inherits the descriptors that the caller left open and those with its secrets.
-//       It inherits no other descriptor of this process, and none that a passcode was read from.
+//   (3) Above descriptor 2, the program inherits only the descriptors that the caller left open and
+//       those with its secrets, and none that a passcode or application password was read from.
 
 import ArgumentParser
 import FoundationEssentials
@@ -29,8 +29,8 @@ struct RunCommand: ParsableCommand {
             started. Without --mask, the program replaces the keychainctl process.
 
             Environment variables can be read by other programs of this user and are inherited by \
-            all child processes. A file in memory can be read only through the program: use --file \
-            if the program accepts a path.
+            all child processes. A file in memory has no name in any folder, and disappears with \
+            the last process that has it open: use --file if the program accepts a path.
             """)
 
     @Option(
@@ -143,7 +143,7 @@ struct RunCommand: ParsableCommand {
 
     // MARK: Requested values
 
-    /// The variables by their names. Of two manifests the later one takes precedence, and options
+    /// The variables, sorted by name. Of two manifests the later one takes precedence, and options
     /// take precedence over both.
     private func variableValues() throws -> [(name: String, value: VariableValue)] {
         var values: [String: VariableValue] = [:]
@@ -242,8 +242,8 @@ struct RunCommand: ParsableCommand {
         return given
     }
 
-    /// Keeps the program from inheriting all other descriptors, and those that a passcode was read
-    /// from.
+    /// Closes all descriptors above 2 at the start of the program, except those in `kept`. Those
+    /// that a passcode or application password was read from are always closed.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
         for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {

@@ -19,7 +19,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Creates a socket, and prints its path. An existing one gets the new groups.")
+            abstract: "Creates a socket, or replaces its groups, and prints its path.")
 
         @Argument(
             help: ArgumentHelp("The name: 1 to 32 letters, digits and hyphens.", valueName: "name"))

@@ -107,7 +107,7 @@ enum UserUnits {
         ListenStream=%t/keychain/socket
         SocketMode=0600
         DirectoryMode=0700
-        # If the socket remained while no service listens, programs would wait for one.
+        # If the socket's file remained after a stop, programs would connect to it, and fail.
         RemoveOnStop=yes
 
         [Install]

@@ -1,5 +1,6 @@
 // SyncText: the state of synchronization as text and as JSON.
-//   (1) Names of machines and notices come from other machines and the server. They are escaped.
+//   (1) Notices, and the names of machines, come from other machines and from the server. They are
+//       escaped.
 
 #if Synchronization
 
@@ -28,8 +29,9 @@ enum SyncText {
         if status.isOwnLogMissing {
             rows.append([
                 "own log:",
-                "the server doesn't have all that this machine has sent. Until it does, nothing "
-                    + "is sent. If the server has lost it, leave the circle and join again",
+                "the server lacks some of what this machine has sent before, and this machine "
+                    + "sends nothing until the server has it again. If the server has lost it for "
+                    + "good, leave the circle and join again",
             ])
         }
         var lines = [KeychainTool.table(rows), table(status.machines, now: now)]
@@ -85,7 +87,7 @@ enum SyncText {
         case .notSynchronizable: "not marked for synchronization."
         case .thisDeviceOnly: "the protection class is for this device only."
         case .hardwareKey: "the key is in this machine's hardware."
-        case .systemBound: "bound to this system."
+        case .systemBound: "the attribute `sysb` binds the item to this system."
         case .accessControl:
             "the access control requires the user's presence or a password on this machine."
         case .tooLarge:

@@ -131,7 +131,7 @@ enum SecurityVerb: String, CaseIterable {
 
 /// The reason why a command failed.
 struct SecurityComplaint: Error {
-    /// An `OSStatus`, whose lowest eight bits are the exit status, or a small number.
+    /// The exit status, or an `OSStatus` whose lowest eight bits become the exit status.
     let status: Int32
     /// A line for standard error; empty if there is no message.
     var message = ""
@@ -157,8 +157,8 @@ struct SecurityRequest {
     /// The names of keychains at the end of the command.
     let keychains: [String]
 
-    /// Parses the arguments of a verb. `mayHoldSecret` says whether they may contain a secret,
-    /// because no other program can see them.
+    /// Parses the arguments of a verb. `mayHoldSecret` is `true` if no other program can see the
+    /// arguments, so that they may contain a secret.
     init(
         _ verb: SecurityVerb, _ arguments: [String], mayHoldSecret: Bool
     ) throws(SecurityComplaint) {
