@@ -43,8 +43,8 @@ public struct Keychain: Sendable {
     /// than one of them.
     public let accessGroup: String?
 
-    /// When items that are saved through this value can be read, unless their key specifies its
-    /// own accessibility.
+    /// The accessibility of items that are saved through this value: when they can be read. A
+    /// ``KeychainKey`` that specifies its own accessibility overrides it.
     public let accessibility: Accessibility
 
     /// Whether the items are synchronizable (`kSecAttrSynchronizable`).

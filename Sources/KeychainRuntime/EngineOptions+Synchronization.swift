@@ -1,5 +1,5 @@
-// EngineOptions+Synchronization: the only place that gives a keychain its part of synchronization,
-// in programs that open keychains themselves and in the service.
+// EngineOptions+Synchronization: the only place that adds a `Synchronizer` to the options with
+// which a keychain is opened, in programs that open keychains themselves and in the service.
 
 package import KeychainEngine
 

@@ -1,5 +1,5 @@
-// FaultyHandler: the engine of a test keychain, with the faults that occur before and within its
-// requests.
+// FaultyHandler: passes the requests of a test keychain to its engine, and applies the faults that
+// the test has planned: before a request or, for a write, at a moment of its transaction.
 
 #if !canImport(Darwin)
 
@@ -43,7 +43,9 @@ struct FaultyHandler: AuthenticationHost {
         keychain.subscribers.subscribe(handler)
     }
 
-    /// Performs a write whose faults occur within the transaction.
+    /// Performs a write. Faults at `.entry` are applied before it begins or, if an addition becomes
+    /// an update, when the existing item is found. All others are applied at a moment of the
+    /// transaction.
     private func write<Answer>(
         _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {

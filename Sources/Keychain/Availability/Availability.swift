@@ -18,7 +18,8 @@ extension Keychain {
             public static let available = State(rawValue: "available")
             /// The item does not exist. The keychain itself can be read.
             public static let absent = State(rawValue: "absent")
-            /// The item exists and is locked. Wait for an unlock.
+            /// The keychain or item is locked. Wait for an unlock. On Linux, it is unknown before
+            /// the first unlock whether the item exists.
             public static let locked = State(rawValue: "locked")
             /// The program or its user lacks permission to read it. Waiting does not help.
             public static let denied = State(rawValue: "denied")

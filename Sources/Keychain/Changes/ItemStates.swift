@@ -18,8 +18,9 @@ extension Keychain {
     /// - The first element is the current state, so no change is missed between a load and the
     ///   start of the sequence.
     /// - After a change, the new state follows. Changes that occur faster than the elements are
-    ///   consumed are coalesced: the next element is the state at that time. The final state is
-    ///   always reported. A slow consumer never blocks a writer and uses no additional memory.
+    ///   consumed are coalesced: the next element is the state at the time when the consumer asks
+    ///   for it. The final state is always reported. A slow consumer never blocks a writer and uses
+    ///   no additional memory.
     /// - Saving a value that equals the existing one counts as a change.
     /// - The user is never asked for authentication. An item with an ``AccessControl`` that
     ///   requires it is therefore unavailable.

@@ -3,7 +3,7 @@
 /// The state of a secret: its value, its absence, or the reason that neither is known.
 ///
 /// "Locked" is not "absent". A program that mistakes an unavailable secret for a missing one signs
-/// its user out, or replaces a key that still exists:
+/// its user out, or replaces a key that still exists. Handle the two separately:
 ///
 /// ```swift
 /// switch state {
@@ -20,8 +20,8 @@ public enum KeychainState<Value: Sendable>: Sendable {
     case absent
 
     /// The keychain can't return the value; the error contains the reason. Code
-    /// ``KeychainError/Code/interactionNotAllowed`` means that the item exists but is locked or
-    /// requires authentication.
+    /// ``KeychainError/Code/interactionNotAllowed`` means that the item is locked or requires
+    /// authentication. On Linux before the first unlock, it doesn't mean that the item exists.
     case unavailable(KeychainError)
 
     /// The value, or `nil` if it is absent or unavailable.

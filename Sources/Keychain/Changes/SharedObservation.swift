@@ -1,7 +1,8 @@
 // SharedObservation: the state that all `ObservableSecret` objects of one item share in this
 // process.
-//   (1) There is at most one instance per item. It exists while an `ObservableSecret`, a pass of
-//       the loop that follows changes, or a pending write refers to it.
+//   (1) There is at most one instance per item. It exists while an `ObservableSecret` or a pending
+//       write refers to it, and while the loop in `init`, which waits for changes of the item,
+//       shows a change.
 //   (2) While writes are pending, `state` is the one that the newest of them will produce.
 //       Otherwise it is the state as of the last successful write or read. Writes are carried out
 //       one at a time, in the order of the requests.

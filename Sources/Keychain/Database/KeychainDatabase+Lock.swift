@@ -12,8 +12,10 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// Unlocks the database, so that every item can be read until `lock()` is called or the process
-    /// that has the database open ends. That process is the current one or the keychain service.
+    /// Unlocks the database.
+    ///
+    /// Every item can then be read until `lock()` is called, or until the process that opened the
+    /// database ends. That process is the current one or the keychain service.
     ///
     /// Unlocking takes a noticeable part of a second, because passcodes are deliberately slow to
     /// test.
@@ -29,8 +31,10 @@ extension KeychainDatabase {
         AvailabilitySignal.shared.send()
     }
 
-    /// Unlocks the database, so that every item can be read until `lock()` is called or the process
-    /// that has the database open ends. That process is the current one or the keychain service.
+    /// Unlocks the database.
+    ///
+    /// Every item can then be read until `lock()` is called, or until the process that opened the
+    /// database ends. That process is the current one or the keychain service.
     ///
     /// - Parameter passcode: The passcode, which is encoded as UTF-8.
     /// - Throws: The errors of the form that takes bytes.

@@ -17,8 +17,8 @@ extension KeychainDatabase {
     /// Whether items with a given accessibility are locked, or `false` if the database can't report
     /// it.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
-        // A database without administration can't report its status. It reports a lock only when an
-        // item that exists is read, as on Apple platforms.
+        // Some databases in tests have no `administration`, so their status can't be read. They
+        // report a lock only when an item that exists is read, as on Apple platforms.
         guard administration != nil else { return false }
         let status: KeychainStatus
         do {

@@ -19,13 +19,13 @@ extension KeychainError {
         reportedCause = Cause(failure.cause)
     }
 
-    /// Returns the KeychainError to throw after a key's `encode` closure threw `cause`.
+    /// Returns the KeychainError to throw after a `KeychainKey`'s `encode` closure threw `cause`.
     static func encoding(_ cause: any Error, _ access: ItemAccess) -> KeychainError {
         conversion(cause, .encodingFailed, access)
     }
 
-    /// Returns the KeychainError to throw after a key's `decode` closure threw `cause` for the
-    /// stored bytes `data`.
+    /// Returns the KeychainError to throw after a `KeychainKey`'s `decode` closure threw `cause`
+    /// for the stored bytes `data`.
     static func decoding(
         _ cause: any Error, _ data: Data, _ access: ItemAccess
     ) -> KeychainError {
@@ -49,8 +49,8 @@ extension KeychainError {
 
     /// Removes values from the errors of Swift's coders. These errors quote their input: a number
     /// out of range, the text of an unknown case, the keys of a dictionary, or the whole value.
-    /// Only the case, and the type or key that the decoder expected, are kept. Errors of other
-    /// types are returned unchanged.
+    /// Of such an error, only its own case (such as `typeMismatch`) and the type or key that the
+    /// decoder expected are kept. Errors of other types are returned unchanged.
     private static func withoutValues(_ error: any Error) -> any Error {
         let text = "The details could contain a secret and are omitted."
         switch error {

@@ -54,7 +54,7 @@ extension KeychainError: LocalizedError {
     /// The exact reason, if it is known, and the remedy.
     private var advice: [String] {
         guard let detail else { return recoverySuggestion.map { [$0] } ?? [] }
-        // A reason of several sentences from the keychain includes the remedy.
+        // Several sentences include the remedy, so none is added.
         if detail.contains(". ") { return [detail] }
         return [detail] + (recoverySuggestion.map { [$0] } ?? [])
     }

@@ -54,8 +54,8 @@ public struct KeychainError: Error, Sendable {
     /// stays in the keychain, unchanged.
     public var storedData: Data?
 
-    /// The reason, without names or values, if more is known than the code says. If it has several
-    /// sentences, they include the remedy.
+    /// The reason, without names or values, if more is known than the code says. If a remedy is
+    /// known for this reason, further sentences state it.
     var detail: String?
 
     /// The cause that the keychain reported, or `nil` if it reported only the code.

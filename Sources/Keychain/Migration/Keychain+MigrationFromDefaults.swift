@@ -37,7 +37,8 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // Only a hook throws errors of other types, and this hook throws none.
+                    // The migration throws `KeychainError`. An error of another type could come
+                    // only from the hook, the empty closure above, which throws nothing.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)

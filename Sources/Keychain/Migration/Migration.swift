@@ -160,7 +160,7 @@ extension Keychain {
     }
 }
 
-/// How a value is stored in the destination, and how two stored forms of it are compared.
+/// How a value is stored in the destination, and how its bytes are compared.
 struct StoredForm: Sendable {
     let account: String
     var label: String?
@@ -169,8 +169,10 @@ struct StoredForm: Sendable {
     var accessControl: Keychain.AccessControl?
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 
-    /// Two stored forms are the same if their bytes are equal or, for equatable values, if their
-    /// values are equal: an encoder may write a set's elements in a different order each time.
+    /// Creates the form for a value of a `KeychainKey`.
+    ///
+    /// `isSame` then compares bytes and, if they differ, the decoded values if these are equatable:
+    /// an encoder may write a set's elements in a different order each time.
     init<Value: Sendable>(_ key: KeychainKey<Value>) {
         account = key.account
         label = key.label
@@ -184,7 +186,8 @@ struct StoredForm: Sendable {
         }
     }
 
-    /// Creates a form for the bytes of an account, which are compared without decoding.
+    /// Creates the form for a value of unknown type: its bytes are stored as they are under
+    /// `account`, and compared without decoding.
     init(account: String, label: String?, accessibility: Keychain.Accessibility?) {
         self.account = account
         self.label = label

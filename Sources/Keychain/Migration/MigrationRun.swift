@@ -90,7 +90,8 @@ struct MigrationRun {
             guard let present = try access.find(includesData: true) else { continue }
             if form.isSame(present.secret, data) {
                 // The source's copy will be removed. The destination's must therefore have the
-                // access control that the key or the source specifies.
+                // access control that the caller's `KeychainKey` specifies or, if it specifies
+                // none, that of the source.
                 guard let wanted = form.accessControl, wanted.constraints != present.constraints
                 else { return .alreadyThere }
                 if try access.change(present, contents) { return .alreadyThere }

@@ -43,9 +43,11 @@ extension Keychain {
 
         /// Whether the item is restricted to this device. Such an item is never synchronized.
         ///
-        /// On Apple platforms, the item can't be read on another device. On Linux, it can be read
-        /// from a copy of the whole folder, unless a passcode was set or a TPM sealed the device
-        /// key before the copy was made.
+        /// On Apple platforms, the item can't be read on another device. On Linux, if the keychain
+        /// is bound to its machine, reading the item also needs that machine's TPM or a key derived
+        /// from its identity. If the keychain isn't bound, as in a container, a copy of its folder
+        /// is enough, unless a passcode was set or a TPM sealed the device key before the copy was
+        /// made.
         public var isThisDeviceOnly: Bool {
             protection.isThisDeviceOnly
         }

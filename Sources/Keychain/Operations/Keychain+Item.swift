@@ -6,7 +6,7 @@ import KeychainCore
 extension Keychain {
     /// The attributes of an item. They don't include the secret, which is not read.
     public struct Item: Hashable, Sendable {
-        /// The account of the item's key (`kSecAttrAccount`).
+        /// The account (`kSecAttrAccount`), by which a ``KeychainKey`` identifies the item.
         public let account: String
 
         /// The display name (`kSecAttrLabel`), if the item has one.

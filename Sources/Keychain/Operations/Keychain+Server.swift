@@ -26,20 +26,22 @@ extension Keychain {
         /// The name or address of the host (`kSecAttrServer`).
         public var host: String
 
-        /// The protocol (`kSecAttrProtocol`), or `nil` to store none.
+        /// The protocol (`kSecAttrProtocol`), or `nil` if the server has none.
         public var `protocol`: NetworkProtocol?
 
-        /// The port, 1 to 65,535 (`kSecAttrPort`). If `nil` or 0, none is stored.
+        /// The port, 1 to 65,535 (`kSecAttrPort`). `nil` and 0 both mean that the server has no
+        /// port.
         public var port: UInt16?
 
-        /// The path on the server (`kSecAttrPath`). If `nil` or empty, none is stored.
+        /// The path on the server (`kSecAttrPath`). `nil` and "" both mean that there is none.
         public var path: String?
 
-        /// The security domain; for HTTP, the realm (`kSecAttrSecurityDomain`). If `nil` or empty,
-        /// none is stored.
+        /// The security domain; for HTTP, the realm (`kSecAttrSecurityDomain`). `nil` and "" both
+        /// mean that the server has none.
         public var securityDomain: String?
 
-        /// The authentication scheme (`kSecAttrAuthenticationType`), or `nil` to store none.
+        /// The authentication scheme (`kSecAttrAuthenticationType`), or `nil` if the server has
+        /// none.
         public var authenticationType: AuthenticationType?
 
         /// Creates a server.

@@ -62,9 +62,9 @@ extension Keychain {
     /// - Returns: The value, or `nil` if none exists.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:
-    ///   - ``KeychainError/Code/interactionNotAllowed`` if the item exists but is locked, in which
-    ///     case retry after the unlock; or if it has an ``AccessControl`` and the user can't be
-    ///     asked.
+    ///   - ``KeychainError/Code/interactionNotAllowed`` if the item is locked or, on Linux before
+    ///     the first unlock, if it is unknown whether the item exists; in both cases retry after
+    ///     the unlock. Also if the item has an ``AccessControl`` and the user can't be asked.
     ///   - ``KeychainError/Code/userCanceled`` if the user canceled the authentication.
     ///   - ``KeychainError/Code/authFailed`` if the authentication failed.
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or

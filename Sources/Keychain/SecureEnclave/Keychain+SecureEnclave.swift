@@ -79,8 +79,8 @@ extension Keychain {
     ///   keychain:
     ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if no Secure Enclave is available.
     ///     It is then unknown whether the key exists.
-    ///   - ``KeychainError/Code/interactionNotAllowed`` if the key exists but is locked. Retry
-    ///     after the unlock.
+    ///   - ``KeychainError/Code/interactionNotAllowed`` if the key is locked or, on Linux before
+    ///     the first unlock, if it is unknown whether the key exists. Retry after the unlock.
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecReturnRef`.
     public func loadSecureEnclaveKey(

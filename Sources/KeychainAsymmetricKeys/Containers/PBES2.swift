@@ -80,8 +80,8 @@ package struct PBES2: Hashable, Sendable {
             return hash.derive(
                 from: password, salt: salt, rounds: rounds, byteCount: keyByteCount)
         case .scrypt(let salt, let cost):
-            // scrypt begins with PBKDF2, for which a single zero byte is equivalent to an empty
-            // password.
+            // The library rejects an empty password. scrypt begins with PBKDF2, whose HMAC pads its
+            // key with zeros, so a single zero byte is equivalent.
             return try? KDF.Scrypt.deriveKey(
                 from: password.isEmpty ? [0] : password, salt: salt,
                 outputByteCount: keyByteCount, rounds: 1 << Int(cost.logN),

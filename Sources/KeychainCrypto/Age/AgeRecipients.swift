@@ -1,5 +1,5 @@
 // AgeRecipients: the recipients and identities of age files: Curve25519 keys and passphrases.
-//   (1) The size of a stanza's contents is checked before anything is decrypted with it.
+//   (1) The sizes of a stanza's arguments and body are checked before the body is decrypted.
 //   (2) A reader limits the cost of a passphrase, so that a file can't exhaust the machine.
 //   (3) A shared secret of zeros, which results from a point of low order, is rejected.
 

@@ -57,7 +57,8 @@ import CKeychainSQLite
 
     // MARK: Protection of the pages
 
-    /// Determines the protection of the pages from the header. Called once, after opening.
+    /// Determines the protection of the pages from the header. Called after opening and, while the
+    /// file is empty, whenever the protection is needed.
     func classify() -> Int32 {
         let keys = PageKeys.source(forCanonicalPath: damage.path)
         // SAFETY: `scratch` holds a page, which is more than the header; the salt is in it.
@@ -78,7 +79,8 @@ import CKeychainSQLite
             return SQLITE_OK
         }
         guard let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(scratch)) else {
-            // Page 1 fails verification, whatever the protection.
+            // The header can't be parsed, so page 1 fails verification under either protection. The
+            // other pages are verified with the key, if there is one.
             let salt = unsafe Array(
                 UnsafeRawBufferPointer(start: scratch, count: PageFormat.headerByteCount)[
                     PageFormat.saltRange])
@@ -210,7 +212,8 @@ import CKeychainSQLite
         return unsafe super.control(operation, argument)
     }
 
-    /// If SQLite truncates the file, it does so between the end of a checkpoint and this call.
+    /// Synchronizes the file, and records its state in the freshness notes once more: SQLite may
+    /// have truncated it since the end of the checkpoint.
     override func synchronize(flags: Int32) -> Int32 {
         let status = super.synchronize(flags: flags)
         checkpoint?.carryOver()
@@ -220,8 +223,9 @@ import CKeychainSQLite
 
     override func lockSharedMemory(first: Int32, count: Int32, flags: Int32) -> Int32 {
         if flags == SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE {
-            // The transaction ends when the writer lock is released. The recovery lock is released
-            // while the writer lock is still held, so the log doesn't change.
+            // The transaction ends when the writer lock is released. When the recovery lock is
+            // released, the writer lock is still held, so no other connection changes the log while
+            // `noteRecoveryEnded` reads it.
             let locks = first..<(first + max(count, 0))
             if locks.contains(Self.writerLock) {
                 log?.noteTransactionEnded()

@@ -41,7 +41,7 @@ public final class SecCertificate: NSObject, Sendable {
         return der == other.der
     }
 
-    /// A hash of the contents.
+    /// A hash of the certificate's bytes.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(der)

@@ -32,7 +32,7 @@ public final class SecIdentity: NSObject, Sendable {
         return certificate == other.certificate && privateKey == other.privateKey
     }
 
-    /// A hash of the contents.
+    /// The hash of the certificate: equal identities have equal certificates.
     public override var hash: Int { certificate.hash }
 
     /// The subject of the certificate, and nothing of the key.
@@ -99,7 +99,7 @@ public func SecIdentityCreateWithCertificate(
     guard let key = result as? SecKey, certificateRef.isAbout(key) else {
         return errSecItemNotFound
     }
-    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+    // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
     unsafe identityRef.pointee = SecIdentity(certificate: certificateRef, privateKey: key)
     return errSecSuccess
 }
@@ -116,7 +116,7 @@ public func SecIdentityCreateWithCertificate(
 public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus {
-    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+    // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
     unsafe certificateRef.pointee = identityRef.certificate
     return errSecSuccess
 }
@@ -133,7 +133,7 @@ public func SecIdentityCopyCertificate(
 public func SecIdentityCopyPrivateKey(
     _ identityRef: SecIdentity, _ privateKeyRef: UnsafeMutablePointer<SecKey?>
 ) -> OSStatus {
-    // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+    // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
     unsafe privateKeyRef.pointee = identityRef.privateKey
     return errSecSuccess
 }

@@ -61,7 +61,7 @@ public func SecPKCS12Import(
         let lone = contents.loneCertificates
         if !lone.isEmpty { results.append([kSecImportItemCertChain: lone as NSArray]) }
         if options.addsItems { try contents.add(with: options.attributes) }
-        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+        // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
         unsafe items.pointee = results as NSArray
         return errSecSuccess
     } catch {

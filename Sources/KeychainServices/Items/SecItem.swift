@@ -64,7 +64,7 @@ public func SecItemAdd(
         let items = try request.add()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
-        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+        // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
         unsafe result.pointee = shape.object(for: items, of: request)
     }
 }
@@ -125,7 +125,7 @@ public func SecItemCopyMatching(
         let items = try request.find()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: false)
-        // SAFETY: the type of the caller's pointer guarantees that it is valid during the call.
+        // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
         unsafe result.pointee = shape.object(for: items, of: request)
     }
 }

@@ -1,7 +1,7 @@
 // SecKey: an asymmetric key as used by Apple's functions, with its attributes (for an item and as a
 // dictionary), its bytes, its public key and its size.
-//   (1) A key is immutable. Two keys are equal if their class, type and numbers are equal;
-//       attributes are not compared.
+//   (1) A key is immutable. Two keys are equal if both are private or both are public, and their
+//       public keys are equal; attributes are not compared.
 //   (2) No description contains any part of a private key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -19,7 +19,8 @@ package import KeychainCore
 /// in the keychain with `kSecReturnRef`. It may be used from many threads at once. It corresponds
 /// to `SecKeyRef`; equality is by content.
 public final class SecKey: NSObject, Sendable {
-    /// The key's numbers, or the hardware key that holds them.
+    /// The key's numbers (for RSA, the modulus and the exponents), or the hardware key that holds
+    /// them.
     package enum Material: Sendable {
         case privateKey(AsymmetricPrivateKey)
         case publicKey(AsymmetricPublicKey)
@@ -84,7 +85,7 @@ public final class SecKey: NSObject, Sendable {
         return isPrivate == other.isPrivate && publicKey == other.publicKey
     }
 
-    /// A hash of the contents.
+    /// A hash of the public key, and of whether this key is private.
     public override var hash: Int {
         var hasher = Hasher()
         hasher.combine(isPrivate)
@@ -118,8 +119,8 @@ public func SecKeyGetTypeID() -> CFTypeID {
 // MARK: - Attributes, and keys from items
 
 extension SecKey {
-    /// The attributes of an item with this key: those derived from its numbers and those given for
-    /// it.
+    /// The attributes of an item with this key: those derived from its numbers, those given for it,
+    /// and those of a hardware key. The later ones take precedence.
     package var itemAttributes: Attributes {
         numberAttributes.merging(givenAttributes) { _, given in given }
             .merging(secureEnclaveKey?.attributes ?? [:]) { _, fixed in fixed }

@@ -1,4 +1,4 @@
-// SynchronizationMessage: the messages by which the process that uses the network, the relay, and
+// SynchronizationMessage: the messages by which the relay (the process that uses the network) and
 // the tool for users talk to the process that has the keychain open.
 // Documentation/Synchronization.md, "Messages".
 //   (1) No message to or from a relay holds a key or a value of an item: entries are sealed, signed
