@@ -124,7 +124,10 @@ struct Tampering: Sendable, CustomStringConvertible {
         pages("a page of zeros") { bytes in
             for index in RootPage.itemsKey.bytes { bytes[index] = 0 }
         },
-        pages("a byte of a row, with the checksum of version 1 made anew", lostCount: 1) { bytes in
+        pages(
+            "a byte of a row changed, with the page's checksum of format version 1 recomputed",
+            lostCount: 1
+        ) { bytes in
             let place = try #require(Data(bytes).firstRange(of: Data("KCM2".utf8)))
             bytes[place.lowerBound + 40] ^= 1
             let sealed = PageSeal.sealed(bytes)
@@ -136,18 +139,19 @@ struct Tampering: Sendable, CustomStringConvertible {
             for page in RootPage.indexes + [.items] { removeCell(of: page, in: &bytes) }
         },
         sql(
-            "a trigger", "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END"),
-        sql("a view", "CREATE VIEW v AS SELECT * FROM items"),
-        sql("an index less", "DROP INDEX items_k2"),
+            "a trigger added",
+            "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END"),
+        sql("a view added", "CREATE VIEW v AS SELECT * FROM items"),
+        sql("an index removed", "DROP INDEX items_k2"),
         sql(
-            "a row among those that are set aside",
+            "a row added to those that are set aside",
             """
             INSERT INTO set_aside(at, reason, tag, uuid, protection, grp, k1, k2, k3, meta, terms)
                 SELECT 1, 1, zeroblob(32), uuid, protection, grp, k1, k2, k3, meta, terms
                 FROM items LIMIT 1
             """),
-        pages("the salt of the file") { $0[75] ^= 1 },
-        pages("the tag of a page") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
+        pages("the salt of the file changed") { $0[75] ^= 1 },
+        pages("the tag of a page changed") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
         replay("an item's row as an earlier commit left it, on its page", lostCount: 6) {
             // Nothing shows which of the page's rows is the old one, so all are set aside.
             folder, before in
@@ -156,8 +160,10 @@ struct Tampering: Sendable, CustomStringConvertible {
             bytes.replaceSubrange(content, with: try #require(before["keychain.db"])[content])
             try folder.put(Data(bytes), "keychain.db")
         },
-        pages("the number of reserved bytes of version 1") { $0[20] = 8 },
-        Tampering(description: "a rollback journal beside the database", isHarmless: true) {
+        pages("the number of reserved bytes per page set to that of format version 1") {
+            $0[20] = 8
+        },
+        Tampering(description: "a rollback journal added beside the database", isHarmless: true) {
             folder in
             let database = [UInt8](try #require(try folder.contents()["keychain.db"]))
             try folder.put(
@@ -166,7 +172,8 @@ struct Tampering: Sendable, CustomStringConvertible {
                 ),
                 "keychain.db-journal")
         },
-        log("frames that no keychain wrote, behind the last commit", isHarmless: true) { log in
+        log("frames that no keychain wrote, added behind the last commit", isHarmless: true) {
+            log in
             // Each frame has the log's salts and a commit mark.
             for _ in 0..<3 {
                 var frame = log[LogForgery.frame(1)]
@@ -176,7 +183,7 @@ struct Tampering: Sendable, CustomStringConvertible {
             }
             log = LogForgery.summed(log)
         },
-        log("frames in a log whose salts are zeros") { log in
+        log("all salts of the log set to zeros, with SQLite's checksums recomputed") { log in
             for start in [16]
                 + (1...LogForgery.frameCount(log)).map({ LogForgery.frame($0).lowerBound + 8 })
             {
@@ -184,15 +191,15 @@ struct Tampering: Sendable, CustomStringConvertible {
             }
             log = LogForgery.summed(log)
         },
-        log("a frame of the log, with SQLite's checksums made anew") { log in
+        log("a frame of the log changed, with SQLite's checksums recomputed") { log in
             log[LogForgery.frame(1).lowerBound + 3000] ^= 1
             log = LogForgery.summed(log)
         },
-        log("two frames in each other's place, with SQLite's checksums made anew") { log in
+        log("two frames in each other's place, with SQLite's checksums recomputed") { log in
             exchange(LogForgery.frame(1), LogForgery.frame(2), in: &log)
             log = LogForgery.summed(log)
         },
-        log("the size of a commit, with SQLite's checksums made anew") { log in
+        log("the size of a commit changed, with SQLite's checksums recomputed") { log in
             let commit = try #require(
                 (1...LogForgery.frameCount(log)).first {
                     log[LogForgery.frame($0).lowerBound + 7] != 0
@@ -200,24 +207,29 @@ struct Tampering: Sendable, CustomStringConvertible {
             log[LogForgery.frame(commit).lowerBound + 7] += 1
             log = LogForgery.summed(log)
         },
-        log("the salts of the log, with SQLite's checksums made anew") { log in
+        log("the salts of the log changed, with SQLite's checksums recomputed") { log in
             log[16] ^= 1
             for number in 1...LogForgery.frameCount(log) {
                 log[LogForgery.frame(number).lowerBound + 8] ^= 1
             }
             log = LogForgery.summed(log)
         },
-        log("the header of the log") { $0[20] ^= 1 },
-        log("garbage behind the last commit", isHarmless: true) { log in
+        log("the header of the log changed") { $0[20] ^= 1 },
+        log("garbage added behind the last commit", isHarmless: true) { log in
             log += (0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         },
-        Tampering(description: "nonsense in the shared memory", hasLog: true, isHarmless: true) {
+        Tampering(
+            description: "the shared memory overwritten with nonsense", hasLog: true,
+            isHarmless: true
+        ) {
             try $0.put(Data((0..<32768).map { UInt8(truncatingIfNeeded: $0) }), "keychain.db-shm")
         },
-        replay("a page of items, of before one was changed") { try $0.putBack([.items], of: $1) },
-        replay("a page of an index, of before an item was added", ofAddition: [.itemsKey]),
+        replay("a page of items, from before one of its items was changed") {
+            try $0.putBack([.items], of: $1)
+        },
+        replay("a page of an index, from before an item was added", ofAddition: [.itemsKey]),
         replay(
-            "all pages of before an item was added, but the header's", lostCount: 1,
+            "all pages except the header's, from before an item was added", lostCount: 1,
             ofAddition: RootPage.indexes + [.items]),
         replay("`keychain.db` of an earlier commit") { folder, before in
             try folder.put(try #require(before["keychain.db"]), "keychain.db")
@@ -234,7 +246,8 @@ struct Tampering: Sendable, CustomStringConvertible {
             try restartMachine($0)
         },
         Tampering(
-            description: "the keybag of before the passcode was changed, in both places",
+            description: "the keybag from before the passcode was changed, both in `keychain.db` "
+                + "and in the file `keybag`",
             lostCount: accounts.count, passcode: "2222"
         ) { folder in
             let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
@@ -248,7 +261,8 @@ struct Tampering: Sendable, CustomStringConvertible {
             try folder.put(try #require(before["keybag"]), "keybag")
         },
         Tampering(
-            description: "the keybag of before the passcode was set, in both places",
+            description: "the keybag from before the passcode was set, both in `keychain.db` "
+                + "and in the file `keybag`",
             lostCount: accounts.count, passcode: "1111"
         ) { folder in
             let before = try folder.contents()
