@@ -7,10 +7,11 @@
 //   (2) The decision is made once per process. A failure to decide isn't cached.
 //   (3) An existing socket is used. If the service doesn't answer, requests fail: if another
 //       keychain were opened instead, all items would seem to be gone. A socket that the user's
-//       service left behind when it was killed is ignored, provided that the service kept the same
+//       service left behind when it was killed is ignored, provided that the service had the same
 //       keychain that is opened instead.
-//   (4) For the same reason, the machine's service isn't used by a user whose own service has kept
-//       a keychain and isn't running. This is an error, and its text says how to choose a keychain.
+//   (4) For the same reason, the machine's service isn't used by a user whose own service has
+//       served a keychain before and isn't running now. This is an error, and its text says how to
+//       choose a keychain.
 //   (5) A process has one client per socket. A failure to reach the service isn't cached.
 
 package import FoundationEssentials
@@ -209,15 +210,16 @@ package struct ChoiceContext: Sendable {
         return one.device == other.device && one.inode == other.inode
     }
 
-    /// Checks that this user's own service hasn't kept a keychain.
+    /// Checks that this user's own service has never served the user's keychain.
     /// - Throws: `param` if it has.
     func checkNoServiceOfUser() throws(KeychainFailure) {
         guard let folder = try? EmbeddedKeychain.location(environment).directory,
             exists(folder + "/" + EmbeddedKeychain.serviceLockName)
         else { return }
         throw .param(
-            "This user's own service has kept the keychain in \(folder) and isn't running, and the "
-                + "machine's service keeps a different one. Start the user's service with "
+            "This user's own service has served the keychain in \(folder) before and isn't "
+                + "running, and the machine's service has a different one. Start the user's "
+                + "service with "
                 + "`keychainctl service enable`, or choose the keychain in \(configurationPath): "
                 + "{\"service\": \"\(KeychainChoice.systemSocket)\"} or {\"service\": "
                 + "\"\(KeychainChoice.embeddedName)\"}.")

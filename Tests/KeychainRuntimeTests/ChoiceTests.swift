@@ -169,18 +169,18 @@ struct ChoiceRow: Sendable {
             mention: "machine"),
         // A user's service that isn't running, and the machine's service.
         ChoiceRow(
-            name: "a user's service has kept the keychain",
+            name: "a user's service has served the keychain",
             environment: ["HOME": "/h"],
             sockets: [system, "/h/.local/share/keychain/service-lock"], mode: nil,
             mention: "keychainctl service enable"),
         ChoiceRow(
-            name: "a user's service has kept the keychain, and the file decides",
+            name: "a user's service has served the keychain, and the file decides",
             environment: ["HOME": "/h"],
             sockets: [system, "/h/.local/share/keychain/service-lock"],
             files: ["/h/.config/keychain/config.json": #"{"service": "/run/keychaind/socket"}"#],
             mode: .service(socket: system), mention: "/h/.config"),
         ChoiceRow(
-            name: "a user's service has kept the keychain, which is all there is",
+            name: "a user's service has served the keychain, which is all there is",
             environment: ["HOME": "/h"], sockets: ["/h/.local/share/keychain/service-lock"],
             mode: .embedded, mention: "default"),
         ChoiceRow(
