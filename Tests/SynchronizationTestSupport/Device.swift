@@ -38,7 +38,7 @@ package final class Device: Sendable {
     package static let group = "group"
     package static let caller = AccessGroups([group, "other"])
 
-    /// - Parameter folder: The path of the keychain's folder. `nil` for a keychain in memory.
+    /// A machine with a new keychain, which is in a folder with this path or else in memory.
     package init(
         _ name: String, _ server: any RecordStore, clock: TestClock = TestClock(),
         folder: String? = nil
