@@ -52,6 +52,8 @@ package struct Replica: Sendable {
     var unopened: [Bytes16: [Unopened]] = [:]
     /// Versions that are earlier than the current ones, by item.
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
+    /// Versions in void entries, by item.
+    package private(set) var voided: [Bytes16: Set<VersionStamp>] = [:]
     /// Keys that this machine has to grant to others.
     var owed: [MachineID: Set<Bytes16>] = [:]
     var owedCircleKey: Set<MachineID> = []
@@ -283,7 +285,8 @@ package struct Replica: Sendable {
         let isOpened = unopened.isEmpty || circle.member(id)?.scope != .all
         guard isOpened, cursors.values.allSatisfy(\.isWhole) else { return [] }
         var changes: [Change] = []
-        for outcome in ledger.settle() {
+        // A version that can't be opened may be that of an item that seems to be deleted.
+        for outcome in ledger.settle(decidesOnHeld: unopened.isEmpty) {
             switch outcome {
             case .deleted(let name):
                 changes.append(.delete(name))
@@ -338,7 +341,14 @@ package struct Replica: Sendable {
     /// How far the logs must be read before an item's absence from them has a meaning. What counted
     /// of a retired log is in other logs.
     private var neededClaims: LogIndexes {
-        claimed.filter { $0.value > circle.roster.machines[$0.key]?.retired ?? 0 }
+        var needed: LogIndexes = [:]
+        for (machine, index) in claimed {
+            // Beyond where the log of a removed machine was closed, nothing counts.
+            let isMember = circle.member(machine) != nil
+            let index = isMember ? index : min(index, circle.closed[machine]?.index ?? index)
+            if index > circle.roster.machines[machine]?.retired ?? 0 { needed[machine] = index }
+        }
+        return needed
     }
 
     /// For each log, the number of entries that were skipped and are still needed.
@@ -396,6 +406,9 @@ package struct Replica: Sendable {
             [name: stamp], of: sealed.place.writer, at: sealed.place.index)
         if ledger.items[name]?.earlier[stamp] != nil {
             passedOver[name, default: [:]][stamp] = sealed
+        }
+        if ledger.isVoid(sealed.place.writer, sealed.place.index) {
+            voided[name, default: []].insert(stamp)
         }
         return taken.isEmpty ? [] : [.store(version)]
     }

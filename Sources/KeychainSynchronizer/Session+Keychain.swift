@@ -53,6 +53,9 @@ extension Session {
         for (name, stamp) in uncompared {
             if let held = replica.ledger.items[name] {
                 if stamp > held.stamp { replica.write(name, stamp) }
+            } else if replica.voided[name]?.contains(stamp) ?? false {
+                // The keychain took it over before the entry became void, or wrote it itself.
+                replica.write(name, stamp)
             } else {
                 replica.hold(name, stamp)
             }

@@ -76,7 +76,7 @@ extension Session {
                 of: request.machine, name: name, scope: request.grant.scope,
                 token: request.grant.id)
             {
-                try wish(change)
+                try wishIfValid(change)
             }
         }
     }
@@ -89,7 +89,8 @@ extension Session {
             && replica.circle.roster.machines[machine]?.retired ?? 0 < closed.index
         {
             guard let change = replica.retirement(of: machine) else { continue }
-            return try wish(change)
+            try wishIfValid(change)
+            return
         }
     }
 
@@ -107,9 +108,18 @@ extension Session {
         guard state.change == nil else {
             throw .busy("Another change of the circle's members is under way. Try again.")
         }
-        guard let entry = try signed(change) else { throw Self.notEntitled }
+        guard try wishIfValid(change) else { throw Self.notEntitled }
+    }
+
+    /// - Returns: Whether the change is valid after the last entry of the membership log.
+    @discardableResult
+    private mutating func wishIfValid(
+        _ change: MembershipEntry.Change
+    ) throws(KeychainFailure) -> Bool {
+        guard let entry = try signed(change) else { return false }
         state.change = entry
         try state.save(in: engine)
+        return true
     }
 
     /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.

@@ -59,7 +59,12 @@ struct Session: Sendable {
         try engine.forEachSynchronizable { item in items.append((item, SynchronizedItem(item))) }
         for (item, version) in items {
             note(item, version)
-            if let version { uncompared[version.name] = version.stamp }
+            guard let version else { continue }
+            if replica.mayWrite(version.record.accessGroup) {
+                uncompared[version.name] = version.stamp
+            } else {
+                staying[item.reference] = .groupNotShared
+            }
         }
     }
 

@@ -180,6 +180,18 @@ import Testing
         #expect(!status.notices.isEmpty, "\(status) \(next)")
     }
 
+    @Test func `what can't be decoded in one log doesn't hold up the others`() async throws {
+        let key = try #require(try await log(of: two).last)
+        let next = String(try #require(UInt64(key.suffix(16), radix: 16)) + 1, radix: 16)
+        server.records[key.dropLast(next.count) + next] = [1, 2, 3]
+        try one.restart()
+        try one.set("a", "3")
+        try await one.settle()
+        #expect(try await one.status().state == .current)
+        #expect(try await one.status().waitingCount == 0)
+        #expect(try one.values() == ["a": "3", "b": "2"])
+    }
+
     @Test func `records that are no records`() async throws {
         let prefix = String(try #require(server.records.keys.first).prefix { $0 != "/" })
         for (name, value) in [

@@ -140,6 +140,70 @@ import Testing
         #expect(try two.values() == ["b": "2"])
     }
 
+    @Test func `items stay and are sent after a recovery, which loses the outbox`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try await converge(one, two)
+        try one.set("b", "2")
+        try one.engine.stopCollectingChanges()
+        try one.restart()
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+
+    @Test func `an item that no log contains any more was deleted elsewhere`() async throws {
+        let (one, two) = try await pair()
+        try one.set("a", "1")
+        try one.set("b", "2")
+        try await converge(one, two)
+        // Enough changes that the log is compacted, and with it the deletion is forgotten.
+        try one.delete("a")
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        try await converge(one, two)
+        try two.restart()
+        try await converge(two)
+        #expect(try two.values() == ["b": "199"])
+    }
+
+    @Test func `a log of acknowledgements alone stays short`() async throws {
+        let (one, two) = try await pair()
+        for number in 0..<200 {
+            try one.set("a", "\(number)")
+            try await one.settle()
+            try await two.settle()
+        }
+        let machine = Hexadecimal.text(try await two.id().bytes)
+        let log = server.records.keys.filter { $0.contains("/l/\(machine)/") }
+        #expect(log.count < 150)
+        #expect(try two.values() == ["a": "199"])
+        try two.restart()
+        try await converge(two, one)
+        #expect(try two.values() == ["a": "199"])
+    }
+
+    @Test func `a locked keychain exchanges nothing, and continues when it is unlocked`()
+        async throws
+    {
+        let (one, two) = try await pair()
+        let passcode = SecretBytes(copying: Array("a passcode".utf8))
+        try one.engine.perform(SetPasscode(passcode, allowsWeak: true), as: AccessGroups([]))
+        try two.set("a", "1")
+        try await two.settle()
+        try one.engine.perform(Lock(), as: AccessGroups([]))
+        #expect(try await one.settle().state == .locked)
+        #expect(try await one.status().state == .locked)
+        await #expect(throws: KeychainFailure.self) {
+            try await one.relay.send(.remove(Bytes16(high: 1, low: 2)))
+        }
+        try one.engine.perform(Unlock(passcode: passcode), as: AccessGroups([]))
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1"])
+    }
+
     // MARK: What travels
 
     @Test(arguments: ProtectionClass.allCases)
@@ -194,6 +258,9 @@ import Testing
         #expect(try two.values() == ["b": "2", "c": "3", "d": "4"])
         #expect(
             try await two.status().staying == [StayingItems(reason: .groupNotShared, count: 1)])
+        try two.restart()
+        try await converge(two, one)
+        #expect(try two.values() == ["b": "2", "c": "3", "d": "4"])
     }
 
     @Test func `a removed machine gets and gives nothing more`() async throws {
@@ -209,6 +276,26 @@ import Testing
         #expect(try two.values() == ["a": "1", "c": "3"])
         #expect(try await two.settle().state == .removed)
         #expect(try await one.status().machines.map(\.name) == ["one"])
+    }
+
+    @Test func `what a removal makes void is sent again, also after a restart`() async throws {
+        let (one, two) = try await pair()
+        let three = try Device("three", server)
+        try await one.add(three)
+        try await converge(one, two, three)
+        _ = try await one.relay.send(.remove(try await three.id()))
+        try await one.settle()
+        // Machine two doesn't see the removal, and writes under the old epoch.
+        let removal = try #require(server.records.keys.filter { $0.contains("/m/") }.max())
+        server.hide { $0 == removal }
+        try two.set("a", "1")
+        try await two.settle()
+        #expect(try await two.status().waitingCount == 0)
+        server.hide { _ in false }
+        try two.restart()
+        try await converge(two, one)
+        #expect(try one.values() == ["a": "1"])
+        #expect(try two.values() == ["a": "1"])
     }
 
     @Test func `with the recovery code a machine joins though all others are lost`() async throws {

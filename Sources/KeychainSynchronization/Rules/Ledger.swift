@@ -249,9 +249,13 @@ package struct Ledger: Hashable, Sendable {
 
     /// Decides on the items that no log contains any more and for which the logs have been read far
     /// enough.
-    package mutating func settle() -> [Outcome] {
+    ///
+    /// - Parameter decidesOnHeld: Whether to decide on items that were recorded by
+    ///   ``hold(_:_:until:)``, too.
+    package mutating func settle(decidesOnHeld: Bool = true) -> [Outcome] {
         var outcomes: [Outcome] = []
-        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key }) where isSettled(doubt) {
+        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key })
+        where isSettled(doubt) && (decidesOnHeld || !doubt.isAnyones) {
             doubts[name] = nil
             guard let held = items[name] else { continue }
             if let next = held.earlier.max(by: { $0.key < $1.key }) {
@@ -361,6 +365,12 @@ package struct Ledger: Hashable, Sendable {
             index: log.head + 1, first: log.first, acknowledged: [:],
             isClean: outdated.isEmpty && !items.contains { $0.value.isPending },
             versions: [:])
+    }
+
+    /// Whether an entry that was taken is void.
+    package func isVoid(_ writer: MachineID, _ index: UInt64) -> Bool {
+        guard let log = logs[writer] else { return false }
+        return roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .void
     }
 
     /// The index of the first entry of a log that is still needed.
