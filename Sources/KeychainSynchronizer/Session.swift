@@ -23,11 +23,13 @@ struct Session: Sendable {
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
 
-    /// The machines whose last entry that arrived was rejected. The others aren't held up by them,
-    /// and nothing is concluded from what their logs don't contain.
+    /// The machines whose last entry to arrive was rejected. An entry that can't be decoded counts
+    /// for every log that isn't read to its end. The session doesn't wait for the rest of these
+    /// machines' logs, and concludes nothing from the absence of an item there.
     var rejected: Set<MachineID> = []
 
-    /// The items of the keychain that travel, and tombstones.
+    /// The items of the keychain that are sent to other machines ("travel") if their access group
+    /// is shared, and tombstones. By name.
     var references: [Bytes16: ItemReference] = [:]
     var names: [ItemReference: Bytes16] = [:]
     /// The versions in the keychain when the session began, until they are compared.
@@ -135,7 +137,8 @@ struct Session: Sendable {
 extension SynchronizedItem {
     init?(_ item: OpenedItem) { self.init(item.record, item.protection, data: item.data) }
 
-    /// The item as the keychain takes it over.
+    /// The item in the form in which the engine stores an item from another machine. The engine
+    /// ignores the reference.
     var opened: OpenedItem {
         OpenedItem(
             reference: ItemReference(Bytes16(high: 0, low: 0)), record: record,

@@ -1,4 +1,4 @@
-// AnswerCoding: the encoding in messages of answers to requests, and of failures.
+// AnswerCoding: encodes and decodes the answers to requests, and failures, in messages.
 
 #if canImport(Darwin)
 import Foundation

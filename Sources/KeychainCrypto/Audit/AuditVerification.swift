@@ -19,13 +19,14 @@ package enum AuditFinding: Hashable, Sendable {
     case misplaced(UInt64, file: String)
     /// There are records, but no anchor that states their number.
     case noAnchor
-    /// The anchor doesn't contain the key of the record that it says is next.
+    /// The anchor can't be read, or its number, key or head doesn't fit the records.
     case alteredAnchor
     /// The anchor belongs to another audit: this audit was ended and a new one started.
     case otherAnchor(Bytes16)
     /// The folder contains nothing of the audit that the verification key belongs to.
     case otherKey
-    /// The records up to this number don't match the head that was noted outside the audit.
+    /// The hash over all records up to this number, called the head, differs from the one that was
+    /// noted outside the audit.
     case otherHead(UInt64)
     case unreadable(file: String)
 }
@@ -122,7 +123,8 @@ package struct AuditVerification {
         if let header = content.lines.first,
             let before = AuditFolder.head(in: header, of: file)
         {
-            // After a gap, and if earlier files were removed, only the header states the head.
+            // The header states the head before the file's first record. After a gap, or if earlier
+            // files were removed, the head can't be computed and is taken from the header.
             if hasGap || file.first == first, first > 1 || file.first > 1 { head = before }
             if head != before { findings.append(.altered(file.first, file: file.path)) }
         } else if !(isLast && content.lines.isEmpty) {

@@ -30,7 +30,8 @@ extension KeyHierarchy {
     ///   - credential: A credential to keep as well, if it opens a slot.
     ///   - cost: The cost for the passcode's slot.
     ///   - now: The time in seconds since 2001-01-01.
-    /// - Returns: The next keybag, and what it opens.
+    /// - Returns: The new key hierarchy, the unlocked tier before and after the rotation, and the
+    ///   slots that became invalid.
     /// - Throws: `authFailed` if the proof is wrong or missing; `notAvailable` on another machine.
     package func rotating(
         to deviceKey: SecretBytes, provedBy proof: WayIn?, guardingWith new: WayIn? = nil,
@@ -46,7 +47,8 @@ extension KeyHierarchy {
                     "Rotating the keys requires the passcode, because its slot is created again.")
             }
         }
-        // Rotation would create a slot for this machine, so the keychain must be bound to it first.
+        // Rotation creates the machine slot of a bound keychain for this machine. The keychain must
+        // therefore be bound to this machine already, or to none.
         guard machineState.isOpen else { throw .boundElsewhere(machineState) }
         let hasTier = keybag.hasPasscode || new != nil
         let old = try allKeys(provedBy: proof)

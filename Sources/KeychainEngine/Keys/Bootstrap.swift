@@ -43,7 +43,7 @@ enum Bootstrap {
     }
 
     /// Updates the keybag file from the keybag in the database, and removes earlier keybags from
-    /// the log.
+    /// the write-ahead log.
     ///
     /// The file is outdated after an interrupted change of the passcode, and missing after an
     /// interrupted creation of a keychain. The keychain opens in either case, so a failure is only

@@ -20,7 +20,8 @@ struct DeviceKeyPlace {
     private var file: SecretBytes? {
         get throws(KeychainFailure) {
             if let staged = try folder.deviceKeyFolder.read(.deviceKey) { return staged }
-            // If the staged file is gone, a rotation has just moved it to its final place.
+            // Until a rotation is finished, the device key is in the folder `rotation-n`. If it
+            // isn't there any more, the rotation was finished in the meantime.
             return try folder.read(.deviceKey)
         }
     }
@@ -106,7 +107,7 @@ struct DeviceKeyPlace {
                 .invalidKeychain,
                 "The device key in \(folder.path) was sealed by the hardware of another machine, "
                     + "or the hardware of this machine was cleared. Restore the folder from a "
-                    + "backup that was made while the key was in its file. Nothing was changed.",
+                    + "backup that was made while the key was not sealed. Nothing was changed.",
                 cause: .damage)
         }
     }

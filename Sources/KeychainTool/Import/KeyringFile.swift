@@ -5,7 +5,7 @@
 //       a generic password. The service of a generic password is the item's attribute `service` or,
 //       without one, the item's name. The name is used because the other attributes of a program's
 //       items are often all the same.
-//   (3) Reading ends at the first size or count that exceeds the available bytes.
+//   (3) If a size or count exceeds the available bytes, reading fails and no items are returned.
 
 import FoundationEssentials
 import KeychainCore
