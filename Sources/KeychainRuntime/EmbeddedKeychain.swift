@@ -1,7 +1,7 @@
 // EmbeddedKeychain: the keychain that this process opens itself, and this process's entitlements in
 // embedded mode.
-//   (1) The folder and the entitlements are determined at the first use and don't change
-//       afterwards.
+//   (1) Once the keychain is open, `connection()` always returns it with the same access groups.
+//       Until then, each call determines the folder and the entitlements again.
 //   (2) A failure to open isn't cached: the next call tries again.
 //   (3) Reading doesn't create a keychain. The first change does.
 
@@ -151,8 +151,8 @@ package enum EmbeddedKeychain {
     }
 
     /// The entitlements of this process.
-    /// - Throws: `missingEntitlement` for a list that can't be read: a program with entitlements
-    ///   never gets more than they contain.
+    /// - Throws: `missingEntitlement` if the property list can't be read. The program then doesn't
+    ///   get the access group of programs without entitlements.
     package static func entitlements(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Entitlements {
@@ -176,7 +176,7 @@ package enum EmbeddedKeychain {
 
 extension EngineOptions {
     /// Options with the chip and the identity of the machine that this process runs on, and with
-    /// synchronization if it was built.
+    /// synchronization if this program was built with it.
     package static var ofThisMachine: EngineOptions {
         let chip = PlatformHardware.current
         return EngineOptions(

@@ -4,7 +4,7 @@ import Foundation
 
 extension Keychain {
     /// The items of a keychain at one time, and how they differ from the previous element of the
-    /// sequence.
+    /// sequence that `changes()` returns.
     ///
     /// It contains no secrets, and none are read for it.
     public struct Contents: Sendable {

@@ -1,9 +1,9 @@
 // SharedObservation: the state that all `ObservableSecret` objects of one item share in this
 // process.
 //   (1) There is at most one instance per item. It exists while an `ObservableSecret` or a pending
-//       write refers to it, and while the loop in `init`, which waits for changes of the item,
-//       shows a change.
-//   (2) While writes are pending, `state` is the one that the newest of them will produce.
+//       write refers to it. The loop in `init`, which waits for changes of the item, refers to it
+//       only while it processes the result of a read.
+//   (2) While writes are pending, `state` is the state that the newest write will produce.
 //       Otherwise it is the state as of the last successful write or read. Writes are carried out
 //       one at a time, in the order of the requests.
 //   (3) The result of a read that began before the last write ended is discarded, because it may be

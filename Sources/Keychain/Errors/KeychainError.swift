@@ -15,7 +15,7 @@ public import Foundation
 /// do {
 ///     token = try keychain.load(.token)
 /// } catch KeychainError.Code.interactionNotAllowed {
-///     // The device is locked. The item is there; try again after unlock.
+///     // Locked, which doesn't mean that the item is absent. Try again after unlock.
 /// } catch where error.code == .decodingFailed {
 ///     // The stored bytes are in error.storedData, and still in the keychain.
 /// }

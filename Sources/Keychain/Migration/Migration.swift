@@ -186,7 +186,7 @@ struct StoredForm: Sendable {
         }
     }
 
-    /// Creates the form for a value of unknown type: its bytes are stored as they are under
+    /// Creates the form for a value of unknown type: its bytes are stored unchanged under
     /// `account`, and compared without decoding.
     init(account: String, label: String?, accessibility: Keychain.Accessibility?) {
         self.account = account

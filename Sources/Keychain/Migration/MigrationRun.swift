@@ -1,8 +1,9 @@
 // MigrationRun: moves one value from a source to a keychain.
 //   (1) Copy, read back, compare, remove: the source's value is removed only after the destination
-//       has returned the same value.
-//   (2) After each step, the source or the destination durably contains the value. A migration that
-//       stops after any step can be started again, and then completes the remaining steps.
+//       has returned the same value or, with the rule `keepDestination`, a different one.
+//   (2) After each step, the source or the destination durably contains the value, unless the rule
+//       `keepDestination` discards it. A migration that stops after any step can be started again,
+//       and then completes the remaining steps.
 //   (3) The destination's value is replaced only if the caller permits it, and only if it is still
 //       the version that was compared.
 
@@ -13,9 +14,9 @@ import KeychainCore
 package enum MigrationStep: String, CaseIterable, Hashable, Sendable {
     /// The source was read. Nothing was changed.
     case read
-    /// The destination contains a copy.
+    /// The destination contains a copy, or keeps a different value (`keepDestination`).
     case copied
-    /// The copy was read back and compared.
+    /// The destination's value was read back and, unless it is a different one, compared.
     case compared
     /// The source's value was removed.
     case removed
@@ -26,7 +27,7 @@ package typealias MigrationHook = @Sendable (MigrationStep) throws -> Void
 
 /// The source of a value.
 protocol MigrationSource {
-    /// Returns the stored form of the value, or `nil` if there is none.
+    /// Returns the bytes to store in the destination, or `nil` if the source has no value.
     mutating func read() throws(KeychainError) -> Data?
 
     /// Removes the value that was read.
@@ -109,7 +110,7 @@ struct MigrationRun {
 }
 
 extension ItemAccess {
-    /// The contents to store for bytes that are already in their stored form.
+    /// The contents of an item whose secret is `data`, which is already encoded.
     func contents(
         _ form: StoredForm, _ data: Data, in keychain: Keychain
     ) throws(KeychainError) -> ItemChanges {

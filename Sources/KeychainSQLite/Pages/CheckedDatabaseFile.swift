@@ -61,7 +61,7 @@ import CKeychainSQLite
     /// file is empty, whenever the protection is needed.
     func classify() -> Int32 {
         let keys = PageKeys.source(forCanonicalPath: damage.path)
-        // SAFETY: `scratch` holds a page, which is more than the header; the salt is in it.
+        // SAFETY: `scratch` has room for a page, and so for the header, which contains the salt.
         let status = unsafe readReal(into: scratch, count: PageFormat.headerByteCount, at: 0)
         guard status == SQLITE_OK else {
             guard status == ResultCode.shortRead else { return status }
@@ -97,7 +97,7 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// `nil` if the pages belong to another program, or there are none yet.
+    /// `nil` if the bytes are passed through unchanged, see (4), or there are no pages yet.
     var protection: PageProtection? {
         switch state {
         case .foreign: return nil
@@ -201,8 +201,8 @@ import CKeychainSQLite
             isInCheckpoint = false
             checkpoint?.carryOver()
         case SQLITE_FCNTL_MMAP_SIZE:
-            // The file of the VFS underneath must not be memory-mapped either. The result is the
-            // previous size, zero.
+            // SQLite doesn't map this file into memory. The operation isn't passed on, so that the
+            // VFS underneath doesn't map its file either. The result is the previous size, zero.
             // SAFETY: the argument of this operation is one 64-bit integer.
             unsafe argument?.storeBytes(of: 0, as: Int64.self)
             return SQLITE_OK
