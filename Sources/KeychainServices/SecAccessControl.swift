@@ -175,7 +175,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// The older name of ``companion``.
     public static let watch = companion
 
-    /// One of the conditions is sufficient. ``applicationPassword`` is required in any case.
+    /// One of the conditions is sufficient, except that ``applicationPassword``, if set, is always
+    /// required.
     public static let or = SecAccessControlCreateFlags(rawValue: 1 << 14)
 
     /// All conditions are required. This is the default.

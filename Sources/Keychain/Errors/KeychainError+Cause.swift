@@ -30,7 +30,7 @@ extension KeychainError {
         /// machine, or its identity has changed. The user has to use the original machine or the
         /// recovery code.
         public static let otherMachine = Cause(rawValue: "otherMachine")
-        /// No cause beyond the meaning of the code.
+        /// None of the other causes. Only the code describes the failure.
         public static let other = Cause(rawValue: "other")
 
         /// The raw value.

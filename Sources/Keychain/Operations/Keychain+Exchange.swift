@@ -68,7 +68,7 @@ extension Keychain {
     /// Replaces a value if it equals an expected value.
     ///
     /// - Parameters:
-    ///   - expected: The value that must be current, or `nil` if none may exist.
+    ///   - expected: The value that must be current, or `nil` if there must be no value.
     ///   - desired: The new value, or `nil` to delete the item.
     ///   - key: The key of the value.
     /// - Returns: Whether the value was exchanged, and the value that was found.

@@ -133,8 +133,8 @@ extension IdentityQuery {
         }
     }
 
-    /// Checks the queries for both, because a client can send different authorizations for the
-    /// certificate and the key.
+    /// Whether either query contains an application password. A client can send different
+    /// authorizations for the certificate and the key.
     package var showsPassword: Bool {
         certificate.authorization.applicationPassword != nil
             || key.authorization.applicationPassword != nil

@@ -24,7 +24,8 @@ package struct BackupRestoration: Sendable {
     package internal(set) var added: [BackupName] = []
     /// Items whose version in the keychain was older.
     package internal(set) var updated: [BackupName] = []
-    /// The number of items whose version in the keychain is the same as in the backup, or newer.
+    /// The number of items whose version in the keychain was kept: it is the same as in the backup
+    /// or newer, is a hardware key, or can be read only on another machine.
     package internal(set) var keptCount = 0
     /// Items that were deleted and are not in the backup.
     package internal(set) var deleted: [BackupName] = []
@@ -201,7 +202,7 @@ private struct RunningRestore {
             let deleted = try engine.removeTombstones(under: item.record, in: &transaction)
             var restored = item
             if try transaction.circle() != nil {
-                // Otherwise the deletion, which other machines have, would count.
+                // The other machines know of the deletion, and the later of deletion and item wins.
                 restored.record.makeLater(than: deleted)
             }
             try transaction.insert(sealed(restored, labels, keys, as: item.reference, id: 0))

@@ -3,8 +3,9 @@
 //   (1) A row keeps its reference, its id, its dates and every byte of its secret.
 //   (2) If a row of the items table doesn't open, resealing fails.
 //   (3) An earlier version of an item that doesn't open is left out.
-//   (4) A row set aside that doesn't open is kept unchanged. If it may be a lost item and its new
-//       labels can't be computed, an unknown loss is recorded, too.
+//   (4) A row set aside whose attributes don't open is kept unchanged, and a search under the new
+//       keys can't find its labels. If the row's reason means that an item may be lost, and no row
+//       represents unknown losses yet (`lostByRecovery`), such a row is added.
 
 import FoundationEssentials
 import KeychainCore
@@ -12,7 +13,7 @@ import KeychainCrypto
 import KeychainSQLite
 
 enum RowCondition {
-    /// Attributes and secret both open, and the labels are the row's own.
+    /// Attributes and secret both open, and the row's labels are those of its attributes.
     case whole(ItemRecord, secret: Data?)
     /// The attributes open, so the labels are authentic; the secret doesn't open.
     case withoutSecret(ItemRecord)
@@ -85,8 +86,8 @@ struct RowKeys {
         return secret.map { .whole(record, secret: $0) } ?? .withoutSecret(record)
     }
 
-    /// Seals the attributes and secret that another row held. If `secret` is `nil`, the row's
-    /// sealed secret is copied unchanged.
+    /// Seals attributes and a secret under these keys, in a row that replaces `row`. If `secret` is
+    /// `nil`, the sealed secret of `row` is copied unchanged.
     ///
     /// - Returns: `nil` if a required key is not available.
     private func seal(_ record: ItemRecord, _ secret: Data?, inPlaceOf row: SealedRow) -> SealedRow?

@@ -1,5 +1,5 @@
-// CertificateFilter: the conditions that the `kSecMatch…` keys of a search set for a certificate,
-// beyond its attributes.
+// CertificateFilter: the conditions for certificates that a search specifies with `kSecMatch…`
+// keys, in addition to attributes.
 
 #if !canImport(Darwin)
 

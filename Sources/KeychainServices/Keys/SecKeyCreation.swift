@@ -285,7 +285,8 @@ func result<Value>(
     do throws(KeychainFailure) {
         return try call()
     } catch let failure {
-        // SAFETY: the caller guarantees a pointer that is valid or `nil`, as its function requires.
+        // SAFETY: the pointer comes from the caller of a public function, which must pass a valid
+        // one or `nil`.
         unsafe CFError(status: failure.status.rawValue, reason: failure.reason).store(in: error)
         return nil
     }

@@ -172,7 +172,7 @@ public let errSecInvalidSubjectName: OSStatus = -67655
 /// The certificate has an unknown qualified certificate statement.
 public let errSecUnknownQualifiedCertStatement: OSStatus = -67656
 
-// MARK: The account service
+// MARK: The account service (MobileMe)
 
 /// The request to the account service was queued and will be answered later.
 public let errSecMobileMeRequestQueued: OSStatus = -67657

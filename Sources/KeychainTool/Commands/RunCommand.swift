@@ -3,8 +3,9 @@
 //   (1) All secrets are read before the program is started; if one is missing, nothing is started.
 //   (2) Without --mask the program replaces this process: the process ID stays the same, signals
 //       reach the program directly, and the exit status is the program's.
-//   (3) Above descriptor 2, the program inherits only the descriptors that the caller left open and
-//       those with its secrets, and none that a passcode or application password was read from.
+//   (3) Besides descriptors 0 to 2, the program inherits only the descriptors that contain its
+//       secrets and those that the caller left open. A descriptor above 2 from which a passcode or
+//       application password was read is not inherited.
 
 import ArgumentParser
 import FoundationEssentials
@@ -60,8 +61,9 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: [.customLong("manifest"), .customLong("env-file")],
         help: ArgumentHelp(
-            "Reads lines of the form NAME=VALUE. A VALUE keychain:ITEM stands for a secret, and "
-                + "keychain-file:ITEM for a file in memory with it.",
+            "Reads lines of the form NAME=VALUE. If VALUE is keychain:ITEM, the variable is set to "
+                + "the item's secret; if it is keychain-file:ITEM, to the path of a file in memory "
+                + "that contains the secret.",
             valueName: "path"),
         completion: .file())
     var manifests: [String] = []

@@ -11,9 +11,10 @@ struct ServiceSocketCommand: ParsableCommand {
         commandName: "socket",
         abstract: "Creates sockets that grant access groups to the programs that connect to them.",
         discussion: """
-            Use such a socket for a container, a unit or a script: pass it only this socket of the \
-            service, and set KEYCHAIN_SERVICE there to the socket's path. A running service \
-            creates the socket within a few seconds, in a folder that no other user can enter.
+            Use such a socket for a container, a unit or a script. Give this client access to no \
+            other socket of the service, and set KEYCHAIN_SERVICE in its environment to the \
+            socket's path. A running service creates the socket within a few seconds, in a folder \
+            that no other user can enter.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 

@@ -1,5 +1,5 @@
-// SyncQuestion: what joining asks a person: whether two machines show the same digits, and the code
-// that the other machine shows.
+// SyncQuestion: the questions to the user when a machine joins a circle: whether both machines show
+// the same digits, and which code the other machine shows.
 //   (1) Only an explicit “yes” confirms.
 
 #if Synchronization
@@ -27,7 +27,7 @@ enum SyncQuestion {
         guard let code = PastedCode(text) else {
             throw ControlFailure(
                 .failure,
-                "This is not a code, which has 26 letters and digits in five groups. Nothing was "
+                "This is not a code. A code has 26 letters and digits in five groups. Nothing was "
                     + "changed.")
         }
         return code
