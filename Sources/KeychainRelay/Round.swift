@@ -17,6 +17,8 @@ struct Round {
     private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var offeredChange: UInt64 = 0
+    /// The indexes at which the server has another entry than this machine's.
+    private var conflicts: Set<UInt64> = []
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
@@ -42,9 +44,11 @@ struct Round {
             case .created: delivery.storedIndex = demand.entryIndex
             case .exists(let value) where value == Array(entry):
                 delivery.storedIndex = demand.entryIndex
-            case .exists(let value): delivery.entries.append(Data(value))
+            case .exists(let value):
+                guard conflicts.insert(demand.entryIndex).inserted else { break }
+                delivery.entries.append(Data(value))
             }
-            hasNews = true
+            hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
         hasNews = try await readLogs(demand, keys, &delivery) || hasNews
         hasNews = try await serveHeads(demand, keys, &delivery) || hasNews

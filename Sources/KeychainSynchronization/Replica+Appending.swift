@@ -72,7 +72,9 @@ extension Replica {
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
-        var compacts = compacts
+        // What this machine can't open it can't append again.
+        let hasUnopened = unopened.values.joined().contains { $0.place.writer == id }
+        var compacts = compacts && !hasUnopened
         while true {
             guard var plan = ledger.plan(compacts: compacts, limit: limit) else { return nil }
             versions = []

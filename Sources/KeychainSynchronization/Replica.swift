@@ -71,7 +71,8 @@ package struct Replica: Sendable {
         _ keys: MachineKeys, name: String, recovery: RecoveryCode?, created: Int64
     ) throws(KeychainFailure) -> (replica: Replica, entry: MembershipEntry) {
         let circleKey = CircleKey.random()
-        let salt = Bytes16.random()
+        let salt =
+            recovery.map { MachineKeys.salt($0, founder: keys.description) } ?? Bytes16.random()
         let founding = MembershipEntry.Founding(
             salt: salt, founder: keys.description,
             recovery: recovery.map { MachineKeys($0, salt: salt).description },
@@ -93,11 +94,12 @@ package struct Replica: Sendable {
     /// included, when it last stopped.
     package init(
         _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
-        remembering remembered: LogHeads = [:]
+        groupKeys: [GroupKey] = [], remembering remembered: LogHeads = [:]
     ) {
         self.keys = keys
         self.circle = circle
         self.circleKey = circleKey
+        self.groupKeys = Dictionary(groupKeys.map { ($0.id, $0) }) { first, _ in first }
         self.remembered = remembered
         ledger = Ledger(me: keys.id, roster: circle.roster)
         claimed = circle.member(keys.id)?.heads.indexes ?? [:]
@@ -138,7 +140,7 @@ package struct Replica: Sendable {
 
     /// The heads of all logs, as far as this machine has read them.
     package var readHeads: LogHeads {
-        var heads = cursors.mapValues(\.head)
+        var heads = cursors.mapValues(\.verified)
         heads[id] = myHead
         return heads
     }
@@ -171,7 +173,8 @@ package struct Replica: Sendable {
     /// machine first has to read the rest of that log, or to append versions that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
-            (cursors[machine]?.head.index ?? 0) >= closed.index, unopened.isEmpty,
+            (cursors[machine]?.head.index ?? 0) >= closed.index,
+            cursors[machine]?.isWhole ?? true, unopened.isEmpty,
             ledger.adopt(machine), ready == nil
         else { return nil }
         var heads = readHeads
@@ -193,6 +196,7 @@ package struct Replica: Sendable {
 
     /// Continues at a later entry of a log, since the server no longer has the entries before it.
     package mutating func skip(_ writer: MachineID, to index: UInt64) {
+        guard index <= LogHead.indexLimit else { return }
         cursors[writer, default: LogCursor(writer: writer)].skip(to: index)
     }
 
@@ -255,9 +259,9 @@ package struct Replica: Sendable {
                 changes += open(Unopened(version: version, place: entry.place(ofPart: number)))
             case .grant(let grant):
                 if grant.recipient == id {
-                    changes += take(grant, from: writer, with: keys)
+                    changes += take(grant, in: entry, with: keys)
                 } else if let recoveryKeys, grant.recipient == recoveryKeys.id {
-                    changes += take(grant, from: writer, with: recoveryKeys)
+                    changes += take(grant, in: entry, with: recoveryKeys)
                 }
             case .wanted(let wanted):
                 let mine = wanted.filter { key in
@@ -414,8 +418,10 @@ package struct Replica: Sendable {
     }
 
     private mutating func take(
-        _ grant: KeyGrant, from giver: MachineID, with keys: MachineKeys
+        _ grant: KeyGrant, in entry: LogEntry, with keys: MachineKeys
     ) -> [Change] {
+        let giver = entry.frame.writer
+        guard giver == id || !ledger.isVoid(giver, entry.index) else { return [] }
         let content: KeyGrant.Content
         do {
             content = try grant.open(with: keys, from: giver, in: circle.id)
@@ -431,13 +437,24 @@ package struct Replica: Sendable {
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []
-        for key in content.groupKeys where groupKeys[key.id] == nil {
+        let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
+        for key in content.groupKeys
+        where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver) {
             groupKeys[key.id] = key
             for sealed in unopened.removeValue(forKey: key.id) ?? [] {
                 changes += open(sealed)
             }
         }
         return changes
+    }
+
+    /// Whether a machine may give a key to others. Otherwise it could have them seal items of other
+    /// groups under a key that it knows.
+    private func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
+        guard giver != id, let scope = circle.machine(giver)?.scope, scope != .all else {
+            return true
+        }
+        return circleKey.map { scope.includes($0.label(of: key.group)) } ?? false
     }
 
     /// Whether a machine may be given a key.

@@ -18,6 +18,8 @@ struct MachineState: Sendable {
     var keys: MachineKeys
     private let storedKeys: StoredKeys
     var circleKey: CircleKey?
+    /// All group keys that the machine has. Others may have deleted the logs with the grants.
+    var groupKeys: [GroupKey] = []
     /// The membership log as far as it was verified. Empty until the machine has joined.
     private(set) var membership: [MembershipEntry] = []
     /// How far the machine has read all logs, its own included.
@@ -44,15 +46,15 @@ struct MachineState: Sendable {
         guard let bytes = try item("keys", in: engine) else { return nil }
         let keys = try StoredKeys(messageBytes: bytes)
         var state = try MachineState(keys, engine)
-        if let bytes = try item("state", in: engine) {
-            try state.restore(try StoredState(messageBytes: bytes))
-        }
         while let bytes = try item(name(ofEntry: state.membership.count + 1), in: engine) {
             do throws(SynchronizationFailure) {
                 state.membership.append(try MembershipEntry(decoding: Array(bytes)))
             } catch {
                 throw .damagedStore("a stored entry of the membership log can't be read")
             }
+        }
+        if let bytes = try item("state", in: engine) {
+            try state.restore(try StoredState(messageBytes: bytes))
         }
         return state
     }
@@ -77,6 +79,9 @@ struct MachineState: Sendable {
 
     private mutating func restore(_ stored: StoredState) throws(KeychainFailure) {
         circleKey = stored.circleKey.map { CircleKey(bytes: $0) }
+        if let founding = membership.first {
+            groupKeys = stored.groupKeys.map { $0.key(in: CircleID(founding.digest)) }
+        }
         heads = stored.heads
         if let bytes = stored.change {
             do throws(SynchronizationFailure) {
@@ -90,16 +95,22 @@ struct MachineState: Sendable {
     /// What ``save(in:)`` stores, to be compared.
     struct Saved: Hashable {
         let hasCircleKey: Bool
+        let groupKeys: Set<Bytes16>
         let heads: LogHeads
         let change: MembershipEntry?
     }
 
-    var saved: Saved { Saved(hasCircleKey: circleKey != nil, heads: heads, change: change) }
+    var saved: Saved {
+        Saved(
+            hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
+            change: change)
+    }
 
     /// Stores everything but the keys and the membership log.
     func save(in engine: KeychainEngine) throws(KeychainFailure) {
         let stored = StoredState(
-            circleKey: circleKey?.bytes, heads: heads, change: change.map { Data($0.bytes) })
+            circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
+            heads: heads, change: change.map { Data($0.bytes) })
         try Self.put("state", stored.messageBytes, in: engine)
     }
 
@@ -238,17 +249,22 @@ private struct HardwareSigner: MachineSigner {
 
 private struct StoredState: MessageCodable, Sendable {
     var circleKey: SecretBytes?
+    var groupKeys: [StoredGroupKey]
     var heads: LogHeads
     var change: Data?
 
-    init(circleKey: SecretBytes?, heads: LogHeads, change: Data?) {
+    init(
+        circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads, change: Data?
+    ) {
         self.circleKey = circleKey
+        self.groupKeys = groupKeys
         self.heads = heads
         self.change = change
     }
 
     func encode(to writer: inout MessageWriter) {
         circleKey.encode(to: &writer)
+        groupKeys.encode(to: &writer)
         writer.number(UInt32(clamping: heads.count))
         for (machine, head) in heads.sorted(by: { $0.key < $1.key }) {
             machine.bytes.encode(to: &writer)
@@ -260,6 +276,7 @@ private struct StoredState: MessageCodable, Sendable {
 
     init(from reader: inout MessageReader) throws(KeychainFailure) {
         circleKey = try .init(from: &reader)
+        groupKeys = try .init(from: &reader)
         heads = [:]
         for _ in 0..<(try reader.number() as UInt32) {
             let machine = MachineID(try .init(from: &reader))
@@ -270,5 +287,33 @@ private struct StoredState: MessageCodable, Sendable {
             heads[machine] = LogHead(index: index, digest: digest)
         }
         change = try .init(from: &reader)
+    }
+}
+
+private struct StoredGroupKey: MessageCodable, Sendable {
+    let epoch: UInt64
+    let group: String
+    let bytes: SecretBytes
+
+    init(_ key: GroupKey) {
+        epoch = key.epoch
+        group = key.group
+        bytes = key.bytes
+    }
+
+    func key(in circle: CircleID) -> GroupKey {
+        GroupKey(epoch: epoch, group: group, bytes: bytes, in: circle)
+    }
+
+    func encode(to writer: inout MessageWriter) {
+        epoch.encode(to: &writer)
+        group.encode(to: &writer)
+        bytes.encode(to: &writer)
+    }
+
+    init(from reader: inout MessageReader) throws(KeychainFailure) {
+        epoch = try .init(from: &reader)
+        group = try .init(from: &reader)
+        bytes = try .init(from: &reader)
     }
 }

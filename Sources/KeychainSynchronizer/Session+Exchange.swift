@@ -30,6 +30,7 @@ extension Session {
             try collect()
         }
         state.circleKey = replica.circleKey
+        state.groupKeys = Array(replica.groupKeys.values)
         state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
         if state.saved != before { try state.save(in: engine) }
         return try demand()
@@ -94,7 +95,9 @@ extension Session {
         if !isRestored {
             let next = replica.nextIndex(of: replica.id)
             guard ends.contains(LogPosition(replica.id, next)) else { return }
-            isOwnLogMissing = next <= state.heads[replica.id]?.index ?? 0
+            isOwnLogMissing =
+                next <= state.heads[replica.id]?.index ?? 0
+                || !(replica.cursors[replica.id]?.isWhole ?? true)
             isRestored = !isOwnLogMissing
             replica.isRestoring = isOwnLogMissing
         } else if !isCurrent, delivery.isMembershipEnd,

@@ -50,7 +50,8 @@ struct Session: Sendable {
         self.state = state
         begun = engine.milliseconds
         replica = Replica(
-            state.keys, circle, circleKey: state.circleKey, remembering: state.heads)
+            state.keys, circle, circleKey: state.circleKey, groupKeys: state.groupKeys,
+            remembering: state.heads)
         replica.isRestoring = true
         let id = StoredCircle(circle.id.digest.bytes)
         if let id, try engine.circle() != id {

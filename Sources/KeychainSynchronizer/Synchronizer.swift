@@ -177,7 +177,10 @@ package final class Synchronizer: SynchronizationAnswerer {
             case .found(let content) = founding.change
         else { throw .param("The circle has no recovery code, or the request contains none.") }
         let keys = MachineKeys(try recoveryCode(secret), salt: content.salt)
-        guard keys.description == recovery else {
+        let code = try recoveryCode(secret)
+        guard keys.description == recovery,
+            content.salt == MachineKeys.salt(code, founder: content.founder)
+        else {
             throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")
         }
         var state = try MachineState.loadOrMake(in: engine)

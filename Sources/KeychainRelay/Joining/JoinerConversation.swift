@@ -13,6 +13,8 @@ package actor JoinerConversation {
     private let records: AttemptRecords
     private let timing: JoiningTiming
     private var joiner: Joiner
+    /// The membership log that the digits confirm. `nil` until there are digits.
+    private var head: LogHead?
 
     /// A member's answer, and the membership log that it refers to.
     private struct Answer: Sendable {
@@ -62,6 +64,7 @@ package actor JoinerConversation {
             return Answer(challenge: challenge, log: log)
         }
         let opening = try joiner.open(answer.challenge, answer.log.circle)
+        head = answer.challenge.head
         try await records.create(.opening, opening.bytes)
         return Joining.text(of: Joining.code(answer.challenge, opening))
     }
@@ -71,10 +74,15 @@ package actor JoinerConversation {
     /// - Returns: The membership log, which includes this machine.
     package func confirm() async throws -> CircleLog {
         let (directory, records, circle, machine) = (directory, records, circle, machine)
+        let head = head
         do {
             return try await timing.wait(for: .addition, within: timing.limit) {
                 () async throws -> CircleLog? in
                 if let log = try await directory.log(of: circle), log.includes(machine) {
+                    // The digits confirm the log up to this head, and nothing else.
+                    guard let head, log.circle.digest(at: head.index) == head.digest else {
+                        throw SynchronizationFailure.fork("the membership log")
+                    }
                     return log
                 }
                 guard try await records.read()[.refusal] == nil else {

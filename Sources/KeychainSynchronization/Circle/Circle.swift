@@ -96,9 +96,6 @@ package struct Circle: Hashable, Sendable {
             throw .notEntitled("\(name) isn't signed by a member")
         }
         if signer.scope == .all { return signer.description }
-        if case .remove(let closing) = entry.change, closing.machine == entry.signer {
-            return signer.description
-        }
         throw .notEntitled("\(name) is signed by a machine that has only some groups")
     }
 

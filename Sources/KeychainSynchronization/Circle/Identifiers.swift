@@ -84,12 +84,15 @@ package struct LogHead: Hashable, Sendable {
         self.digest = digest
     }
 
+    /// No log becomes so long. A greater index is rejected, so that no sum overflows.
+    static let indexLimit: UInt64 = 1 << 53
+
     package static let empty = LogHead(index: 0, digest: .zero)
 
     init?(reading reader: inout ByteReader) {
-        guard let index: UInt64 = reader.number(), let digest = Digest(reading: &reader) else {
-            return nil
-        }
+        guard let index: UInt64 = reader.number(), index <= Self.indexLimit,
+            let digest = Digest(reading: &reader)
+        else { return nil }
         self.init(index: index, digest: digest)
     }
 

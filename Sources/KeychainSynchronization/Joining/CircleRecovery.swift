@@ -24,6 +24,20 @@ extension MachineKeys {
         preconditionFailure("256 derived scalars aren't valid for the curve")
     }
 
+    /// The salt of a circle with a recovery code. It depends on the founder's keys, so that the code
+    /// shows which machine founded the circle: anyone can found one that names the same recovery
+    /// keys, which are public, but not with this salt.
+    package static func salt(_ code: RecoveryCode, founder: MachineDescription) -> Bytes16 {
+        let bytes = code.bytes.withSymmetricKey {
+            SecretBytes(
+                HKDF<SHA256>.deriveKey(
+                    inputKeyMaterial: $0,
+                    info: Array("swift-keychain sync 1 recovery salt".utf8) + founder.bytes,
+                    outputByteCount: 16))
+        }
+        return Bytes16(bytes.plainBytes) ?? Bytes16(high: 0, low: 0)
+    }
+
     private static func derive(
         _ purpose: String, _ attempt: UInt8, _ code: RecoveryCode, _ salt: Bytes16
     ) -> SecretBytes {

@@ -8,6 +8,8 @@ package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
     /// The last entry that was accepted.
     package private(set) var head: LogHead
+    /// The same, but not changed by ``skip(to:)``.
+    package private(set) var verified = LogHead.empty
     /// The index of the last entry of the membership log that the writer knew when it wrote
     /// ``head``.
     package private(set) var known: UInt64 = 0
@@ -62,6 +64,7 @@ package struct LogCursor: Hashable, Sendable {
             throw .badSignature(name)
         }
         head = entry.head
+        verified = head
         self.known = frame.membership.index
         first = frame.first
     }

@@ -347,15 +347,13 @@ package struct Ledger: Hashable, Sendable {
     /// The number of entries that are not needed in front of a log before they are dropped.
     private static let spareCount: UInt64 = 64
 
-    /// Whether this machine's log contains more outdated versions than current ones, so that
-    /// appending the current ones again pays.
+    /// Whether more of this machine's entries are without a current version than there are current
+    /// versions, so that appending these again pays.
     package var isWorthCompacting: Bool {
         guard let log = logs[me], log.head - log.first >= Self.spareCount else { return false }
-        let front = log.items.keys.min() ?? log.head
-        if front > log.first + Self.spareCount { return true }
-        let names = log.items.values.joined()
-        let done = names.count { isDone($0) }
-        return outdated.count + done > max(64, names.count - done)
+        let length = Int(log.head - log.first) + 1
+        let current = log.items.values.reduce(0) { $0 + $1.count { !isDone($0) } }
+        return length - log.items.count > max(Int(Self.spareCount), current)
     }
 
     /// The plan of an entry without versions.

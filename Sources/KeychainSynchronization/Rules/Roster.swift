@@ -58,6 +58,11 @@ package struct Roster: Hashable, Sendable {
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
 
+    /// The epoch when the membership log had an index.
+    package func epoch(knowing known: UInt64) -> UInt64 {
+        UInt64(closings.count { $0.machine == nil && $0.index <= known })
+    }
+
     /// The index of the last change that closed logs.
     package var lastClosing: UInt64 { closings.last?.index ?? 0 }
 

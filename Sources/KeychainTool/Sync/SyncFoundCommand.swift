@@ -42,6 +42,8 @@ struct SyncFoundCommand: ParsableCommand {
                     "The server has \(counted(others.count, "other circle")). `keychainctl sync "
                         + "join` would join an existing one.")
             }
+            // An attempt to join that was interrupted may have left entries of another circle.
+            try sync.keychain.send(.forget)
             let circle = try found(sync.keychain)
             do {
                 try sync.settleChange()

@@ -1,7 +1,7 @@
 // SyncJoinCommand: joins a circle, in one of four ways.
 //   (1) With digits or pasted codes, nothing is joined before a person has compared them.
-//   (2) A command that was interrupted can be run again: a machine that was added meanwhile joins
-//       at once.
+//   (2) Each attempt makes new keys for this machine, unless it joins with a token or the recovery
+//       code. So what a server did with the keys of an earlier attempt has no effect.
 
 #if Synchronization
 
@@ -100,15 +100,10 @@ struct SyncJoinCommand: ParsableCommand {
     private func admission(to sync: SyncSession) throws -> CircleLog {
         let token = try tokenDescriptor.map(Self.token(from:))
         let circle = try token?.grant.circle ?? sync.circle(beginningWith: self.circle)
+        // A server could have added keys that an earlier attempt showed to it, to a circle of its
+        // own. So each attempt has new ones, unless a token confirms the circle.
+        if token == nil { try sync.keychain.send(.forget) }
         let machine = try sync.keychain.machine()
-        let log = try sync.log(of: circle)
-        if log.includes(machine) { return log }
-        guard log.circle.machine(machine.id) == nil else {
-            throw ControlFailure(
-                .failure,
-                "This machine was removed from the circle, and can't be added again with the same "
-                    + "keys. Delete these with `keychainctl sync leave --force`, then try again.")
-        }
         if let token { return try join(sync, machine, token) }
         return try paste
             ? exchangeCodes(sync, machine, circle) : compareDigits(sync, machine, circle)

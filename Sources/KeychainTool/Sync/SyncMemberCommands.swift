@@ -135,11 +135,11 @@ struct SyncLeaveCommand: ParsableCommand {
         try ControlFailure.ofSynchronization {
             let keychain = try SyncKeychain(existing: options.passcode.source)
             defer { keychain.close() }
-            try keychain.requireUnlocked()
             guard !force else {
                 try keychain.send(.forget)
                 return try Output.print("The circle was forgotten. The items stay.")
             }
+            try keychain.requireUnlocked()
             switch try keychain.status().state {
             case .none, .locked: throw ControlFailure.noCircle
             case .removed: break
