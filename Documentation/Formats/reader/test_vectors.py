@@ -9,14 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
 from keychain_reader import page_tags
 from keychain_reader.anchor import read_anchor
 from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
 from keychain_reader.authenticated import committed_frames
-from keychain_reader.circle import Circle, Reader, recovery_seed
+from keychain_reader.circle import Circle
+from keychain_reader.circle_keys import recovery_seed, signing_key_of
+from keychain_reader.circle_reader import Reader
 from keychain_reader.device_key import read_device_key, read_sealed_device_key
 from keychain_reader.enclave import open_authorization, parse_blob
 from keychain_reader.errors import FormatError
@@ -342,7 +341,11 @@ def check_circle(case: unittest.TestCase, test: Test, group: Test) -> None:
     case.assertEqual(circle.identifier, data(test, "circle"))
     case.assertEqual([m.hex() for m in circle.members], test["members"])
     case.assertEqual(circle.epoch, test["epoch"])
-    case.assertEqual([v.hex() for v in reader.versions()], test["versions"])
+    selection = reader.select()
+    case.assertEqual((reader.problems, selection.problems), ([], []))
+    versions = [opened.version for opened in selection.current.values()]
+    plaintexts = sorted(v.plaintext.hex() for v in versions if not v.is_deletion)
+    case.assertEqual(plaintexts, test["versions"])
 
 
 def read_circle(test: Test) -> Reader:
@@ -357,12 +360,7 @@ def read_circle(test: Test) -> Reader:
         seed = recovery_seed(data(test, "recoveryCode"), circle.salt)
     else:
         seed = data(test, "agreementSeed")
-        key = ec.derive_private_key(
-            int.from_bytes(data(test, "signingKey"), "big"), ec.SECP256R1()
-        )
-        signing_key = key.public_key().public_bytes(
-            Encoding.X962, PublicFormat.UncompressedPoint
-        )
+        signing_key = signing_key_of(data(test, "signingKey"))
         identifier = next(
             name
             for name, machine in circle.machines.items()

@@ -32,7 +32,7 @@ class Labels:
     terms: bytes
 
 
-def _comparison_bytes(value: Value) -> bytes:
+def comparison_bytes(value: Value) -> bytes:
     kinds = {NUMBER: b"\x01", DATE: b"\x02"}
     return kinds.get(value.type, b"\x00") + value.data
 
@@ -48,7 +48,7 @@ def _label(index_key: bytes, content: bytes) -> bytes:
 def attribute_label(
     index_key: bytes, space: Space, name: str, value: Value
 ) -> bytes:
-    content = space.head(1) + name.encode("ascii") + _comparison_bytes(value)
+    content = space.head(1) + name.encode("ascii") + comparison_bytes(value)
     return _label(index_key, content)
 
 
@@ -61,7 +61,7 @@ def remaining_key_label(
     content = space.head(2) + _sized(access_group)
     for name in CLASSES[space.item_class].rest_of_key:
         value = attributes.get(name, empty_value(name))
-        content += name.encode("ascii") + _sized(_comparison_bytes(value))
+        content += name.encode("ascii") + _sized(comparison_bytes(value))
     return _label(index_key, content)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from .attributes import DATE, NUMBER, TEXT, TYPE_NAMES, Value
 from .examine import Examination, Item
+from .record import Record
 
 
-def _base64(data: bytes) -> str:
+def base64_of(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
@@ -24,8 +25,23 @@ def value_as_json(value: Value) -> dict[str, Any]:
         # JSON has no infinities and no NaN; a reader takes them all the same.
         shown = seconds if math.isfinite(seconds) else value.data.hex()
     else:
-        shown = _base64(value.data)
+        shown = base64_of(value.data)
     return {"type": TYPE_NAMES[value.type], "value": shown}
+
+
+def record_as_json(record: Record) -> dict[str, Any]:
+    return {
+        "class": record.item_class,
+        "group": record.access_group.decode("utf-8"),
+        "is_synchronizable": record.is_synchronizable,
+        "is_tombstone": record.is_tombstone,
+        "attributes": {
+            name: value_as_json(value) for name, value in record.attributes.items()
+        },
+        "constraints": record.constraints,
+        "enrollment": None if record.enrollment is None else record.enrollment.hex(),
+        "program": None if record.program is None else record.program.decode("utf-8"),
+    }
 
 
 def item_as_json(item: Item) -> dict[str, Any]:
@@ -38,23 +54,10 @@ def item_as_json(item: Item) -> dict[str, Any]:
     record = item.record
     if record is None:
         return result
-    result["class"] = record.item_class
-    result["group"] = record.access_group.decode("utf-8")
-    result["is_synchronizable"] = record.is_synchronizable
-    result["is_tombstone"] = record.is_tombstone
-    result["attributes"] = {
-        name: value_as_json(value) for name, value in record.attributes.items()
-    }
-    result["constraints"] = record.constraints
-    result["enrollment"] = (
-        None if record.enrollment is None else record.enrollment.hex()
-    )
-    result["program"] = (
-        None if record.program is None else record.program.decode("utf-8")
-    )
+    result.update(record_as_json(record))
     result["needs_application_password"] = item.needs_password
     result["has_secret"] = record.secret_tag is not None
-    result["secret_base64"] = None if item.secret is None else _base64(item.secret)
+    result["secret_base64"] = None if item.secret is None else base64_of(item.secret)
     return result
 
 

@@ -1,0 +1,95 @@
+"""Versions of items, and which of them counts: Documentation/Synchronization.md."""
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+from .attributes import CLASSES, empty_value
+from .circle_entries import Cursor, SealedVersion
+from .errors import Malformed
+from .labels import comparison_bytes
+from .primitives import open_box, open_wrapped_key
+from .record import Record, decode_record
+from .row2 import content_of
+
+VERSION_FLOOR = 256
+TRAVELLING_CLASSES = (6, 7, 8)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a version stands."""
+
+    circle: bytes
+    writer: bytes
+    index: int
+    part: int
+
+    def encoded(self) -> bytes:
+        return self.circle + self.writer + struct.pack(">QI", self.index, self.part)
+
+    def __str__(self) -> str:
+        return f"l/{self.writer.hex()}/{self.index:016x} part {self.part}"
+
+
+@dataclass(frozen=True)
+class Version:
+    plaintext: bytes
+    protection: int
+    record: Record
+    value: bytes | None
+
+    @property
+    def is_deletion(self) -> bool:
+        return self.record.is_tombstone
+
+    @property
+    def modified(self) -> float:
+        return float(struct.unpack(">d", self.record.attributes["mdat"].data)[0])
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.plaintext).digest()
+
+    @property
+    def name(self) -> tuple[object, ...]:
+        """The primary key of the item, which is the same in all its versions."""
+        item_class = CLASSES[self.record.item_class]
+        names = (item_class.first_key, item_class.second_key, *item_class.rest_of_key)
+        values = self.record.attributes
+        key = (comparison_bytes(values.get(name, empty_value(name))) for name in names)
+        return self.record.item_class, self.record.access_group, *key
+
+    def supersedes(self, other: "Version") -> bool:
+        if self.modified != other.modified:
+            return self.modified > other.modified
+        if self.is_deletion != other.is_deletion:
+            return self.is_deletion
+        return self.digest < other.digest
+
+
+def decode_version(plaintext: bytes) -> Version:
+    cursor = Cursor(plaintext)
+    cursor.expect(b"\x01")
+    protection = cursor.number(1)
+    if protection not in TRAVELLING_CLASSES:
+        raise Malformed("a version has a protection class that doesn't travel")
+    record = decode_record(cursor.sized())
+    value = cursor.sized() if cursor.flag() else None
+    cursor.require_end()
+    if not record.is_synchronizable:
+        raise Malformed("a version's item isn't synchronizable")
+    if record.secret_tag is not None:
+        raise Malformed("a version's record has the tag of a secret")
+    if record.is_tombstone and value is not None:
+        raise Malformed("a deletion has a value")
+    if "mdat" not in record.attributes:
+        raise Malformed("a version has no modification date")
+    return Version(plaintext, protection, record, value)
+
+
+def open_version(group_key: bytes, sealed: SealedVersion, place: Place) -> Version:
+    text, bound = b"swift-keychain sync 1 version", place.encoded() + sealed.key
+    key = open_wrapped_key(group_key, sealed.wrapped, text + b" key" + bound)
+    padded = open_box(key, sealed.box, text + bound)
+    return decode_version(content_of(padded, VERSION_FLOOR))

@@ -1,0 +1,184 @@
+"""One machine of a circle, which reads all logs with its private X-Wing key."""
+
+from dataclasses import dataclass, field
+
+from .circle import Circle
+from .circle_entries import ZEROS, Grant, LogEntry, SealedVersion, Wanted, decode_log_entry
+from .circle_items import Place, Version, open_version
+from .circle_keys import AgreementKey, GroupKey, group_label, open_grant
+from .errors import FormatError, Inauthentic, Malformed
+
+
+@dataclass
+class Log:
+    index: int = 0
+    digest: bytes = ZEROS
+    #: The last entry of the membership log that the writer knew.
+    known: int = 0
+    #: The first entry that is still needed.
+    first: int = 1
+    is_clean: bool = False
+    entries: int = 0
+    void: list[int] = field(default_factory=list)
+    #: First and last index of entries that weren't there.
+    skipped: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A version that counts, as far as it is known before it is opened."""
+
+    place: Place
+    sealed: SealedVersion
+
+
+@dataclass(frozen=True)
+class Opened:
+    place: Place
+    key: bytes
+    version: Version
+
+
+@dataclass
+class Selection:
+    """What the logs say of all items."""
+
+    #: The version that counts, by the item's name.
+    current: dict[tuple[object, ...], Opened] = field(default_factory=dict)
+    #: How many versions there are of the item.
+    counts: dict[tuple[object, ...], int] = field(default_factory=dict)
+    #: Versions under keys that this machine wasn't granted.
+    closed: list[Stored] = field(default_factory=list)
+    #: Versions that are skipped because of their writers' scope.
+    beyond_scope: list[Place] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Reader:
+    """Takes entries as they are appended; it opens versions when all are there.
+
+    `problems` are those of single parts, which don't make an entry invalid.
+    """
+
+    def __init__(self, circle: Circle, identifier: bytes, seed: bytes) -> None:
+        self.circle = circle
+        self.identifier = identifier
+        self.key = AgreementKey(seed)
+        self.logs: dict[bytes, Log] = {}
+        self.circle_key: bytes | None = None
+        self.group_keys: dict[bytes, GroupKey] = {}
+        self.stored: list[Stored] = []
+        #: Who has or gets a key by a grant, whoever it is; and who wants one.
+        self.granted: set[tuple[bytes, bytes]] = set()
+        self.wanted: list[tuple[Place, bytes]] = []
+        self.grants_opened = 0
+        self.problems: list[tuple[str, str]] = []
+        self.notices: list[tuple[str, str]] = []
+
+    def append(self, data: bytes) -> None:
+        self.accept(decode_log_entry(data))
+
+    def accept(self, entry: LogEntry, may_skip: bool = False) -> None:
+        """`may_skip`: the entries before this one may be missing."""
+        log = self.logs.get(entry.writer, Log())
+        self._check(entry, log, may_skip)
+        circle, writer, index = self.circle, entry.writer, entry.index
+        if index > log.index + 1:
+            log.skipped.append((log.index + 1, index - 1))
+        log.index, log.digest = index, entry.signed.digest
+        log.known, log.first = entry.membership[0], entry.first
+        log.is_clean = entry.is_clean
+        log.entries += 1
+        self.logs[writer] = log
+        if circle.is_void(writer, index, log.known):
+            log.void.append(index)
+        for number, part in enumerate(entry.parts):
+            place = Place(circle.identifier, writer, index, number)
+            if isinstance(part, Grant):
+                self._take_grant(part, place, log.known)
+            elif not circle.counts(writer, index, log.known):
+                continue
+            elif isinstance(part, Wanted):
+                self.wanted += [(place, key) for key in part.keys]
+            else:
+                self.stored.append(Stored(place, part))
+
+    def _check(self, entry: LogEntry, log: Log, may_skip: bool) -> None:
+        if entry.circle != self.circle.identifier:
+            raise Inauthentic("it belongs to another circle")
+        follows = (entry.index, entry.previous) == (log.index + 1, log.digest)
+        if not follows and not (may_skip and entry.index > log.index + 1):
+            raise Malformed("it is not the next entry of the log")
+        if entry.first < log.first:
+            raise Malformed("it needs an earlier entry than the one before")
+        if entry.membership[0] < log.known:
+            raise Malformed("it knows less of the membership log than the one before")
+        self.circle.check_membership(entry.membership)
+        if not self.circle.was_member(entry.writer, entry.membership[0]):
+            raise Inauthentic("its writer was no member")
+        machine = self.circle.machines[entry.writer]
+        machine.verify(entry.signed.signature, entry.signed.message)
+
+    # Grants. Those in entries that are void or retired are taken, too: a key opens
+    # only versions that name it, and these have to count themselves.
+
+    def _take_grant(self, grant: Grant, place: Place, known: int) -> None:
+        self.granted |= {(grant.recipient, key) for key in grant.keys}
+        if grant.recipient != self.identifier:
+            return
+        circle = self.circle
+        try:
+            circle_key, keys = open_grant(
+                self.key, circle.identifier, place.writer, grant
+            )
+        except FormatError as error:
+            self.problems.append((str(place), str(error)))
+            return
+        self.grants_opened += 1
+        if circle_key is not None:
+            if self.circle_key not in (None, circle_key):
+                self.problems.append((str(place), "a grant has another circle key"))
+            # The first one is that of this machine's own log, if it has one.
+            self.circle_key = self.circle_key or circle_key
+        self.group_keys |= keys
+        if any(key.epoch > circle.epoch_at(known) for key in keys.values()):
+            text = "a grant has a key of an epoch that its entry doesn't know"
+            self.notices.append((str(place), text))
+
+    # Items
+
+    def _scope_includes(self, writer: bytes, group: bytes) -> bool:
+        groups = self.circle.machines[writer].groups
+        if groups is None:
+            return True
+        if self.circle_key is None:
+            raise Inauthentic("without the circle key the writer's scope says nothing")
+        return group_label(self.circle_key, group) in groups
+
+    def select(self) -> Selection:
+        """By the rule of which version counts, over all logs as read so far."""
+        result = Selection()
+        for stored in self.stored:
+            place = stored.place
+            if place.index < self.logs[place.writer].first:
+                continue
+            key = self.group_keys.get(stored.sealed.key)
+            if key is None:
+                result.closed.append(stored)
+                continue
+            try:
+                if not self._scope_includes(place.writer, key.group):
+                    result.beyond_scope.append(place)
+                    continue
+                version = open_version(key.key, stored.sealed, place)
+                if version.record.access_group != key.group:
+                    raise Malformed("a version is under the key of another group")
+            except FormatError as error:
+                result.problems.append((str(place), str(error)))
+                continue
+            name = version.name
+            result.counts[name] = result.counts.get(name, 0) + 1
+            present = result.current.get(name)
+            if present is None or version.supersedes(present.version):
+                result.current[name] = Opened(place, stored.sealed.key, version)
+        return result
