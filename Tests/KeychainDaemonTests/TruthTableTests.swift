@@ -473,7 +473,8 @@ private struct Row {
                     for place in /*; do case $place in /tmp|/sys) continue; esac
                     [ -d "$place" ] || continue
                     mkdir -p "$0$place" && mount --rbind "$place" "$0$place" || exit 1; done
-                    mkdir -p "$0$1" && mount --rbind "$1" "$0$1" || exit 1
+                    for place in "$1" "${2%/*}"; do
+                    mkdir -p "$0$place" && mount --rbind "$place" "$0$place" || exit 1; done
                     shift; exec chroot "$0" "$@"
                     """, root, folder.path, try peerPath(), "ask", service.configuration.socket,
                     group, "default",
