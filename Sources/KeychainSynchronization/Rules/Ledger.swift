@@ -252,6 +252,7 @@ package struct Ledger: Hashable, Sendable {
     ///
     /// - Parameter decidesOnHeld: Whether to decide on items that were recorded by
     ///   ``hold(_:_:until:)``, too.
+    /// - Returns: The items that were deleted, or whose earlier version is current again.
     package mutating func settle(decidesOnHeld: Bool = true) -> [Outcome] {
         var outcomes: [Outcome] = []
         for (name, doubt) in doubts.sorted(by: { $0.key < $1.key })
