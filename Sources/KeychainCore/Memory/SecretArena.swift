@@ -7,16 +7,20 @@ import Synchronization
 
 /// Allocates small blocks of locked memory.
 struct SecretArena: ~Copyable, Sendable {
-    /// The size of a block. A larger secret gets its own mapping.
-    static let blockByteCount = 64
+    /// The sizes of blocks. A secret that exceeds both gets its own mapping.
+    static let blockByteCounts = (small: 64, large: 256)
     private static let chunkByteCount = 16 * 1024
 
     static let shared = SecretArena()
 
     private struct State {
-        var free: [UInt] = []
+        /// The addresses of released blocks.
+        var small: [UInt] = []
+        var large: [UInt] = []
         var isLocked = true
     }
+
+    private typealias FreeList = WritableKeyPath<State, [UInt]>
 
     private let state = Mutex(State())
 
@@ -25,20 +29,15 @@ struct SecretArena: ~Copyable, Sendable {
 
     /// - Returns: `byteCount` zeroed bytes at an address that doesn't change.
     func allocate(byteCount: Int) -> UnsafeMutableRawBufferPointer {
-        if byteCount > Self.blockByteCount {
-            // SAFETY: the mapping is at least byteCount long.
-            let mapping = unsafe map(byteCount: Self.roundedToPages(byteCount))
-            return unsafe UnsafeMutableRawBufferPointer(rebasing: mapping[..<byteCount])
-        }
-        let address = state.withLock { state -> UInt in
-            if let address = state.free.popLast() { return address }
-            let chunk = unsafe mapLocked(byteCount: Self.chunkByteCount, &state.isLocked)
-            let base = UInt(bitPattern: chunk.baseAddress)
-            state.free = stride(from: 0, to: Self.chunkByteCount, by: Self.blockByteCount)
-                .reversed().map { base + UInt($0) }
-            return state.free.removeLast()
-        }
-        // SAFETY: the address was taken from the free list, so nothing else uses this block.
+        let address =
+            if byteCount <= Self.blockByteCounts.small {
+                block(of: Self.blockByteCounts.small, from: \.small)
+            } else if byteCount <= Self.blockByteCounts.large {
+                block(of: Self.blockByteCounts.large, from: \.large)
+            } else {
+                mapping(of: Self.roundedToPages(byteCount))
+            }
+        // SAFETY: nothing else uses the block or the mapping, which has at least this size.
         return unsafe UnsafeMutableRawBufferPointer(
             start: UnsafeMutableRawPointer(bitPattern: address), count: byteCount)
     }
@@ -48,29 +47,38 @@ struct SecretArena: ~Copyable, Sendable {
         guard let base = bytes.baseAddress else { return }
         // SAFETY: the caller passes a block that `allocate` returned, and doesn't use it again.
         unsafe SystemMemory.erase(bytes)
-        if bytes.count > Self.blockByteCount {
+        let address = UInt(bitPattern: base)
+        if bytes.count <= Self.blockByteCounts.small {
+            state.withLock { $0.small.append(address) }
+        } else if bytes.count <= Self.blockByteCounts.large {
+            state.withLock { $0.large.append(address) }
+        } else {
             // SAFETY: the mapping starts at this address and has this length.
             unsafe SystemMemory.unmap(
                 UnsafeMutableRawBufferPointer(
                     start: base, count: Self.roundedToPages(bytes.count)))
-        } else {
-            let address = UInt(bitPattern: base)
-            state.withLock { $0.free.append(address) }
         }
     }
 
-    private func map(byteCount: Int) -> UnsafeMutableRawBufferPointer {
-        // SAFETY: the mapping is returned unchanged.
-        unsafe state.withLock { unsafe mapLocked(byteCount: byteCount, &$0.isLocked) }
+    private func block(of byteCount: Int, from list: FreeList) -> UInt {
+        state.withLock { state in
+            if let address = state[keyPath: list].popLast() { return address }
+            let base = mapLocked(byteCount: Self.chunkByteCount, &state.isLocked)
+            state[keyPath: list] = stride(from: 0, to: Self.chunkByteCount, by: byteCount)
+                .reversed().map { base + UInt($0) }
+            return state[keyPath: list].removeLast()
+        }
     }
 
-    private func mapLocked(
-        byteCount: Int, _ isLocked: inout Bool
-    ) -> UnsafeMutableRawBufferPointer {
+    private func mapping(of byteCount: Int) -> UInt {
+        state.withLock { mapLocked(byteCount: byteCount, &$0.isLocked) }
+    }
+
+    private func mapLocked(byteCount: Int, _ isLocked: inout Bool) -> UInt {
         // SAFETY: the pages are new.
         let (pages, isLockedItself) = unsafe SystemMemory.map(byteCount: byteCount)
         if !isLockedItself { isLocked = false }
-        return unsafe pages
+        return UInt(bitPattern: pages.baseAddress)
     }
 
     private static func roundedToPages(_ byteCount: Int) -> Int {

@@ -89,15 +89,11 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
     /// Returns these bytes followed by those of `other`.
     package func appending(_ other: SecretBytes) -> SecretBytes {
         unsafe SecretBytes(byteCount: count + other.count) { target in
-            var index = 0
-            for part in [self, other] {
-                // SAFETY: the two parts fill the block exactly.
-                unsafe part.withUnsafeBytes { bytes in
-                    for position in bytes.indices {
-                        unsafe target[index] = bytes[position]
-                        index += 1
-                    }
-                }
+            // SAFETY: the two parts fill the block exactly.
+            unsafe withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+            unsafe other.withUnsafeBytes { bytes in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[count...])
+                    .copyMemory(from: bytes)
             }
         }
     }

@@ -109,10 +109,15 @@ package struct AuditRecord: Hashable, Sendable {
     private static func escaped(_ text: String) -> String {
         if text.isEmpty { return "-" }
         if text == "-" { return "%2d" }
-        return text.utf8.prefix(identityByteLimit).map { byte in
-            (0x21...0x7E).contains(byte) && byte != 0x25
-                ? String(UnicodeScalar(byte)) : "%" + Hexadecimal.text([byte])
-        }.joined()
+        var result = ""
+        for byte in text.utf8.prefix(identityByteLimit) {
+            if (0x21...0x7E).contains(byte), byte != 0x25 {
+                result.unicodeScalars.append(UnicodeScalar(byte))
+            } else {
+                result += "%" + Hexadecimal.text([byte])
+            }
+        }
+        return result
     }
 
     private static func unescaped(_ field: Substring) -> String? {
