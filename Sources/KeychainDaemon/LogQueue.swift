@@ -1,5 +1,7 @@
 // LogQueue: log lines on their way to standard error, which may block for a long time.
-//   (1) Logging never blocks: a separate thread writes the lines, in order.
+//   (1) Logging never blocks: a separate thread writes the lines, in order. It writes the lines
+//       that occur within a few milliseconds together, so that a busy service doesn't wake it for
+//       each line.
 //   (2) The queue is bounded. A line that doesn't fit is dropped. The number of dropped lines is
 //       reported in the next line that fits.
 
@@ -20,10 +22,27 @@ final class LogQueue: Sendable {
             lines.append(line)
             byteCount += line.utf8.count
         }
+
+        mutating func removeFirst() -> String? {
+            guard let line = lines.popFirst() else { return nil }
+            byteCount -= line.utf8.count
+            return line
+        }
+
+        /// Ends the thread's work if there is nothing to write.
+        mutating func endIfDone() -> Bool {
+            isWriting = !lines.isEmpty || lostCount > 0
+            return !isWriting
+        }
     }
 
     /// The maximum number of bytes in the queue: a few thousand lines.
     static let byteLimit = 1 << 20
+    /// The maximum number of bytes that are written together. A pipe takes that many at once, so
+    /// lines aren't mixed with what other processes write to it.
+    private static let batchByteLimit = Int(PIPE_BUF)
+    /// How long the thread waits for further lines after it has written all, in microseconds.
+    private static let patience: UInt32 = 5000
 
     private let state = Mutex(State())
     private let thread = NIOThreadPool(numberOfThreads: 1)
@@ -32,7 +51,7 @@ final class LogQueue: Sendable {
 
     /// - Parameters:
     ///   - loss: Returns the line that reports how many lines were dropped.
-    ///   - write: Writes a line. It may block.
+    ///   - write: Writes one or more lines. It may block.
     init(
         loss: @escaping @Sendable (Int) -> String, write: @escaping @Sendable (String) -> Void
     ) {
@@ -57,7 +76,11 @@ final class LogQueue: Sendable {
     }
 
     private func writeAll() {
-        while let line = next() { write(line) }
+        while true {
+            while let lines = next() { write(lines) }
+            usleep(Self.patience)
+            if state.withLock({ $0.endIfDone() }) { return }
+        }
     }
 
     private func next() -> String? {
@@ -66,12 +89,14 @@ final class LogQueue: Sendable {
                 defer { state.lostCount = 0 }
                 return loss(state.lostCount)
             }
-            guard let line = state.lines.popFirst() else {
-                state.isWriting = false
-                return nil
+            guard var lines = state.removeFirst() else { return nil }
+            while let next = state.lines.first,
+                lines.utf8.count + next.utf8.count <= Self.batchByteLimit
+            {
+                lines += next
+                _ = state.removeFirst()
             }
-            state.byteCount -= line.utf8.count
-            return line
+            return lines
         }
     }
 

@@ -123,7 +123,7 @@ package struct DaemonLogHandler: LogHandler {
     private let format: LogLineFormat
     private let write: @Sendable (String) -> Void
 
-    /// `write` receives each line with its newline.
+    /// `write` is called for each line, with its newline.
     package init(
         format: LogLineFormat, level: Logger.Level,
         write: @escaping @Sendable (String) -> Void = Self.writeToStandardError
@@ -163,15 +163,19 @@ package struct DaemonLogHandler: LogHandler {
     private static func text(
         _ level: Logger.Level, _ message: String, _ fields: [String: String]
     ) -> String {
-        let names =
-            order.filter { fields[$0] != nil } + fields.keys.filter { !order.contains($0) }.sorted()
-        let texts = names.map { name in
-            let value = fields[name] ?? ""
-            return "\(name)=\(isNumber(value) ? value : quoted(value))"
-        }
         // Escaped, but without the quotation marks.
-        let message = quoted(message).dropFirst().dropLast()
-        return ([level.rawValue, String(message)] + texts).joined(separator: " ") + "\n"
+        var line = "\(level.rawValue) \(quoted(message).dropFirst().dropLast())"
+        for name in order {
+            if let value = fields[name] { append(name, value, to: &line) }
+        }
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) where !order.contains(name) {
+            append(name, value, to: &line)
+        }
+        return line + "\n"
+    }
+
+    private static func append(_ name: String, _ value: String, to line: inout String) {
+        line += " \(name)=\(isNumber(value) ? value : quoted(value))"
     }
 
     private static func isNumber(_ value: String) -> Bool {
@@ -192,10 +196,10 @@ package struct DaemonLogHandler: LogHandler {
         return "{\(members.joined(separator: ","))}\n"
     }
 
-    /// Writes a line to standard error in one call and under a lock, so that lines of several
+    /// Writes lines to standard error in one call and under a lock, so that the lines of several
     /// threads don't mix.
-    package static let writeToStandardError: @Sendable (String) -> Void = { line in
-        let bytes = Array(line.utf8)
+    package static let writeToStandardError: @Sendable (String) -> Void = { lines in
+        let bytes = Array(lines.utf8)
         standardError.withLock { _ in
             _ = Descriptor.write(bytes, to: STDERR_FILENO)
         }
