@@ -65,12 +65,11 @@ package enum FrameHeader {
         of frame: some Sequence<UInt8>, limit: Int = WireLimits.messageByteCount
     ) throws(KeychainFailure) -> Int? {
         var field: UInt32 = 0
-        var count = 0
-        for byte in frame.prefix(byteCount) {
+        var bytes = frame.makeIterator()
+        for _ in 0..<byteCount {
+            guard let byte = bytes.next() else { return nil }
             field = field << 8 | UInt32(byte)
-            count += 1
         }
-        guard count == byteCount else { return nil }
         return try messageByteCount(field, limit: limit)
     }
 }

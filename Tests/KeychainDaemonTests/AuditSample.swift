@@ -68,13 +68,7 @@ struct AuditSample {
         try verify(expecting: expected).findings
     }
 
-    func records() throws -> [AuditRecord] {
-        try folder.files().flatMap { file in
-            try lines(file.path).dropFirst().compactMap {
-                AuditRecord.parts(of: Array($0.utf8)).flatMap { AuditRecord(encoded: $0.encoded) }
-            }
-        }
-    }
+    func records() throws -> [AuditRecord] { try folder.records() }
 
     // MARK: Changing
 
@@ -115,4 +109,22 @@ struct AuditSample {
     func write(_ position: AuditPosition) throws {
         try Data(position.encoded.plainBytes).write(to: URL(filePath: folder.anchorPath))
     }
+}
+
+extension AuditFolder {
+    /// The records of all files, in order.
+    func records() throws -> [AuditRecord] {
+        try files().flatMap { file in
+            try String(contentsOfFile: file.path, encoding: .utf8).split(separator: "\n")
+                .dropFirst()
+                .compactMap {
+                    AuditRecord.parts(of: Array($0.utf8))
+                        .flatMap { AuditRecord(encoded: $0.encoded) }
+                }
+        }
+    }
+}
+
+extension TestService {
+    var auditFolder: AuditFolder { AuditFolder(path: configuration.directory + "/audit") }
 }

@@ -170,31 +170,16 @@ private let own = AccessGroups(["default"])
 
     // MARK: Requests
 
-    private func sample(of service: TestService) throws -> AuditFolder {
-        AuditFolder(path: service.configuration.directory + "/audit")
-    }
-
-    private func records(_ folder: AuditFolder) throws -> [AuditRecord] {
-        try folder.files().flatMap { file in
-            try String(contentsOfFile: file.path, encoding: .utf8).split(separator: "\n")
-                .dropFirst()
-                .compactMap {
-                    AuditRecord.parts(of: Array($0.utf8))
-                        .flatMap { AuditRecord(encoded: $0.encoded) }
-                }
-        }
-    }
-
     @Test func `a record says who requested what, and identifies items without their names`() throws
     {
         let service = try TestService()
         let client = service.client()
-        let folder = try sample(of: service)
+        let folder = service.auditFolder
         _ = try client.perform(AddItem(password("ACCOUNT-7", "SECRET-7")), as: own)
         _ = try client.perform(AddItem(password("other")), as: own)
         // When the caller gets the secret, the record is already in the file.
         #expect(try client.load("ACCOUNT-7", as: own) == "SECRET-7")
-        #expect(try records(folder).last?.operation == "find")
+        #expect(try folder.records().last?.operation == "find")
         let changes = ItemChanges(data: Data("SECRET-7b".utf8))
         let query = passwordQuery("ACCOUNT-7")
         _ = try client.perform(UpdateItems(query, changes), as: own)
@@ -206,7 +191,7 @@ private let own = AccessGroups(["default"])
         #expect(try client.load("ACCOUNT-7", as: own) == nil)
         service.stop()
 
-        let all = try records(folder)
+        let all = try folder.records()
         let items = all.filter { $0.itemClass == "genp" }
         #expect(
             items.map(\.operation) == [
@@ -241,7 +226,7 @@ private let own = AccessGroups(["default"])
         #expect(
             status { _ = try service.client().perform(HasPasscode()) } == .missingEntitlement)
         let hello = try #require(
-            try records(sample(of: service)).first { $0.operation == "hello" })
+            try service.auditFolder.records().first { $0.operation == "hello" })
         #expect(hello.result == Int64(Status.missingEntitlement.rawValue))
     }
 
@@ -262,8 +247,8 @@ private let own = AccessGroups(["default"])
         }
         service.stop()
         #expect(failures.withLock { $0 } == 0)
-        let folder = try sample(of: service)
-        let all = try records(folder)
+        let folder = service.auditFolder
+        let all = try folder.records()
         #expect(all.map(\.number) == Array(1...UInt64(all.count)))
         #expect(all.count { $0.operation == "add" } == 160)
         #expect(all.count { $0.operation == "find" } == 160)

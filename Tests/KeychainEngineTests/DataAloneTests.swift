@@ -2,6 +2,7 @@
 // isn't returned.
 
 import Foundation
+import Glibc
 import KeychainCore
 import KeychainEngine
 import KeychainSQLite
@@ -89,5 +90,38 @@ import Testing
                         ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
                         dataAlone), as: AccessGroups(["another"]))
             } == .itemNotFound)
+    }
+
+    @Test func `a look-up at once doesn't wait for another process, and finds what is there`()
+        throws
+    {
+        let keychain = try TemporaryKeychain()
+        try add("a", Data("secret".utf8), to: keychain)
+        var query = ItemQuery(
+            itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1")
+        query.isSynchronizable = false
+        let request = FindItems(query, dataAlone)
+        #expect(
+            keychain.engine.secretAtOnce(request, as: keychain.caller)?.data == Data("secret".utf8))
+        let other = AccessGroups(["other"])
+        #expect(keychain.engine.secretAtOnce(request, as: other) == nil)
+        // The locks of a process that recovers the log after a crash. They belong to the open file,
+        // so they conflict with those of this process.
+        let memory = unsafe open(keychain.directory + "/keychain.db-shm", O_RDWR | O_CLOEXEC)
+        try #require(memory >= 0)
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_start = 120
+        lock.l_len = 8
+        let setLockOfOpenFile: Int32 = 37  // F_OFD_SETLK, which Glibc doesn't import
+        // SAFETY: the structure is read within the call.
+        let code = unsafe fcntl(memory, setLockOfOpenFile, &lock)
+        try #require(code == 0)
+        let time = ContinuousClock().measure {
+            #expect(keychain.engine.secretAtOnce(request, as: keychain.caller) == nil)
+        }
+        #expect(time < Store.longestWait)
+        close(memory)
+        #expect(keychain.engine.secretAtOnce(request, as: keychain.caller) != nil)
     }
 }

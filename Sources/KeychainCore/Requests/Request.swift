@@ -171,7 +171,12 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case synchronize = 44
 
     /// The name of the operation in logs.
-    package var name: String { String(describing: self) }
+    package var name: String { Self.names[Int(rawValue)] }
+
+    /// The names by raw value. To describe a case takes far longer than to look a name up.
+    private static let names = (0...UInt8.max).map { value in
+        RequestCode(rawValue: value).map { String(describing: $0) } ?? ""
+    }
 
     /// Whether the operation is about the keychain as a whole and requires permission to administer
     /// it.

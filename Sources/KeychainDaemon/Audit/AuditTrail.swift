@@ -97,6 +97,22 @@ final class AuditTrail: Sendable {
         }
     }
 
+    /// Reserves room for the record of a request, like ``begin()``, if that takes no work and no
+    /// wait for another thread.
+    /// - Returns: `false` if no room was reserved.
+    func beginAtOnce() -> Bool {
+        state.withLockIfAvailable { state in
+            guard let writer = state.writer, writer.hasRoom(for: state.underWay + 1) else {
+                return false
+            }
+            state.underWay += 1
+            return true
+        } ?? false
+    }
+
+    /// Gives back the room of a request that wasn't carried out.
+    func cancel() { state.withLock { $0.underWay -= 1 } }
+
     /// Writes the record of a request.
     ///
     /// - Parameters:

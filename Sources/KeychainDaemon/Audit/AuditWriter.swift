@@ -165,8 +165,7 @@ struct AuditWriter: Sendable {
             folder.synchronize()
             pruned = try prune()
         }
-        // One more than `count`, for a record that the service itself writes.
-        let needed = position.offset + Int64((count + 1) * AuditRecord.lineByteLimit)
+        let needed = end(of: count)
         guard needed > roomEnd else { return pruned }
         let end = needed + Self.roomStep
         guard Files.keepRoom(in: file, until: end) else {
@@ -174,6 +173,17 @@ struct AuditWriter: Sendable {
         }
         roomEnd = end
         return pruned
+    }
+
+    /// Whether ``takeRoom(for:)`` would have nothing to do.
+    func hasRoom(for count: Int) -> Bool {
+        position.offset < limits.fileByteCount && end(of: count) <= roomEnd
+    }
+
+    /// The offset at which `count` more records end at most, and one that the service itself
+    /// writes.
+    private func end(of count: Int) -> Int64 {
+        position.offset + Int64((count + 1) * AuditRecord.lineByteLimit)
     }
 
     private static let roomStep: Int64 = 1 << 18

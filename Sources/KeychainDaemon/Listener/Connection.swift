@@ -213,7 +213,10 @@ final class Connection: ChannelInboundHandler {
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        workers.answer(frame, of: session) { outcome in
+        // Requests that are sent in advance take their turns among those of other programs.
+        let mayAnswerAtOnce =
+            underWay == 1 && waiting.isEmpty && workers.takeTurn(eventLoop.execute)
+        workers.answer(frame, of: session, atOnce: mayAnswerAtOnce) { outcome in
             eventLoop.execute { selfBound.value.send(outcome, contextBound.value) }
         }
     }

@@ -3,9 +3,14 @@
 //       deriving keys from passcodes and passwords, which takes a tenth of a second and much
 //       memory; operations on a whole keychain; the chip; and reading the files that identify a
 //       caller.
+//   (2) A request for the secret of one item is answered on the event loop if that takes no wait:
+//       two changes of threads would take longer than the answer. An event loop answers few such
+//       requests before it looks after its other connections, so they don't wait for long.
 
 import KeychainCore
 import KeychainWire
+import Synchronization
+
 /// The outcome of handling a frame.
 enum Outcome: Sendable {
     case answer([FrameBuffer])
@@ -49,6 +54,9 @@ final class Workers: Sendable {
     /// A file system that hangs occupies a thread for as long as it hangs.
     private let identification = FairPool(threadCount: 32, perParty: 2)
 
+    /// The number of turns taken since the last one began.
+    private let turnCount = Atomic(0)
+
     init(count: Int) {
         pool = FairPool(threadCount: count)
     }
@@ -79,17 +87,38 @@ final class Workers: Sendable {
         }
     }
 
+    /// Takes one of the turns of an event loop, on which the caller runs.
+    ///
+    /// - Parameter execute: Submits a task to the event loop.
+    /// - Returns: Whether a request may be answered on the event loop. After ``turnLimit`` requests
+    ///   this is `false` until the loop has handled its other events.
+    func takeTurn(_ execute: (@escaping @Sendable () -> Void) -> Void) -> Bool {
+        let count = turnCount.add(1, ordering: .relaxed).oldValue
+        if count == 0 { execute { [self] in turnCount.store(0, ordering: .relaxed) } }
+        return count < Self.turnLimit
+    }
+
+    private static let turnLimit = 16
+
     /// Decodes a frame and carries out the request in it.
     ///
-    /// `then` receives the outcome, on any thread.
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - session: The session of the connection.
+    ///   - isAtOnce: Whether the request may be answered on the caller's thread, without a wait.
+    ///   - then: Receives the outcome, on any thread.
     func answer(
-        _ frame: FrameBuffer, of session: PeerSession, then: @escaping @Sendable (Outcome) -> Void
+        _ frame: FrameBuffer, of session: PeerSession, atOnce isAtOnce: Bool,
+        then: @escaping @Sendable (Outcome) -> Void
     ) {
+        let mayBeLookUp = isAtOnce && frame.count <= Self.lookUpByteLimit
+        let early = mayBeLookUp ? try? ReceivedMessage(frame) : nil
+        if let frames = early?.answerAtOnce(in: session) { return then(.answer(frames)) }
         pool.submit(for: session.party) { [self] isActive in
             guard isActive else { return then(Self.stopped) }
             let message: ReceivedMessage
             do throws(KeychainFailure) {
-                message = try ReceivedMessage(frame)
+                message = if let early { early } else { try ReceivedMessage(frame) }
             } catch {
                 return then(.end(error))
             }
@@ -102,6 +131,9 @@ final class Workers: Sendable {
             }
         }
     }
+
+    /// The maximum size in bytes of a frame that is decoded before a thread is chosen.
+    private static let lookUpByteLimit = 4096
 
     private static func outcome(of message: ReceivedMessage, in session: PeerSession) -> Outcome {
         do throws(KeychainFailure) {

@@ -9,6 +9,8 @@ import KeychainWire
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
+    /// Answers the message if that takes no wait. `nil` if it always may.
+    private var answerAtOnce: (@Sendable (PeerSession) -> [FrameBuffer]?)?
 
     private init(
         _ work: Work = .ordinary,
@@ -23,6 +25,10 @@ struct ReceivedMessage: Sendable {
     func answer(in session: PeerSession) throws(KeychainFailure) -> [FrameBuffer] {
         try answer(session)
     }
+
+    /// Carries the message out if that takes no wait, see ``PeerSession/answerAtOnce(_:_:id:)``.
+    /// - Returns: The frames of the answer; `nil` if the message wasn't carried out.
+    func answerAtOnce(in session: PeerSession) -> [FrameBuffer]? { answerAtOnce?(session) }
 
     // MARK: Reading
 
@@ -77,7 +83,7 @@ struct ReceivedMessage: Sendable {
         switch code {
         case .add: try read(AddItem.self, &reader, claim, id)
         case .addAll: try read(AddItems.self, &reader, claim, id)
-        case .find: try read(FindItems.self, &reader, claim, id)
+        case .find: try readFind(&reader, claim, id)
         case .update: try read(UpdateItems.self, &reader, claim, id)
         case .put: try read(PutItem.self, &reader, claim, id)
         case .delete: try read(DeleteItems.self, &reader, claim, id)
@@ -114,13 +120,29 @@ struct ReceivedMessage: Sendable {
     private static func read<R: Request>(
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
-        let request: R = try reader.whole()
-        return ReceivedMessage(request.showsPassword ? .derivation : R.code.work) {
+        message(of: try reader.whole() as R, claim, id)
+    }
+
+    private static func message<R: Request>(
+        of request: R, _ claim: AccessGroups, _ id: UInt64
+    ) -> ReceivedMessage {
+        ReceivedMessage(request.showsPassword ? .derivation : R.code.work) {
             session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 try engine.perform(request, as: caller)
             }
         }
+    }
+
+    private static func readFind(
+        _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        let request: FindItems = try reader.whole()
+        var message = message(of: request, claim, id)
+        if message.work == .ordinary {
+            message.answerAtOnce = { $0.answerAtOnce(request, claim, id: id) }
+        }
+        return message
     }
 
     private static func readStatistics(

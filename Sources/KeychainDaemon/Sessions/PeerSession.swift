@@ -5,7 +5,7 @@
 //       none after a refused `hello`.
 //   (3) Each request has one answer, one line in the log and one record in the audit. If the record
 //       can't be written, the result of a read is withheld.
-//   (4) Methods block. Several threads may call them at once.
+//   (4) Methods block, except `answerAtOnce`. Several threads may call them at once.
 
 import KeychainCore
 import KeychainCrypto
@@ -134,40 +134,85 @@ final class PeerSession: Sendable {
         _ body: () throws(KeychainFailure) -> Answer
     ) -> [FrameBuffer] {
         let start = ContinuousClock.now
-        var frames: [FrameBuffer]
-        var status = Status(rawValue: 0)
         let items = TouchedItems()
         var hasRoom = false
+        let result: Result<[FrameBuffer], KeychainFailure>
         do throws(KeychainFailure) {
             if rule != .free {
                 try audit.begin()
                 hasRoom = true
             }
-            frames = try items.collecting { () throws(KeychainFailure) in
-                try ServiceMessage.frames(id: id, try body(), limit: limit)
-            }
+            result = .success(
+                try items.collecting { () throws(KeychainFailure) in
+                    try ServiceMessage.frames(id: id, try body(), limit: limit)
+                })
         } catch {
-            status = error.status
-            frames = [ServiceMessage.frame(id: id, error)]
+            result = .failure(error)
         }
+        let request = Answered(
+            operation: operation, shape: shape, rule: rule, start: start, hasRoom: hasRoom)
+        return recorded(request, id, items.references, result)
+    }
+
+    /// A request that was carried out.
+    private struct Answered {
+        let operation: String
+        let shape: String?
+        let rule: AuditRule
+        let start: ContinuousClock.Instant
+        let hasRoom: Bool
+    }
+
+    /// Records and logs a request that was carried out.
+    /// - Returns: The frames of the answer or of the failure.
+    private func recorded(
+        _ request: Answered, _ id: UInt64, _ items: [ItemReference],
+        _ result: Result<[FrameBuffer], KeychainFailure>
+    ) -> [FrameBuffer] {
+        var result = result
         do throws(KeychainFailure) {
             let record = AuditRecord(
                 user: peer.uid, process: peer.pid, identity: peer.name,
-                operation: operation,
-                itemClass: shape?.split(separator: " ").first.map(String.init),
-                result: Int64(status.rawValue))
-            try audit.end(record, items: items.references, hasRoom: hasRoom)
+                operation: request.operation,
+                itemClass: request.shape?.split(separator: " ").first.map(String.init),
+                result: Int64(result.status.rawValue))
+            try audit.end(record, items: items, hasRoom: request.hasRoom)
         } catch {
             // A change that was made is reported as successful in any case.
-            if rule == .reads, status.rawValue == 0 {
-                status = error.status
-                frames = [ServiceMessage.frame(id: id, error)]
-            }
+            if request.rule == .reads, case .success = result { result = .failure(error) }
         }
-        keychain.note(operation, status, start.duration(to: .now))
+        let duration = request.start.duration(to: .now)
+        keychain.note(request.operation, result.status, duration)
         log.request(
-            operation, shape, of: peer, status: status, duration: start.duration(to: .now))
-        return frames
+            request.operation, request.shape, of: peer, status: result.status, duration: duration)
+        return switch result {
+        case .success(let frames): frames
+        case .failure(let failure): [ServiceMessage.frame(id: id, failure)]
+        }
+    }
+
+    /// Answers a request for the secret of one item, if that takes no wait for another request,
+    /// another process or the end of a write to the disk. It may wait for a read.
+    ///
+    /// - Returns: The frames of the answer; `nil` if the request wasn't carried out.
+    func answerAtOnce(
+        _ request: FindItems, _ claim: AccessGroups, id: UInt64
+    ) -> [FrameBuffer]? {
+        let start = ContinuousClock.now
+        guard isGreeted, let engine = keychain.engineAtOnce, let caller = try? caller(claim),
+            audit.beginAtOnce()
+        else { return nil }
+        guard let item = engine.secretAtOnce(request, as: caller),
+            let frames = try? ServiceMessage.frames(id: id, [item], limit: answerByteCount)
+        else {
+            audit.cancel()
+            return nil
+        }
+        if item.neededUnlock { keychain.noteUse() }
+        let answered = Answered(
+            operation: FindItems.code.name, shape: request.shape, rule: .reads, start: start,
+            hasRoom: true)
+        return recorded(answered, id, [item.reference], .success(frames))
     }
 
     // MARK: Rights
@@ -242,6 +287,15 @@ final class PeerSession: Sendable {
 
     /// Sends a frame that precedes the answer to a message.
     func tell(_ frame: FrameBuffer, of id: UInt64) { onEvent(id, frame) }
+}
+
+extension Result<[FrameBuffer], KeychainFailure> {
+    fileprivate var status: Status {
+        switch self {
+        case .success: Status(rawValue: 0)
+        case .failure(let failure): failure.status
+        }
+    }
 }
 
 // MARK: - Claims

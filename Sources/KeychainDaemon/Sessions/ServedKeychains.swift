@@ -115,6 +115,9 @@ final class ServedKeychain: Sendable {
         return engine
     }
 
+    /// The engine, if the keychain is open and no other thread is opening or closing it.
+    var engineAtOnce: KeychainEngine? { state.withLockIfAvailable { $0.engine } ?? nil }
+
     /// The engine, if the keychain is open and has to be verified. Like a connection, this keeps
     /// the keychain open until ``removeConnection()`` is called.
     func engineToVerify() -> KeychainEngine? {

@@ -12,17 +12,20 @@ extension Store {
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller whose groups are searched if the query names none.
+    ///   - deadline: See `Connections.run`.
     /// - Returns: `nil` if there is no such row in the guarded tier, if the query has fewer or
     ///   further conditions, or if damage is known or found.
     /// - Throws: Errors of SQLite.
     package func lookUp(
-        _ query: ItemQuery, visibleTo caller: AccessGroups
+        _ query: ItemQuery, visibleTo caller: AccessGroups,
+        until deadline: ContinuousClock.Instant? = nil
     ) throws(KeychainFailure) -> SealedRow? {
         guard damage.isEmpty, let index = tiers.guarded?.index,
             let key = KeyLabels(query, visibleTo: caller, index)
         else { return nil }
         let encounterCount = damage.encounterCount
-        let row = try connections.run { database throws(KeychainFailure) -> SealedRow? in
+        let row = try connections.run(until: deadline) {
+            database throws(KeychainFailure) -> SealedRow? in
             let cursor = try database.rows(
                 SearchStatement.secretOfKeySQL, [key.first, key.second, key.group])
             guard try cursor.next() else { return nil }

@@ -1,0 +1,115 @@
+// LookUpTests: requests for one secret, which are answered without a thread of the pool.
+
+import Dispatch
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+import KeychainWire
+import Synchronization
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+private let own = AccessGroups(["default"])
+
+private func lookUp(_ account: String) -> FindItems {
+    var query = passwordQuery(account, in: "default")
+    query.isSynchronizable = false
+    return FindItems(query, Retrieval(includesData: true, includesAttributes: false))
+}
+
+@Suite struct `A look-up` {
+    /// A log that blocks the thread which logs an update, until ``open`` is signaled.
+    private final class Blockade: Sendable {
+        let isBlocked = DispatchSemaphore(value: 0)
+        let open = DispatchSemaphore(value: 0)
+
+        func log() -> LogLines {
+            LogLines { [self] line in
+                guard line.hasPrefix("info update") else { return }
+                isBlocked.signal()
+                open.wait()
+            }
+        }
+    }
+
+    @Test func `it is answered while every thread of the pool is busy`() throws {
+        let blockade = Blockade()
+        let service = try TestService(log: blockade.log()) { $0.limits.requests = 1 }
+        let client = service.client()
+        _ = try client.perform(AddItem(password("a", "one")), as: own)
+        // It has a connection already, since `hello` needs a thread.
+        let other = service.client()
+        _ = try other.welcome()
+        let updated = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            _ = try? client.perform(
+                UpdateItems(passwordQuery("a"), ItemChanges(data: Data("two".utf8))), as: own)
+            updated.signal()
+        }
+        blockade.isBlocked.wait()
+        for _ in 0..<100 {
+            let found = try other.perform(lookUp("a"), as: own)
+            #expect(found.map(\.data) == [Data("two".utf8)])
+        }
+        blockade.open.signal()
+        updated.wait()
+        // Each has a line in the log and a record in the audit, like any other request.
+        #expect(service.log.all.count { $0.hasPrefix("info find") } == 100)
+        #expect(try service.auditFolder.records().count { $0.operation == "find" } == 100)
+    }
+
+    @Test func `what it can't answer has the answer of the pool`() throws {
+        let service = try TestService()
+        let client = service.client()
+        #expect(status { _ = try client.perform(lookUp("a"), as: own) } == .itemNotFound)
+        var item = password("a", "one")
+        item.protection = .whenUnlocked
+        _ = try client.perform(AddItem(item), as: own)
+        #expect(
+            status { _ = try client.perform(lookUp("a"), as: AccessGroups(["other"])) }
+                == .missingEntitlement)
+        try client.perform(
+            SetPasscode(SecretBytes(copying: Array("1234".utf8)), allowsWeak: true))
+        try client.perform(Lock())
+        #expect(status { _ = try client.perform(lookUp("a"), as: own) } == .interactionNotAllowed)
+    }
+
+    @Test func `an event loop answers few before it looks after other connections`() throws {
+        let workers = Workers(count: 1)
+        defer { workers.stop() }
+        let tasks = Mutex<[@Sendable () -> Void]>([])
+        func turns() -> Int {
+            (0..<1000).count { _ in
+                workers.takeTurn { task in tasks.withLock { $0.append(task) } }
+            }
+        }
+        #expect(turns() == 16)
+        #expect(turns() == 0)
+        // The event loop has handled its other events, and runs its tasks.
+        try #require(tasks.withLock { $0 }.count == 1)
+        tasks.withLock { $0.removeFirst() }()
+        #expect(turns() == 16)
+    }
+
+    @Test func `a burst over one connection takes its turns in the pool`() throws {
+        let service = try TestService()
+        _ = try service.client().perform(AddItem(password("a", "one")), as: own)
+        let client = try RawClient(service.configuration.socket)
+        try client.greet()
+        var burst: [UInt8] = []
+        for id in 2..<UInt64(202) {
+            burst += try client.request(id, lookUp("a"), as: own.names)
+        }
+        try client.send(burst)
+        var answers: [UInt64: ServiceMessage] = [:]
+        for _ in 0..<200 {
+            let reply = try client.reply()
+            answers[reply.id] = reply.kind
+        }
+        #expect(Set(answers.keys) == Set(2..<202))
+        #expect(answers.values.allSatisfy { $0 == .answer })
+    }
+}
