@@ -14,8 +14,7 @@ package struct CheckReport: Hashable, Sendable {
     }
 
     package var itemCount = 0
-    /// The number of items whose class was locked. For these, only the consistency of the labels
-    /// was checked.
+    /// The number of items whose class was locked. Their attributes and secrets were not checked.
     package var lockedCount = 0
     package var damagedItems: [DamagedItem] = []
     /// Descriptions of structural problems.

@@ -1,6 +1,7 @@
 // FuzzTests: every parser of external data, with inputs close to valid ones.
 //   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
-//   (2) No input may trap. Accepted input must be encoded to the same bytes again.
+//   (2) No input may cause a trap. If accepted input has a single encoding, it must be encoded to
+//       the same bytes again.
 
 import FaultSweeps
 import Foundation
@@ -105,8 +106,9 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                     (try? folder.put(Data(bytes), "anchor")) != nil
                 else { return nil }
                 let store = StoreFolder(path: folder.path)
-                // One of the two records suffices, so there is more than one encoding. A generation
-                // that was never written must not be read: no input is empty, so [] fails.
+                // Either of the two records suffices, so a generation has more than one encoding.
+                // A generation that was never written must not be read: the result [] makes the
+                // test fail, because it differs from every input.
                 switch Anchor.last(in: store, authenticator) {
                 case nil, 7, 8: return nil
                 default: return []
@@ -210,7 +212,7 @@ private struct NoKeychain: RequestHandler {
             taken += 1
             #expect(again == input)
         }
-        print("fuzz \(target.name): \(target.rounds) inputs, \(taken) taken, 0 traps")
+        print("fuzz \(target.name): \(target.rounds) inputs, \(taken) accepted, 0 traps")
     }
 
     private static func mutated(_ input: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {

@@ -1,7 +1,7 @@
 // SecureEnclaveVector: Documentation/Formats/secure-enclave-key-v1.md.
 
 package struct SecureEnclaveVector: FormatVector {
-    /// The step of opening a blob that fails.
+    /// The step at which opening a blob fails.
     package enum Failure: String, Codable, Sendable {
         case malformed, inauthentic, applicationPassword
     }
@@ -25,7 +25,7 @@ package struct SecureEnclaveVector: FormatVector {
     package var wrappedKey: Hex?
     /// Absent if the key isn't bound to an enrollment.
     package var enrollment: Hex?
-    /// The value itself, 32 bytes.
+    /// The unsealed authorization value, 32 bytes.
     package var authorization: Hex?
 
     package init(

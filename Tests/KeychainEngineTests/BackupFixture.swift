@@ -7,7 +7,7 @@ import KeychainEngine
 import Synchronization
 import Testing
 
-/// A clock that the test sets.
+/// A clock that advances only when the test says so.
 final class TestClock: Sendable {
     private let moment = Mutex(1000.0)
     var now: Double { moment.withLock { $0 } }

@@ -1,5 +1,5 @@
-// The vectors in Documentation/Formats for the database: records, rows, header and digest, anchor,
-// and hardware keys (secure-enclave-key-v1.md).
+// The vectors in Documentation/Formats for the database: records, pages, rows, header and digest,
+// anchor, and hardware keys (secure-enclave-key-v1.md).
 
 import FormatVectors
 import Foundation
@@ -94,7 +94,7 @@ import Testing
         let opened = try keychains.map { keychain in
             let hierarchy = try KeyHierarchyVersion1(
                 KeybagVersion1.parse(keychain.keybag.bytes), deviceKey: keychain.deviceKey.secret)
-            // The keys that the file names are those in its keybag.
+            // The keys listed in the vector file are those in its keybag.
             #expect(
                 try KeychainVector(
                     hierarchy, deviceKey: keychain.deviceKey.secret, passcode: nil) == keychain)

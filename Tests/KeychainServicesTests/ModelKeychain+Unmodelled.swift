@@ -1,4 +1,4 @@
-// ModelKeychain+Unmodelled: requests that Apple's functions never make.
+// ModelKeychain+Unmodelled: requests that the model does not implement.
 
 import FoundationEssentials
 import KeychainCore
@@ -135,5 +135,5 @@ extension ModelKeychain {
 
 extension KeychainFailure {
     static let notModelled = KeychainFailure(
-        .unimplemented, "The model has no such thing.")
+        .unimplemented, "The model does not implement this request.")
 }

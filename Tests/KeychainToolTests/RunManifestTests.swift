@@ -30,9 +30,9 @@ import Testing
             ("export=x", ["export text x"]), ("A='keychain:a b/c'", ["A secret a b/c"]),
             ("A=keychain:https://example.org/ada", ["A secret https://example.org/ada"]),
         ] as [(String, [String])])
-    func `each line of a manifest defines one variable`(_ text: String, _ variables: [String])
-        throws
-    {
+    func `a manifest line defines one variable, unless it is empty or a comment`(
+        _ text: String, _ variables: [String]
+    ) throws {
         #expect(try read(text) == variables)
     }
 
@@ -53,7 +53,7 @@ import Testing
         ("A=keychain-file:", 1, "The service is missing. Write keychain-file:SERVICE/ACCOUNT."),
         ("A=hun\0ter2", 1, "The line is not UTF-8 text."),
     ])
-    func `a manifest line that isn't understood is named`(
+    func `the error for an invalid manifest line states the line's number`(
         _ text: String, _ line: Int, _ problem: String
     ) throws {
         let failure = try #require(throws: ControlFailure.self) { try read(text) }
@@ -63,7 +63,7 @@ import Testing
         #expect(failure.status == .failure)
     }
 
-    @Test func `a manifest line that isn't text is named`() throws {
+    @Test func `the error for a manifest line that isn't text states the line's number`() throws {
         let failure = try #require(throws: ControlFailure.self) {
             try RunManifest(Array("A=1\n".utf8) + [0x42, 0x3D, 0xFF], named: "m")
         }

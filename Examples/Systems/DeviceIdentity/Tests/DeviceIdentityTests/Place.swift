@@ -38,7 +38,7 @@ enum Place: CaseIterable {
 /// A keychain service of a test.
 struct Storage: Sendable {
     let service: any KeychainServiceProtocol
-    /// Makes every operation fail with a status, or with none if it is `nil`.
+    /// Makes every operation fail with the given status, or lets them succeed again if it is `nil`.
     let fail: @Sendable (OSStatus?) -> Void
 
     /// The device service of the next launch, which has no cached identifier.

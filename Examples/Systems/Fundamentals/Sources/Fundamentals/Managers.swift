@@ -1,5 +1,5 @@
-// Managers: uses the actor, the manager with a completion handler and the view model with an open
-// and with a locked keychain, and stores CryptoKit's keys.
+// Managers: checks the actor, the manager with a completion handler and the view model, each while
+// the keychain is open and while it is locked, and stores CryptoKit's keys.
 
 import CryptoKit
 import Foundation
