@@ -65,7 +65,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
     try KeyHierarchy(Keybag.parse(hierarchy.encoded), deviceKey: deviceKey, machine: machine)
 }
 
-/// All keys that open, each with a name.
+/// The keys of the given tiers, by name.
 private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
     var keys: [String: [UInt8]] = [:]
     for (index, tier) in tiers.enumerated() {
@@ -80,7 +80,7 @@ private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
     return keys
 }
 
-/// The same bytes with a valid tag.
+/// The changed bytes, with a valid tag.
 func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
     var body = Array(bytes.dropLast(32))
     change(&body)
@@ -129,29 +129,28 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 
     @Test func `a keybag with an invalid structure is refused even if its tag is valid`() throws {
         let bytes = try full(here).encoded
-        // The slot that binds the machine comes first, at offset 40, with 92 bytes. The passcode's
-        // slot follows.
+        // The machine's slot comes first, at offset 40, with 92 bytes. The passcode's slot follows.
         let passcodeSlot = 40 + 92
         let cases: [(String, (inout [UInt8]) -> Void)] = [
             ("version 3", { $0[4] = 3 }),
-            ("a slot fewer", { $0[5] -= 1 }),
-            ("a key fewer", { $0[7] -= 1 }),
+            ("one slot too few", { $0[5] -= 1 }),
+            ("one key too few", { $0[7] -= 1 }),
             ("another size", { $0[11] ^= 1 }),
-            ("a next number that is used", { $0[15] = 4 }),
+            ("a next slot number that is already used", { $0[15] = 4 }),
             (
                 "a slot of 1 byte",
                 {
                     $0[40] = 0; $0[41] = 1
                 }
             ),
-            ("a slot that ends behind the file", { $0[40] = 0xFF }),
+            ("a slot that ends beyond the end of the file", { $0[40] = 0xFF }),
             ("a slot that opens nothing", { $0[43] = 0 }),
             ("a machine's slot that opens the tier", { $0[43] = 1 }),
-            ("a slot that opens what isn't known", { $0[43] = 6 }),
+            ("a slot that opens an unknown key", { $0[43] = 6 }),
             ("a slot of number 0", { $0[47] = 0 }),
             ("two slots of one number", { $0[47] = 2 }),
             (
-                "a date that is no number",
+                "a date that isn't a number",
                 {
                     $0[48] = 0x7F; $0[49] = 0xF8
                 }
@@ -175,7 +174,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             #expect((try? Keybag.parse(retagged(bytes, change))) == nil, "\(name)")
         }
         #expect((try? Keybag.parse(retagged(bytes) { _ in })) != nil)
-        // Here no slot comes before it.
+        // Without slots, too, the next slot number can't be 0.
         #expect((try? Keybag.parse(retagged(bare().encoded) { $0[15] = 0 })) == nil)
         #expect((try? Keybag.parse(retagged(bare().encoded) { _ in })) != nil)
     }
@@ -270,7 +269,8 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `setting, changing and removing a passcode keeps all keys but those of its class`()
+    @Test
+    func `setting, changing or removing a passcode changes only the when-passcode-set keys`()
         throws
     {
         let start = bare(here)
@@ -409,7 +409,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
                 try moved.rebinding(with: RecoveryCode.random().bytes, at: 0)
             }
         }
-        // If the passcode is forgotten too, the code alone opens the this-device-only classes.
+        // If the passcode is forgotten too, the code alone opens all classes of the guarded tier.
         let moved = try reopened(full(here), on: there)
         #expect(try moved.unlock(.recoveryCode(code)).keys.classes.count == 5)
     }
@@ -433,12 +433,12 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(unbound.machineState == .notBound)
         #expect(
             keys(try unbound.openTier(), try unbound.unlock(.recoveryCode(code)).keys) == before)
-        // A machine without an identity can't be bound to.
+        // A keychain can't be bound to a machine without an identity.
         #expect(bare(.unidentified).keybag.isBound == false)
         #expect(throws: KeychainFailure.self) { try bare().binding(provedBy: nil, at: 0) }
     }
 
-    @Test func `a recovery code from before the passcode can't open it, and the error says so`()
+    @Test func `a recovery code created before the passcode was set doesn't unlock the keychain`()
         throws
     {
         let hierarchy = try bare(here).adding(.recoveryCode(code), provedBy: nil, at: 0)

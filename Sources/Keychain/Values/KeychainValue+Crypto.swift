@@ -15,7 +15,7 @@ extension SymmetricKey: KeychainValue {
 
     /// A copy of the key's bytes.
     public var keychainData: Data {
-        // SAFETY: the buffer is valid during the call, and its bytes are copied in it.
+        // SAFETY: the buffer is valid during the call, which copies its bytes.
         unsafe withUnsafeBytes { unsafe Data($0) }
     }
 }
@@ -91,9 +91,9 @@ extension P521.KeyAgreement.PrivateKey: RawPrivateKey {}
 /// A private key of a post-quantum algorithm, which is stored as a seed and a hash of its public
 /// key.
 ///
-/// CryptoKit's keys have these two members, but CryptoKit declares no protocol for them. The seeds
-/// of several algorithms have the same length. The hash detects a key of another algorithm, which
-/// the seed alone would not.
+/// CryptoKit's keys have the initializer and `integrityCheckedRepresentation`, but CryptoKit
+/// declares no protocol for them. The seeds of several algorithms have the same length. The hash
+/// detects a key of another algorithm, which the seed alone would not.
 public protocol IntegrityCheckedPrivateKey: KeychainValue {
     /// Creates a key from its seed and the hash of its public key.
     init<Bytes: DataProtocol>(integrityCheckedRepresentation: Bytes) throws

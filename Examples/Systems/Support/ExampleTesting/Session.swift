@@ -16,15 +16,15 @@ public struct Session {
         public var output = ""
     }
 
-    /// The name of the system's folder.
+    /// The name of the example system's folder.
     public let system: String
 
     /// The commands in order.
     public private(set) var steps: [Step] = []
 
-    /// Reads the README of a system.
+    /// Reads the README of an example system.
     ///
-    /// - Parameter system: The name of the system's folder.
+    /// - Parameter system: The name of the example system's folder.
     /// - Throws: An error if the README can't be read.
     public init(readmeOf system: String) throws {
         self.system = system

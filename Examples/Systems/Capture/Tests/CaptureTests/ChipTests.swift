@@ -28,7 +28,7 @@ extension Home {
         try Session(readmeOf: "Capture").check(in: home)
     }
 
-    @Test func `with a TPM the device is attested by a key in it, for every process`() throws {
+    @Test func `with a TPM the device is registered once, attested by a key in the TPM`() throws {
         #expect(
             try home.run("capture seal photo.jpg") == """
                 Registered this device: secure_enclave.
@@ -69,7 +69,7 @@ extension Home {
                 .hasPrefix("capture: Keychain item not found"))
         #expect(
             try home.run("capture delete-key") == "Deleted the key and the registration.\n")
-        // This is a different key, so it does not verify the signatures of the deleted one.
+        // The next command creates another key, which doesn't verify the deleted key's signatures.
         #expect(
             try home.run("cp photo.jpg other.jpg; capture sign other.jpg").hasPrefix("Registered"))
         #expect(
@@ -87,7 +87,7 @@ extension Home {
                 == "rial.attestation.key: in the Secure Enclave, not extractable.\n")
     }
 
-    @Test func `without its chip a key is not said to be in it`() throws {
+    @Test func `without the chip, the key isn't reported as being in the Secure Enclave`() throws {
         _ = try home.run("capture sign photo.jpg")
         let output = try home.run("KEYCHAIN_TPM=none capture check-key")
         // Items that are restricted to this device are bound to its chip, so they can't be read
@@ -111,7 +111,7 @@ extension Home {
         #expect(try home.run("capture sign photo.jpg").hasPrefix("Signed"))
     }
 
-    @Test func `a chip that is gone is said so, and its key stays`() throws {
+    @Test func `without the chip, signing fails, and the key stays`() throws {
         _ = try home.run("capture sign photo.jpg")
         #expect(
             try home.run("KEYCHAIN_TPM=none capture sign photo.jpg")
