@@ -51,7 +51,7 @@ package enum KeychainHandler: RequestHandler {
         }
     }
 
-    /// Closes the keychain if this process has it open and its write-ahead log is long.
+    /// Closes the keychain of `engine` if its write-ahead log is long. Other kinds stay open.
     package func closeIfLogIsLong() {
         if case .engine(let engine) = self { engine.closeIfLogIsLong() }
     }
@@ -66,5 +66,6 @@ package enum KeychainHandler: RequestHandler {
     }
 }
 
-/// A keychain of this process and the caller's access groups, without a user to ask.
+/// A keychain that this process uses, and the caller's access groups, without authentication of the
+/// user.
 package typealias ProcessConnection = KeychainConnection<KeychainHandler>

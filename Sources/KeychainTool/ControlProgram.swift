@@ -1,6 +1,7 @@
 // ControlProgram: runs a command, from the arguments of the process to its exit status.
 //   (1) The result of a command goes to standard output, and everything else to standard error.
-//   (2) An error message is one line that begins with the tool's name, and says what to do next.
+//   (2) An error message begins with the tool's name and says what to do next. It is one line,
+//       except for errors in the arguments, which are followed by the usage.
 
 import ArgumentParser
 import Glibc

@@ -115,7 +115,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 
     // Rule: an invalid file never widens what a program gets.
     @Test(arguments: [
-        WrongRegistry("no JSON", "executable", "isn't a JSON object with string values"),
+        WrongRegistry("not JSON", "executable", "isn't a JSON object with string values"),
         WrongRegistry("a list", "[]", "isn't a JSON object with string values"),
         WrongRegistry(
             "a number", #"{"executable": 1, "entitlements": "list.entitlements"}"#,
@@ -132,7 +132,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             #"{"executable": "program", "entitlements": "list.entitlements"}"#,
             "doesn't name an executable by its absolute path"),
         WrongRegistry(
-            "a path with a step back",
+            "a path with ..",
             #"{"executable": "/tmp/../program", "entitlements": "list.entitlements"}"#,
             "doesn't name an executable by its absolute path"),
         WrongRegistry(
@@ -147,7 +147,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
             "letters, digits and hyphens"),
         WrongRegistry(
-            "a sandbox of no kind", #"{"sandbox": "a", "entitlements": "list.entitlements"}"#,
+            "a sandbox without a kind", #"{"sandbox": "a", "entitlements": "list.entitlements"}"#,
             "isn't flatpak: or snap:"),
         WrongRegistry("no entitlements", #"{"executable": "PROGRAM"}"#, "names no entitlements"),
         WrongRegistry(
@@ -269,7 +269,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             entitlements("<string>a</string><string>*</string>"), "program.entitlements")
         do {
             _ = try groups(rules(folder), program)
-            Issue.record("believed")
+            Issue.record("The unregistered entitlements were applied.")
         } catch let failure as KeychainFailure {
             #expect(failure.status == .missingEntitlement)
             #expect(failure.reason.contains("`keychainctl program add \(program)`"))

@@ -16,7 +16,7 @@ final class ServiceUnderTest: KeychainUnderTest {
     private let folder: String
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
-    /// A case is granted the groups that it claims, because this program may use every group.
+    /// A test case has the groups that it claims, because this program may use every group.
     var handler: KeychainHandler { .service(client) }
 
     init(hardware: (any KeyHardware)? = nil) throws {

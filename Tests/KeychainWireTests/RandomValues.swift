@@ -88,7 +88,7 @@ struct RandomValues {
         case .string: .string(text())
         case .blob: pick([.string(text()), .data(data()), .number(number())], else: .number(0))
         case .data: .data(data())
-        // Text that isn't a number stays text.
+        // Apple's parser doesn't accept "+5" as a number, so it stays text.
         case .number: pick([.number(number()), .string("+5")], else: .number(0))
         case .date: .date(seconds())
         }
@@ -302,7 +302,7 @@ struct RandomValues {
         return ClientHello(versions: oldest...pick([oldest, 10, .max], else: oldest))
     }
 
-    /// The messages of the service other than answers: failure, progress and hello.
+    /// The service's failure and progress messages, and the client's hello.
     mutating func others() -> [any MessageCodable] {
         [failure(), RequestProgress(done: count(), total: count()), hello()]
     }

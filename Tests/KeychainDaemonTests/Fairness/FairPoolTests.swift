@@ -1,4 +1,4 @@
-// FairPoolTests: how parties share the service's threads.
+// FairPoolTests: how parties (users, programs or parts of the service) share the service's threads.
 
 import Dispatch
 import Synchronization

@@ -1,4 +1,5 @@
-// AppCoordinatorTests: a device is registered once, again after a failure, and never twice.
+// AppCoordinatorTests: registration is retried after a failure, and a device is never registered
+// twice.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -23,7 +24,7 @@ import FoundationNetworking
             deviceService: DeviceIdentificationService(keychain: mock), backend: backend)
     }
 
-    @Test func `the first launch registers, and a later one asks only`() async throws {
+    @Test func `the first launch registers, and a later launch only checks`() async throws {
         let first = launch()
         await first.registerDeviceIfNeeded()
         let deviceId = try #require(try mock.loadUUID(for: KeychainKeys.deviceId))
@@ -37,9 +38,7 @@ import FoundationNetworking
             await backend.requests == [.check(deviceId), .register(deviceId), .check(deviceId)])
     }
 
-    @Test func `a launch that has registered asks no more, until the identifier changes`()
-        async throws
-    {
+    @Test func `a registered launch sends no request until the identifier changes`() async throws {
         let coordinator = launch()
         await coordinator.registerDeviceIfNeeded()
         await coordinator.registerDeviceIfNeeded()
@@ -100,7 +99,7 @@ import FoundationNetworking
                 == [.check(deviceId), .register(deviceId), .check(deviceId), .check(deviceId)])
     }
 
-    @Test func `nor is it by the next launch, where the backend was out of reach for good`()
+    @Test func `if checking a late registration fails too, the next launch doesn't repeat it`()
         async throws
     {
         await backend.answerNext(register: .carriedOut(URLError(.networkConnectionLost)))
@@ -130,9 +129,9 @@ import FoundationNetworking
         #expect(await backend.devices.count == 1)
     }
 
-    @Test func `two coordinators at once register once`() async throws {
+    @Test func `concurrent coordinators register the device once`() async throws {
         let devices = DeviceIdentificationService(keychain: mock)
-        // The identifier is already known, so that all of them reach the backend at the same time.
+        // The identifier is already known, so all coordinators reach the backend at the same time.
         let deviceId = try await devices.getDeviceId()
         let coordinators = (1...10).map { _ in
             AppCoordinator(deviceService: devices, backend: backend)
@@ -181,7 +180,7 @@ import FoundationNetworking
         #expect(coordinator.errorMessage == nil)
     }
 
-    @Test func `one in another form registers nothing and stays`() async throws {
+    @Test func `an identifier in another form registers nothing and stays`() async throws {
         try mock.saveString("device 1", for: KeychainKeys.deviceId)
         let coordinator = launch()
         await coordinator.registerDeviceIfNeeded()
@@ -192,7 +191,7 @@ import FoundationNetworking
         #expect(try mock.loadString(for: KeychainKeys.deviceId) == "device 1")
     }
 
-    @Test func `before the first unlock nothing is registered, and after it the old one is`()
+    @Test func `nothing is registered before the first unlock, and the same identifier after it`()
         async throws
     {
         let keychain = TestKeychain()
@@ -243,7 +242,7 @@ actor BackendStub: DeviceBackend {
         requests.append(.check(deviceId))
         let answer =
             checks.isEmpty ? .success(devices.contains(deviceId)) : checks.removeFirst()
-        // A concurrent request receives the same response.
+        // The answer is already determined, so a concurrent request receives the same one.
         for _ in 1...1000 { await Task.yield() }
         return try answer.get()
     }

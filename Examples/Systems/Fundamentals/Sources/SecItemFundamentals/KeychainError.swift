@@ -1,4 +1,4 @@
-// KeychainError: a status of Security that is a failure, with the system's text.
+// KeychainError: a failure status of the Security framework, with the system's text for it.
 
 import Foundation
 import Security
