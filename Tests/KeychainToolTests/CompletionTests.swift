@@ -12,7 +12,8 @@ import Testing
         "https://example.org/ada", "https://example.org/eva", "db/prod", "é ü/ß", "<(touch ran)/x",
         "w!!/x",
     ]
-    /// Names that can't be shown on one line as they are.
+    /// Names that completion doesn't offer: they contain a character that a terminal interprets, or
+    /// begin with a dash or a tilde.
     private static let unfit = ["new\nline/x", "esc\u{1B}[2J/x", "tab\tx/y", "-x/y", "~root/x"]
 
     private func home() throws -> TestHome {
@@ -31,7 +32,7 @@ import Testing
         return home
     }
 
-    @Test func `completion offers exactly the names that fit on a line`() throws {
+    @Test func `completion offers every name but those that would not be plain words`() throws {
         let home = try home()
         let outcome = try home.run("keychainctl ---names")
         #expect(outcome.output.split(separator: "\n").map(String.init) == Self.hostile.sorted())

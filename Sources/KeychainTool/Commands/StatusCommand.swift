@@ -216,7 +216,7 @@ struct StatusCommand: ParsableCommand {
             switch (count, status.machine, status.hasRecoveryCode) {
             case (0, _, _): "0"
             case (_, .notBound, _):
-                "\(count), but a copy of the folder contains them in readable form"
+                "\(count), not bound to this machine"
             case (_, .thisMachine, false):
                 "\(count), which would be lost with this machine: create a recovery code with "
                     + "`keychainctl slot add recovery-code` to be able to move them"

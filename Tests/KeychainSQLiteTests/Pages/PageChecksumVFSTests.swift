@@ -40,8 +40,8 @@ struct PageChecksumVFSTests {
         try writer.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
         try writer.run("CREATE INDEX item_label ON item (label)")
         for turn in 0..<12 {
-            // More pages than the cache holds, changed again before the commit, with savepoints
-            // rolled back in between. Thus frames are rewritten before they are sealed.
+            // This transaction changes more pages than the cache holds, some of them repeatedly,
+            // and rolls back a savepoint. SQLite therefore rewrites frames before the commit.
             try writer.run(
                 """
                 BEGIN IMMEDIATE;

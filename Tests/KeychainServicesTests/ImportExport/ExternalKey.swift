@@ -1,5 +1,5 @@
-// ExternalKey: keys and certificates made by OpenSSL for the tests of import and export, and the
-// two functions without pointers.
+// ExternalKey: keys and certificates made by OpenSSL for the tests of import and export, and
+// wrappers of `SecItemImport` and `SecItemExport` without pointers.
 
 #if !canImport(Darwin)
 
@@ -36,7 +36,8 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the key has a traditional form, and can be read under older ciphers.
+    /// Whether the key has a traditional form. Only such keys can be imported if they are encrypted
+    /// with an older cipher.
     var hasTraditionalForm: Bool { traditionalLabel != "PRIVATE KEY" }
 
     /// Whether the key can sign, and therefore has a self-signed certificate.
@@ -51,8 +52,8 @@ extension OpenSSL {
         try makeKey(kind.arguments, to: name + ".key")
     }
 
-    /// Makes a certificate for the key of the given name in the file NAME.pem, signed by another
-    /// one or self-signed.
+    /// Makes a certificate NAME.pem for the key NAME.key, signed with the issuer's key or
+    /// self-signed.
     func makeCertificate(
         _ name: String = "own", signedBy issuer: String? = nil, isAuthority: Bool = false
     ) throws {
