@@ -1,5 +1,5 @@
 // SecItemHandler+Unimplemented: requests that the SecItem functions can't express, or that the
-// Swift API doesn't need on these platforms.
+// Swift API doesn't need on Apple platforms.
 //   (1) The system itself locks, unlocks and authenticates, so there is nothing to administer.
 
 package import KeychainCore

@@ -116,7 +116,7 @@ struct FlipSweep {
             }
             do throws(KeychainFailure) {
                 _ = try engine.perform(FindItems(query("nobody"), Retrieval()), as: caller)
-                tally.wrong.append("found what is not there")
+                tally.wrong.append("found an item that doesn't exist")
             } catch {
                 if error.status != .itemNotFound { statuses.append(error.status) }
             }

@@ -21,7 +21,7 @@ struct FixtureIdentity: Sendable {
 
 /// Certificates, each with a P-256 key.
 struct CertificateFixtures: Sendable {
-    /// A self-signed certificate. Its chain: root, intermediate, two leaves.
+    /// A self-signed certificate, the issuer of `intermediate`, which is the issuer of `leaves`.
     let root: FixtureIdentity
     let intermediate: FixtureIdentity
     let leaves: [FixtureIdentity]
@@ -85,7 +85,7 @@ extension CertificateMaker {
             kSecAttrKeyClass: kSecAttrKeyClassPrivate,
         ]
         guard let key = SecKeyCreateWithData(external as NSData, attributes, nil) else {
-            throw OpenSSL.Failure(description: "the key of \(subject) was not taken")
+            throw OpenSSL.Failure(description: "the key of \(subject) was rejected")
         }
         return FixtureIdentity(certificate: certificate, key: key)
     }

@@ -32,7 +32,10 @@ import Testing
         return home
     }
 
-    @Test func `completion offers every name but those that would not be plain words`() throws {
+    @Test
+    func `completion offers every name without control characters, leading dash or leading tilde`()
+        throws
+    {
         let home = try home()
         let outcome = try home.run("keychainctl ---names")
         #expect(outcome.output.split(separator: "\n").map(String.init) == Self.hostile.sorted())

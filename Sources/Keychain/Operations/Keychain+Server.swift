@@ -90,7 +90,8 @@ extension Keychain {
 }
 
 extension Keychain.Server {
-    /// A network protocol (`kSecAttrProtocol`). Only the protocols declared here exist.
+    /// A network protocol (`kSecAttrProtocol`). Programs can specify only the protocols declared
+    /// here.
     public struct NetworkProtocol: Hashable, Sendable {
         /// The four characters of the corresponding `kSecAttrProtocol…` constant.
         public let rawValue: String
@@ -147,8 +148,8 @@ extension Keychain.Server {
         public static let ipp = Self("ipp ")
     }
 
-    /// An authentication scheme of a server (`kSecAttrAuthenticationType`). Only the schemes
-    /// declared here exist.
+    /// An authentication scheme of a server (`kSecAttrAuthenticationType`). Programs can specify
+    /// only the schemes declared here.
     public struct AuthenticationType: Hashable, Sendable {
         /// The four characters of the corresponding `kSecAttrAuthenticationType…` constant.
         public let rawValue: String

@@ -70,8 +70,8 @@ struct WayInOptions: ParsableArguments {
         guard let credential = ServiceCredential.read(name) else {
             throw ControlFailure(
                 .failure,
-                "systemd passed no such credential to this process. Set `LoadCredentialEncrypted=` "
-                    + "in its unit.")
+                "systemd didn't pass the credential to this process. Set "
+                    + "`LoadCredentialEncrypted=` in its unit.")
         }
         return credential
     }

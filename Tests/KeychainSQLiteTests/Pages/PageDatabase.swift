@@ -12,7 +12,7 @@ final class PageDatabase: Sendable {
     let path: String
     private let folder: String
     private let use: PageKeys.Use
-    /// All databases have the same device key, so that a copy of one can replace another.
+    /// The default device key. Databases share it, so that a copy of one can replace another.
     static let deviceKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
 
     init(
