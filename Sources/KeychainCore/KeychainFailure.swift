@@ -53,7 +53,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .interactionNotAllowed,
             "The keychain is locked for items that are \(protection.words). "
-                + "Keep the value and try again after unlocking it.")
+                + "Keep the value and try again after unlocking the keychain.")
     }
 
     /// The error if the proofs for opening or sealing an item's secret are missing. `item` is `nil`

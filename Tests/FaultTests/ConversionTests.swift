@@ -95,7 +95,7 @@ import Testing
         #expect(report.isSound && report.itemCount == 2)
     }
 
-    /// Items of each class in the file, with their labels.
+    /// The labels of a row are the 64 bytes before its metadata, which begin with `KCM1` or `KCM2`.
     @Test func `a conversion leaves nothing of the old labels, keybag and rows`() throws {
         let folder = try folder(.plain)
         let old = try folder.contents()
@@ -173,7 +173,7 @@ import Testing
         #expect(seen.difference(from: OldKeychain.plain.state) == nil)
     }
 
-    /// What is damaged in an old keychain, by the offset of a byte.
+    /// The part of an old keychain in which one byte is changed.
     enum Damage: CaseIterable {
         case header, item, index, log
 
@@ -219,8 +219,8 @@ import Testing
     }
 
     @Test func `an old keychain with forged rows is not converted`() throws {
-        // An attacker without keys gives pages matching checksums. In this case an index is
-        // emptied.
+        // An attacker without keys can recompute the checksums of version 1. Here an index loses an
+        // entry.
         let folder = try folder(.passcode)
         let path = folder.path + "/keychain.db"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))

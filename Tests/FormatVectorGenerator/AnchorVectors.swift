@@ -9,7 +9,7 @@ enum AnchorVectors {
     private static let authenticator = StoreAuthenticator(key: SecretBytes(copying: key))
     private static let none = [UInt8](repeating: 0, count: 48)
 
-    /// One record, as `Anchor` writes it. A test compares the two.
+    /// One record, as `Anchor` writes it. A test compares this record with `Anchor`'s.
     private static func record(
         _ generation: UInt64, magic: String = "KCAN", version: UInt32 = 1
     ) -> [UInt8] {
@@ -37,7 +37,7 @@ enum AnchorVectors {
             notes: [
                 "Records": "Which of the two records counts.",
                 "Structure":
-                    "Records that are none. The tag fits unless the comment says otherwise.",
+                    "Invalid records. The tag is valid unless the comment says otherwise.",
             ],
             tests: [
                 test("two records", "Records", record(8) + record(7), 8),

@@ -132,7 +132,7 @@ extension TemporaryKeychain {
         let failures = try together(
             in: keychain.engine.store, accounts.map(keychain.addition(of:)))
         #expect(failures == Array(repeating: nil, count: 16))
-        // One commit, unless the machine was so busy that the first write had waited for long.
+        // One commit, unless the machine is so busy that the time for gathering writes runs out.
         let commits = try keychain.engine.store.header().generation - before
         #expect(commits < 16)
         try keychain.expect(accounts)
@@ -154,8 +154,7 @@ extension TemporaryKeychain {
             let commits = try store.header().generation - before
             let told = calls.load(ordering: .relaxed)
             #expect(told == commits)
-            // One of them is the write that the others waited for, so five would mean that none was
-            // shared.
+            // The write that the others waited for changes nothing, so it isn't committed.
             #expect(commits < 5)
         }
     }

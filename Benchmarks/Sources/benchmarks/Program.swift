@@ -33,8 +33,8 @@ enum Program {
 
         try FileManager.default.createDirectory(
             atPath: options.results, withIntermediateDirectories: true)
-        // The other stores are measured first, before this process sets its environment variables,
-        // because their processes need different ones.
+        // The comparison with other secret stores comes first, because its processes must not
+        // inherit the environment variables that `measureLadder` sets.
         report.peers = try PeerRows.measure(folder, options, leftOut: &report.leftOut)
         report.remarks.append(PeerRows.remark)
         report.plots.append(

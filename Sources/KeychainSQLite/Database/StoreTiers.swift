@@ -96,5 +96,5 @@ extension KeychainFailure {
     package static let lockedBeforeFirstUnlock = KeychainFailure(
         .interactionNotAllowed,
         "The keychain hasn't been unlocked since it was opened, so it is unknown which items it "
-            + "contains. Keep the value and try again after unlocking it.")
+            + "contains. Keep the value and try again after unlocking the keychain.")
 }

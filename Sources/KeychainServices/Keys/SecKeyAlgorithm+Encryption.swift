@@ -151,7 +151,7 @@ extension SecKeyAlgorithm {
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM-KDFIV")
 }
 
-// MARK: - Key exchange. The cofactor of all supported curves is 1, so both series are equivalent
+// MARK: - Key exchange. All supported curves have cofactor 1: `Standard` equals `Cofactor`
 
 extension SecKeyAlgorithm {
     /// ECDH without key derivation. The result is the x coordinate of the shared point.

@@ -65,7 +65,7 @@ let limits = [
         _ = try CryptoService.keyFromData(CryptoService.keyToData(key))
     },
     Limit(name: "S1 serialization of a device state", milliseconds: 1) {
-        // The same coders as in the program, because the dates dominate the time.
+        // The program's date format, because dates take most of the time.
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = .sortedKeys
