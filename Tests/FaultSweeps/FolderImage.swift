@@ -69,7 +69,7 @@ package struct FolderImage: Sendable {
         return last.map { String($0) } ?? "keychain.db"
     }
 
-    /// The same for a file, named as if the keys had never been rotated.
+    /// The present name of a keychain's file, given the name that it has before any rotation.
     package func present(_ file: String, in keychain: String) -> String {
         file.hasPrefix("keychain.db")
             ? database(in: keychain) + file.dropFirst("keychain.db".count) : file

@@ -10,14 +10,14 @@ package enum LogForgery {
         max(0, log.count - headerByteCount) / frameByteCount
     }
 
-    /// The bytes of a frame, counted from 1.
+    /// The byte range of a frame. Frames are numbered from 1.
     package static func frame(_ number: Int) -> Range<Int> {
         let start = headerByteCount + (number - 1) * frameByteCount
         return start..<start + frameByteCount
     }
 
-    /// Recomputes the checksums of header and frames like SQLite, for which the last 32 bytes of a
-    /// page count as zeros.
+    /// Recomputes the checksums of header and frames as SQLite does: with zeros in place of the
+    /// last 32 bytes of a page, which contain its tag.
     package static func summed(_ log: [UInt8]) -> [UInt8] {
         var log = log
         // The lowest bit of the magic says whether words are big-endian.

@@ -68,8 +68,8 @@ package struct AuditFolder: Hashable, Sendable {
             """.utf8)
     }
 
-    /// The lines of a file, of which the first is the header, and the bytes after the end of the
-    /// last complete line.
+    /// Consecutive lines of a file, and the bytes after the end of the last complete line. A file's
+    /// first line is its header.
     package struct Lines {
         package var lines: [ArraySlice<UInt8>]
         package let rest: ArraySlice<UInt8>
@@ -97,8 +97,8 @@ package struct AuditFolder: Hashable, Sendable {
     /// The maximum number of bytes to read, which no file written by a service reaches.
     private static let contentByteLimit: Int64 = 1 << 30
 
-    /// Decodes the hash over all earlier records from a file's header. Returns `nil` if the line is
-    /// not the header of this file.
+    /// Decodes a file's header and returns the hash over all records before the file. Returns `nil`
+    /// if the line is not the header of this file.
     package static func head(in header: ArraySlice<UInt8>, of file: File) -> AuditHead? {
         let fields = String(decoding: header, as: UTF8.self).split(separator: " ")
         guard let head = fields.last.flatMap({ Hexadecimal.bytes($0) }).map(AuditHead.init),

@@ -16,7 +16,7 @@ final class Session: Sendable {
     /// Whether the keybag file differed from the keybag in the database when the database was
     /// opened.
     let keybagCopyDiffered: Bool
-    /// The secrets of the keychain that this process has created to replace this one.
+    /// The secrets of the database that replaces this one, if this process makes the rotation.
     let successor = Mutex<Successor?>(nil)
 
     /// The secrets with which the process that made a rotation opens the new database.
@@ -71,11 +71,12 @@ final class Session: Sendable {
                 try Bootstrap.createIfNew(lock, options)
             }
         } else if folder.hasLeftovers, !folder.isReadOnly {
-            // Another process that holds the lock may do so for long, so this doesn't wait.
+            // Taking the lock removes the leftovers. Another process may hold the lock for a long
+            // time, so this doesn't wait for it.
             _ = try folder.withLockIfFree { _ in }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        // The device key of a later database must not be combined with this one.
+        // If a rotation changed the folder meanwhile, the device key may be another database's.
         guard folder.located == folder else { throw .superseded }
         return try open(
             try StoreFile.open(
@@ -221,7 +222,7 @@ extension KeychainEngine {
 }
 
 extension Session {
-    /// Replaces the error of a keychain that a rotation has locked with one that gives this reason.
+    /// If a rotation has locked the keychain, replaces the error with one that says so.
     func explained(_ failure: KeychainFailure) -> KeychainFailure {
         guard failure.status == .interactionNotAllowed, ring.withLock({ $0.isLockedByRotation })
         else { return failure }
@@ -229,7 +230,7 @@ extension Session {
             .interactionNotAllowed,
             "Another process rotated the keychain's keys, for example by setting a passcode, so "
                 + "the keychain is locked for this process. Keep the value and try again after "
-                + "unlocking it.",
+                + "unlocking the keychain.",
             cause: failure.cause, item: failure.item)
     }
 }

@@ -39,8 +39,8 @@ package struct StoreHeader: Hashable, Sendable {
     }
 
     fileprivate enum GuardedPart: Hashable {
-        /// The bytes as they were read. The count is unreliable, because only the part's own tag
-        /// authenticates it.
+        /// The bytes as they were read. The count is unreliable: the part's own tag can't be
+        /// checked yet, and the device key is enough to forge the header's tag.
         case sealed([UInt8], count: UInt64)
         /// The part, and the bytes it was read from; `bytes` is `nil` if the part has been changed.
         case opened(Part, writeCount: UInt64, bytes: [UInt8]?)

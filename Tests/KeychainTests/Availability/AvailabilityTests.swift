@@ -76,7 +76,7 @@ import KeychainEngine
     @Test func `in a new process a keychain with a passcode is locked`() throws {
         let temporary = try TemporaryEngine()
         try temporary.engine.setPasscode(SecretBytes(copying: Array("passcode".utf8)))
-        // An engine of its own stands for another process.
+        // The database opens its own engine, as in another process.
         let database = KeychainDatabase(directory: temporary.directory, accessGroups: ["g"])
         #expect(database.availability().state == .locked)
         try database.unlock(passcode: "passcode")

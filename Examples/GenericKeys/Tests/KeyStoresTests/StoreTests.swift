@@ -34,7 +34,7 @@ import Testing
         try store.delete(Key.self, label: "label")
     }
 
-    @Test func `a second key of a size under a label is refused and the first stays`() throws {
+    @Test func `a second key of the same size and label is refused and the first stays`() throws {
         let first = P256.Signing.PrivateKey()
         try keychain.withSecItem {
             try store.store(first, label: "label")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a signature by the stored key is one by the key`() throws {
+    @Test func `the original public key verifies a signature by the stored key`() throws {
         let key = P384.Signing.PrivateKey()
         let message = Data("message".utf8)
         try keychain.withSecItem {
@@ -121,7 +121,7 @@ import Testing
         try store.delete(account: "account")
     }
 
-    @Test func `bytes that are no such key give CryptoKit's error and stay`() throws {
+    @Test func `a key read as another type gives CryptoKit's error and stays stored`() throws {
         let key = SymmetricKey(size: .bits128)
         try keychain.withSecItem {
             try store.store(key, account: "account")
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a key that needs its owner is read once the owner was present`() throws {
+    @Test func `a key that requires presence can be read after its owner authenticated`() throws {
         let key = SymmetricKey(size: .bits256)
         let accessControl = try #require(
             SecAccessControlCreateWithFlags(
