@@ -12,7 +12,7 @@ import KeychainCore
 import Synchronization
 import Testing
 
-@Suite struct `A chip among others` {
+@Suite struct `A shared chip` {
     private let authorization = SecretBytes.random(byteCount: 32)
     private let digest = SHA256.hash(data: Data("digest".utf8))
 

@@ -167,7 +167,7 @@ import Testing
 
     @Test func `run reports whether the program is missing or not executable`() throws {
         let home = try home()
-        // For a program that can't be started, no secret is read: there is no such item here.
+        // If the program can't be started, no secret is read: the item `none` doesn't exist.
         try expect(
             home,
             """
@@ -201,7 +201,7 @@ import Testing
             home,
             """
             cat >.env <<'END'
-            # No secret stands here.
+            # This file contains no secret.
             export A=keychain:db/prod
             B="keychain-file:tls"
             C='literal $A'

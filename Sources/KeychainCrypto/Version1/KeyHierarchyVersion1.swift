@@ -1,6 +1,6 @@
 // KeyHierarchyVersion1: creates and opens a keybag of version 1 and changes its passcode.
-//   (1) A key is wrapped under a key derived from the device key; from the passcode-tier key as
-//       well, if its class is not always available and a passcode is set.
+//   (1) Each key is wrapped under a key derived from the device key. If a passcode is set, the keys
+//       of classes that are not always available also require the passcode-tier key.
 //   (2) To change the passcode, only one key is wrapped again. No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while a passcode is set.
 
