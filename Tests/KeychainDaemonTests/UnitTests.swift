@@ -1,5 +1,5 @@
-// UnitTests: what the systemd units deny to a service that was taken over, and what they leave it
-// to work with. The units are always read; systemd-analyze is used too if it is installed.
+// UnitTests: the systemd units confine a compromised service, but permit what it needs. The tests
+// read the units, and also use systemd-analyze if it is installed.
 
 import Foundation
 import TestPrograms
@@ -83,14 +83,14 @@ import Testing
         }
     }
 
-    @Test func `systemd-analyze rates the machine's unit as well confined`() throws {
+    @Test func `systemd-analyze gives the unit of the machine's service a low exposure`() throws {
         let path = Self.folder.appending(path: "system/keychaind.service").path
         guard Self.analyzer != nil else {
             let unit = try Self.lines("system/keychaind.service")
             #expect(unit.contains("ProtectSystem=strict") && unit.contains("ProtectHome=yes"))
             return
         }
-        // The remaining exposure is device access, for the TPM, and process visibility, for units.
+        // The service needs the rest: the TPM's device, and /proc, which shows a client's unit.
         let overall = try #require(
             try Self.analyzed("security", "--offline=yes", "--no-pager", path)
                 .first { $0.contains("Overall exposure level") })
@@ -118,7 +118,7 @@ import Testing
         #expect(unit.contains("Environment=KEYCHAIN_SERVICE=%t/keychain/socket"))
         #expect(
             try Self.lines("user/keychaind.socket").contains("ListenStream=%t/keychain/socket"))
-        // In its own mount namespace the service would refuse it.
+        // The service refuses a program in another mount namespace, as such options would create.
         for option in [
             "ProtectSystem=", "ProtectHome=", "InaccessiblePaths=", "ReadOnlyPaths=",
             "ReadWritePaths=", "PrivateTmp=", "PrivateDevices=", "PrivateUsers=",

@@ -104,7 +104,7 @@ import Testing
     /// - Returns: The number of secrets.
     private func flipContents(_ keychain: TemporaryKeychain) throws -> Int {
         var count = 0
-        // The checksums match, because a page with a wrong one would not be written to.
+        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
         try forge(keychain) { bytes in
             let whole = Data(bytes)
             var start = whole.startIndex
@@ -134,7 +134,7 @@ import Testing
         #expect(
             try keychain.engine.restoreSetAside(aside).allSatisfy { $0.outcome == .locked })
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // By reference, because their bytes differ from those that were set aside.
+        // Without references, rows whose bytes differ from those set aside aren't restored.
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         let outcomes = try keychain.engine.restoreSetAside(rows).map(\.outcome)
         #expect(outcomes == items.map { _ in .restored })

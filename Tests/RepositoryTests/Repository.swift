@@ -101,7 +101,7 @@ enum Repository {
             }
     }
 
-    /// The modules.
+    /// The Swift files of all modules.
     static func sources() throws -> [RepositoryFile] { try readSources.get() }
 
     /// Read once for all tests.

@@ -1,4 +1,4 @@
-// Encoding: conversion between bytes and the library's structures. It uses the library's own
+// Encoding: conversion between bytes and the structures of tpm2-tss. It uses the library's own
 // functions, so that no structure is assembled field by field here.
 //   (1) A structure that contains a secret is in SecretBytes memory, never on the stack.
 //   (2) Memory that the library allocated for a secret is overwritten before it is freed.
@@ -116,8 +116,8 @@ extension TSSConnection {
         return buffer.slice(0..<min(count, buffer.count))
     }
 
-    /// Used in place of a response code if the library's output doesn't have the size that it
-    /// states.
+    /// Used in place of a response code if the library's output is missing or malformed, or a
+    /// structure doesn't take up all of its bytes.
     static let wrongSize = KEYCHAIN_TSS2_MU_RC_BAD_SIZE
 }
 

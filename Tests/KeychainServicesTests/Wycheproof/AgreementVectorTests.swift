@@ -51,7 +51,7 @@ private func number(_ bytes: Data, _ count: Int) -> Data {
 private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
     ("CompressedPublic", false, "the external form of a point is the uncompressed one"),
     ("ZeroSharedSecret", false, "RFC 7748 section 6.1: a secret of zeros may be refused"),
-    ("NonCanonicalPublic", true, "RFC 7748 section 5: such values are taken"),
+    ("NonCanonicalPublic", true, "RFC 7748 section 5: such values are accepted"),
     ("Twist", true, "RFC 7748: the ladder needs no point on the curve"),
 ]
 

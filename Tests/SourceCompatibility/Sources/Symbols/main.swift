@@ -108,5 +108,7 @@ if let task = SecTaskCreateFromSelf(nil) {
 report.check(
     "a made password is text", (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
 
-print(report.failureCount == 0 ? "All as at Apple." : "\(report.failureCount) not as at Apple.")
+print(
+    report.failureCount == 0
+        ? "All results are Apple's." : "\(report.failureCount) results aren't Apple's.")
 exit(report.failureCount == 0 ? 0 : 1)

@@ -23,7 +23,7 @@ import Testing
         process.environment = [
             "HOME": folder.path, "KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_TPM": "none",
             "KEYCHAIN_ENTITLEMENTS": Self.package.appending(path: "Symbols.entitlements").path,
-            // The code that the program covers isn't covered by the tests.
+            // Code that only this program runs must not count as covered by the tests.
             "LLVM_PROFILE_FILE": folder.appending(path: "profile").path,
         ]
         let output = Pipe()
@@ -32,7 +32,7 @@ import Testing
         let printed = String(
             decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        #expect(printed.hasSuffix("\nAll as at Apple.\n"), "\(printed)")
+        #expect(printed.hasSuffix("\nAll results are Apple's.\n"), "\(printed)")
         #expect(process.terminationStatus == 0)
     }
 }

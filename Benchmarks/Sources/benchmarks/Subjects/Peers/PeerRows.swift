@@ -82,7 +82,7 @@ enum PeerRows {
         }
     }
 
-    /// The duration of the first call determines how many more there is time for.
+    /// The duration of the first call determines the number of further calls.
     private static func times(
         _ caller: any Caller, _ call: PeerCall, _ size: Int, firstNew: Int
     ) throws -> Samples? {
