@@ -22,7 +22,7 @@ import Testing
         ("tigers", ["tiger", "tigers"], "<concealed>"),
         ("tigerx", ["tiger", "tigers"], "<concealed>x"),
         ("tigers eye", ["tiger", "tigers eyes"], "<concealed>s eye"),
-        // No part of a secret remains because another one was found first.
+        // If secrets overlap, finding one of them first doesn't leave parts of another.
         ("abcdefgh.", ["abcde", "defgh"], "<concealed>."), ("ababababa", ["ababa"], "<concealed>"),
         ("xabcdefx", ["abcdef", "bcde"], "x<concealed>x"),
         ("aaaaaaab", ["aaaab"], "aaa<concealed>"), ("aaaaaaa", ["aaaa"], "<concealed>"),

@@ -39,7 +39,8 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         )
     }
 
-    /// Returns `nil` if this is another machine, or its chip can't be used now.
+    /// Returns `nil` if the machine's chip didn't seal the key or can't be used now, or if the
+    /// machine has no identity. Another machine's identity yields a key that opens no item.
     package func key(on machine: Machine) -> SecretBytes? {
         let secret: SecretBytes? =
             switch kind {
@@ -54,7 +55,7 @@ package struct BackupMachine: Codable, Hashable, Sendable {
         AuthenticatedEncryption.seal(item, using: key, authenticating: name)
     }
 
-    /// Returns `nil` if the item belongs to another machine.
+    /// Returns `nil` if the item belongs to another machine or is damaged.
     package static func open(_ sealed: Data, as name: [UInt8], using key: SecretBytes) -> Data? {
         try? AuthenticatedEncryption.open(sealed, using: key, authenticating: name)
     }

@@ -70,7 +70,7 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// Fills the bytes of a page that SQLite didn't write with zeros, before the page is passed to
+    /// Sets to zero the bytes of a page that SQLite didn't write, before the page is passed to
     /// SQLite.
     ///
     /// - Parameters:
@@ -110,8 +110,8 @@ package enum PageProtection: Sendable {
         return unsafe authenticator.verifies(pageAt: frame + LogFrameHeader.byteCount, in: place)
     }
 
-    /// Fills the bytes of a frame that SQLite didn't write with zeros, before the frame is passed
-    /// to SQLite.
+    /// Sets to zero the bytes of a frame that SQLite didn't write, before the frame is passed to
+    /// SQLite.
     func hide(frameAt frame: UnsafeMutableRawPointer) {
         // SAFETY: the caller guarantees a whole frame.
         unsafe hide(

@@ -78,7 +78,7 @@ import Testing
         #expect(log.all.count == 2 * RefusalTally.toldCount + 3)
     }
 
-    @Test func `another user's refusals don't suppress those of a user`() {
+    @Test func `the refusals of one user don't suppress those of another`() {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
         for number in 0..<1000 {

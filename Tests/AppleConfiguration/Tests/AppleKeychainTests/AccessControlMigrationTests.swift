@@ -11,12 +11,12 @@ import Testing
 @Suite struct `Migration of an access control by the system's functions` {
     private let test: TestDatabase
     private let source: Keychain
-    /// The same items with another accessibility, and in another service.
+    /// The destinations: the same service with another accessibility, and another service.
     private let places: [Keychain]
 
     init() throws {
         test = try TestDatabase(.secItem)
-        // A keychain with a passcode.
+        // `lock()` sets a passcode.
         try test.lock()
         try test.unlock()
         test.system.setOwnerIsPresent(true)
@@ -45,7 +45,7 @@ import Testing
         #expect(try source.items().isEmpty)
     }
 
-    @Test func `an item with an unidentifiable access control stays, and an open one is moved`()
+    @Test func `an item with an unidentifiable access control stays, an unconstrained one moves`()
         throws
     {
         let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
@@ -59,8 +59,8 @@ import Testing
             #expect(try source.items() == before)
         }
         #expect(try places[1].items().isEmpty)
-        // The system's access control for an item without constraints, which isn't equal to any
-        // that can be created.
+        // Like the access control that Apple's systems give to an item without constraints, this
+        // one is equal to none that `Keychain` creates.
         let open = Keychain.AccessControl(.and)
         try source.save("open", for: KeychainKey("open", accessControl: open))
         #expect(try places[1].migrate(KeychainKey<String>("open"), from: source) == .migrated)

@@ -1,5 +1,5 @@
-// WithoutTraitsTests: the results of a build without the package's traits for input that requires
-// one. The package's own tests are built with its traits, so they can't test this.
+// WithoutTraitsTests: input that requires one of the package's traits, in a build without them. The
+// package's own tests are built with its traits, so they can't test this.
 
 import Foundation
 import Security

@@ -32,7 +32,7 @@ private final class FakeTelevision: Sendable {
     let ip = TVCredentials.paired.ipAddress
     let mac = TVCredentials.paired.macAddress
 
-    @Test func `a key that the television gave is stored and shown from then on`() async throws {
+    @Test func `a key that the television gave is stored and sent from then on`() async throws {
         let television = FakeTelevision(.success("first"), .success("first"))
         let manager = television.manager()
         try await manager.connect(ip: ip, mac: mac)
@@ -111,7 +111,7 @@ private final class FakeTelevision: Sendable {
         )
     }
 
-    @Test func `a key of unknown addresses is shown, and gets the addresses`() async throws {
+    @Test func `a key stored without addresses is sent, and gets the addresses`() async throws {
         let television = FakeTelevision(.success("old"))
         let manager = television.manager()
         try manager.saveCredentials(TVCredentials(ipAddress: "", macAddress: "", clientKey: "old"))
@@ -122,7 +122,7 @@ private final class FakeTelevision: Sendable {
                 == TVCredentials(ipAddress: ip, macAddress: mac, clientKey: "old"))
     }
 
-    @Test func `an empty key is none`() async throws {
+    @Test func `an empty key counts as no key`() async throws {
         let television = FakeTelevision(.success("key"))
         let manager = television.manager()
         try manager.saveCredentials(TVCredentials(ipAddress: ip, macAddress: mac, clientKey: ""))
@@ -134,7 +134,7 @@ private final class FakeTelevision: Sendable {
 
     // MARK: The widget
 
-    @Test func `the widget shows the stored key, and without one asks nothing`() async throws {
+    @Test func `the widget sends the stored key, and without a key sends nothing`() async throws {
         let television = FakeTelevision(.success("9ba71d29c353cf0bdcc00c4b0a8cc189"))
         let manager = television.manager()
         #expect(try await manager.connectWithStoredCredentials() == nil)
@@ -157,7 +157,7 @@ private final class FakeTelevision: Sendable {
 
     // MARK: Concurrency
 
-    @Test func `of connections at the same time one is asked for, the others show its key`()
+    @Test func `of simultaneous connections, one pairs and the others send its key`()
         async throws
     {
         let asked = Mutex<[String?]>([])
@@ -206,7 +206,7 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials()?.clientKey == "late key")
     }
 
-    @Test func `a connection that waits is cancelled without asking`() async throws {
+    @Test func `a waiting connection that is canceled sends no request`() async throws {
         let (gate, open) = AsyncStream<Void>.makeStream()
         let asked = Mutex(0)
         let manager = LGTVControlManager { _, _ in
@@ -259,8 +259,7 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .unpaired)
     }
 
-    /// Connecting and waiting for the connection would block the main thread until a time limit if
-    /// the work were not done elsewhere.
+    /// If connecting needed the main actor, the test would time out, because it blocks that actor.
     @MainActor
     @Test func `a connection does its work off the main actor`() async throws {
         let manager = FakeTelevision(.success("key")).manager()
