@@ -118,7 +118,8 @@ import Testing
         #expect(unit.contains("Environment=KEYCHAIN_SERVICE=%t/keychain/socket"))
         #expect(
             try Self.lines("user/keychaind.socket").contains("ListenStream=%t/keychain/socket"))
-        // The service refuses a program in another mount namespace, as such options would create.
+        // The service refuses a program in another mount or user namespace, as such options would
+        // create.
         for option in [
             "ProtectSystem=", "ProtectHome=", "InaccessiblePaths=", "ReadOnlyPaths=",
             "ReadWritePaths=", "PrivateTmp=", "PrivateDevices=", "PrivateUsers=",

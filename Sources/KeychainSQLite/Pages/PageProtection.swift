@@ -199,7 +199,7 @@ package enum PageKeys {
         return Use(path: path, source: source)
     }
 
-    /// Derives page keys from a device key, each only once.
+    /// Derives page keys from a device key, and keeps the one that was used last.
     final class Source: Sendable {
         private let deviceKey: SecretBytes
         let isForNewFile: Bool

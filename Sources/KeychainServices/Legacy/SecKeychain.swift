@@ -71,7 +71,7 @@ public func SecKeychainItemGetTypeID() -> CFTypeID { CoreFoundationType.keychain
 /// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
-    message: "There is one keychain, created by its first change. KEYCHAIN_DIRECTORY sets its folder."
+    message: "The first change creates the one keychain. KEYCHAIN_DIRECTORY sets its folder."
 )
 @discardableResult
 public func SecKeychainCreate(
