@@ -6,7 +6,8 @@
 //   (2) To add a way in or change the machine, only the tier key or machine key is wrapped again.
 //       No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while there is a tier key.
-//   (4) The guarded tier always has at least one way in, until the tier is removed as a whole.
+//   (4) While there is a tier key, at least one way in opens it. The last way in is removed only
+//       together with the tier key.
 //   (5) On another machine, the keys that require the machine are missing. All others can be
 //       opened.
 

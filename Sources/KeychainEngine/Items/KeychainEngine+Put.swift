@@ -2,8 +2,8 @@
 //   (1) The look-up and the change are one transaction: no reader sees the item missing, and no
 //       other change comes in between.
 //   (2) The update affects the one item that has the primary key, in the access group of the
-//       addition. The request also contains a query for this item, for Apple's functions, which
-//       need two calls.
+//       addition. Only the adapter for Apple's functions searches with the request's query; the
+//       engine uses only the query's authorization.
 
 import KeychainCrypto
 package import KeychainCore

@@ -4,7 +4,8 @@
 //       memory only from an unlock with a recovery code until `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
 //   (3) Keys of the when-unlocked classes are erased by `lock`.
-//   (4) Without a passcode, all keys but those of the when-passcode-set class are in memory.
+//   (4) Without a passcode, all keys that can be opened on this machine are in memory. The
+//       when-passcode-set class has no keys then.
 //   (5) The keys that find and count the items of the guarded tier are in memory exactly as long as
 //       those of the after-first-unlock classes.
 

@@ -2,9 +2,9 @@
 //   (1) A page is sound if its tag or checksum is valid. A sound table leaf has the rows of its
 //       cells and no others; any other sound page has none. Anything else that looks like a row is
 //       the remains of one.
-//   (2) An unsound page is read as a table leaf, whatever its type byte says. Its rows are those of
-//       its cells and those found by the magic of their metadata and a record header in front of
-//       it. A row that no cell points to may be the remains of one.
+//   (2) An unsound page is read as a table leaf, whatever its type byte says. It has the rows of
+//       its cells. Further rows are found by the magic of their metadata, if there is a record
+//       header in front of it. A row in none of the counted cells may be the remains of a row.
 //
 //   Table leaf (file format, 1.6), as OFFSET SIZE content: 0 1 type 0x0D; 3 2 number of cells; 8 2
 //   the offset of a cell, repeated for each cell.
@@ -15,7 +15,7 @@ struct RowPlace {
     let payloadStart: Int
     let header: RecordHeader
     let rowid: Int64?
-    /// Whether one of the page's cells points to it.
+    /// Whether the row is in one of the cells that the page counts.
     let isInCell: Bool
     private let bTree: BTreeFormat
 
@@ -48,8 +48,8 @@ struct RowPlace {
         guard fitsPage else { return nil }
     }
 
-    /// How far in front of the uuid a record header is searched for: `set_aside` has a text or a
-    /// tag in between.
+    /// How far in front of the uuid a record header may begin. In `set_aside`, a text (version 1)
+    /// or a tag (version 2) precedes the uuid.
     private static let mostHeaderDistance = 160
 
     /// The row whose uuid is at an offset, with the nearest record header in front of it.
@@ -70,8 +70,8 @@ struct RowPlace {
         return nil
     }
 
-    /// The rowid of a cell, found backwards from its end: the payload's length, which is known,
-    /// precedes it.
+    /// The rowid of a cell, searched for backwards from the rowid's end: the payload's length,
+    /// which is known, precedes the rowid.
     private static func rowid(
         _ page: FormatBytes, inFrontOf end: Int, payloadByteCount: Int
     ) -> Int64? {

@@ -104,8 +104,8 @@ extension RequestDictionary {
         var item = NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
             protection: protection, constraints: constraints ?? [],
-            // "Any" isn't a value of an item. It is ignored, because existing code uses one
-            // dictionary for both searching and adding.
+            // `kSecAttrSynchronizableAny` is only for searches. It is ignored here, because
+            // existing code uses one dictionary for both searching and adding.
             isSynchronizable: synchronizable == .only(true),
             isTombstone: isTombstone ?? false,
             data: data ?? valueReference?.data(of: itemClass))

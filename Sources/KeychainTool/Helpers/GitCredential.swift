@@ -42,7 +42,7 @@ struct GitCredential {
 
     // MARK: The item
 
-    /// The primary key attributes in the request, or `nil` if it contains no server that an item
+    /// The primary key attributes in the request; `nil` if it lacks a host or a protocol that items
     /// can have.
     private var key: Attributes? {
         guard let name = said["protocol"], let host = said["host"], !host.isEmpty,

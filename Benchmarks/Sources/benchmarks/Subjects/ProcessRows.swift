@@ -57,11 +57,11 @@ enum ProcessRows {
             "cold start: process start to first secret", figure, .time,
             [
                 .itself(figure, .coldStart),
-                .times(figure, of: Samples(toBegin), "of that until main"),
+                .times(figure, of: Samples(toBegin), "process start to main"),
             ])
     }
 
-    /// The time from the start of a process until the moment that it writes.
+    /// The time from the start of a process until the moment that it reports on standard output.
     private static func timeToOutput(_ program: String, _ role: String) throws -> Double {
         let run = try ChildProcess.run(program, [role])
         return try run.moment().nanoseconds(since: run.started)
