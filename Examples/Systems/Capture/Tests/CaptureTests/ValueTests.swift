@@ -11,7 +11,7 @@ import Testing
     private let service = KeychainService()
 
     @Test(arguments: [0, 1, 16, 31, 33, 64])
-    func `malformed bytes of a key are invalid data, and stay`(_ count: Int) throws {
+    func `malformed bytes of a key are invalid data and stay stored`(_ count: Int) throws {
         let bytes = Data(repeating: 7, count: count)
         try service.save(bytes, forKey: anyKey)
         #expect(throws: KeychainError.invalidData) {
@@ -68,8 +68,8 @@ import Testing
                 """)
     }
 
-    /// JSON that is truncated, has the wrong structure, an unknown level or an invalid date; and no
-    /// JSON.
+    /// Text that isn't JSON, and JSON that is truncated or has the wrong structure, an unknown
+    /// level or an invalid date.
     static let corrupted = [
         #"{"deviceId":"6F1""#, "[]", "", "\u{FF}",
         #"{"attestationLevel":"best","deviceId":"","deviceModel":"","hasLidar":true}"#,
@@ -101,7 +101,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == nil)
     }
 
-    @Test func `the device's identifier is text, and a UUID is stored as such`() throws {
+    @Test func `the device's identifier is stored as text, even if it is a UUID`() throws {
         #expect(try service.loadDeviceId() == nil)
         try service.saveDeviceId("device-1")
         #expect(try service.loadDeviceId() == "device-1")
@@ -151,7 +151,7 @@ import Testing
         #expect(try CryptoService.decrypt(sealed, using: key) == Data(count: 16))
     }
 
-    @Test func `what was altered, or another key, decrypts to nothing`() throws {
+    @Test func `decrypting altered data, or with another key, fails`() throws {
         let key = CryptoService.generateKey()
         let sealed = try CryptoService.encrypt(message, using: key)
         for index in sealed.indices {
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `a key becomes its 32 bytes, and they become the key`() throws {
+    @Test func `a key converts to its 32 bytes and back`() throws {
         let bytes = Data(0..<32)
         let key = try CryptoService.keyFromData(bytes)
         #expect(CryptoService.keyToData(key) == bytes)

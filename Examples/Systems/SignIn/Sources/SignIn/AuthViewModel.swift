@@ -6,7 +6,7 @@
 //   (3) The asynchronous functions are carried out in the order of their calls and don't block the
 //       main actor. A second sign-in while one is in progress is rejected.
 //   (4) The synchronous functions take effect immediately and block. A deletion overtakes functions
-//       in progress: none that began before it signs the user in again.
+//       in progress: if a function began before the deletion, it doesn't sign the user in again.
 
 import Foundation
 import Observation
