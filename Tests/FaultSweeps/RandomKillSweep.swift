@@ -16,7 +16,7 @@ package struct RandomKillSweep {
 
     /// - Parameters:
     ///   - scratch: A folder for the keychains.
-    ///   - seed: The seed for steps and moments.
+    ///   - seed: The seed for the steps, and for the delay before each kill.
     package init(scratch: String, seed: UInt64) {
         self.scratch = scratch
         random = SeededGenerator(seed: seed)
@@ -41,7 +41,8 @@ package struct RandomKillSweep {
         }
     }
 
-    /// - Returns: The state of the keychain, or `nil` if it is none of the allowed ones.
+    /// - Returns: The state of the keychain, or `nil` if a step failed or the state is none of the
+    ///   allowed ones.
     private mutating func kill(
         in root: String, _ before: KeychainState, _ life: inout [String]
     ) throws -> KeychainState? {

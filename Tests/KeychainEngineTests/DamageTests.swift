@@ -246,7 +246,8 @@ import Testing
         let report = try KeychainEngine.recover(directory: copy, options: .testing)
         let engine = try KeychainEngine.open(directory: copy, options: .testing)
         defer { engine.close() }
-        // The page with every second commit is also in the frames after the damaged one.
+        // Each commit adds one item. The other items on the damaged frame's page are also in other
+        // frames.
         #expect(report.itemCount >= 90)
         for number in 0..<91 {
             let found = try? engine.perform(
@@ -265,10 +266,9 @@ import Testing
         #expect(throws: KeychainFailure.self) {
             _ = try KeychainEngine.open(directory: copy, options: .testing)
         }
-        // This process must not know of the previous attempt, so that it relies on the file.
+        // The log is restored, so only the file `log-is-damaged` shows that it was damaged.
         let wal = StoreFolder(path: copy).path(of: .writeAheadLog)
         var bytes = try Data(contentsOf: URL(filePath: wal))
-        // To SQLite the frames after the damaged one look like the rest of an earlier log.
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(filePath: wal))
         #expect(StoreFolder(path: copy).exists(.damagedLog))

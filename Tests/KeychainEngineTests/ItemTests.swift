@@ -89,7 +89,7 @@ import Testing
             } == .itemNotFound)
     }
 
-    /// A row with such a value would be damaged from the start.
+    /// A row with a value of the wrong type would be damaged from the start.
     @Test(
         arguments: [
             [.applicationLabel: .data(Data())], [.port: .number(1)], [.isInvisible: .data(Data())],

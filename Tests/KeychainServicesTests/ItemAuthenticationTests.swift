@@ -1,5 +1,5 @@
-// Items under access constraints, beyond the cases: when and how often the user is prompted, and
-// the outcome.
+// Items under access constraints, in addition to Documentation/Cases.md: when and how often the
+// user is prompted, and the outcome.
 
 import Foundation
 import KeychainAuthentication
@@ -115,7 +115,8 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
     }
 
-    /// A software key consists of its bytes, with and without `privateKeyUsage`.
+    /// Finding a software key as a `SecKey` reads its bytes, even with `privateKeyUsage`. Using the
+    /// `SecKey` reads nothing more.
     @Test(arguments: constrainingBackends)
     func `a constrained software key prompts when it is read, and not when it is used`(
         on backend: Backend

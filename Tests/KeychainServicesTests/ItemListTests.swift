@@ -60,7 +60,7 @@ import Testing
         let identities = try fixtures.leaves.map { try $0.identity }
         k.add(["u_ItemList": identities]).gives(0)
         #expect(try count(idnt(), k) == 2)
-        // The key may not exist already.
+        // But the key must not exist already.
         k.add(["u_ItemList": [fixtures.root.certificate, identities[0]] as [Any]]).gives(-25299)
         #expect(try count(cert(), k) == 2)
     }
@@ -88,7 +88,9 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `a list can't be combined with other items, data or a class`(_ backend: Backend) throws {
+    func `a list can't be combined with a value, a limit or a class that not all its objects have`(
+        _ backend: Backend
+    ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
         let list: [Any] = [fixtures.root.certificate, fixtures.leaves[0].key]
         for more: Entries in [
@@ -119,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `searches and updates don't accept a list, and require a class beside it`(
+    func `searches and updates refuse a list, and deletions refuse one without a class`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())

@@ -89,9 +89,9 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         #expect(seen == Set(ResponseFailure.Meaning.allCases))
     }
 
-    /// A step that takes no bytes from the caller can't report them as damaged, whatever the chip
-    /// answers; otherwise the item they belong to would be treated as damaged. The comparison of
-    /// storage keys is excluded, since the chip doesn't perform it.
+    /// A command without an object from the caller never reports damage, whatever the chip answers;
+    /// otherwise an intact item would be treated as damaged. The comparison of storage keys is
+    /// excluded, since the chip doesn't perform it.
     @Test(arguments: ResponseFailure.Command.allCases.filter { $0 != .compareStorageKey })
     func `only commands that take an object can report it as damaged`(
         _ command: ResponseFailure.Command

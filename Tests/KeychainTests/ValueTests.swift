@@ -1,4 +1,5 @@
-// Values of every kind round-trip, through both handlers.
+// Values of every kind round-trip through the engine, and through the adapter for the SecItem
+// functions.
 
 import Crypto
 import Foundation
@@ -145,7 +146,7 @@ import Testing
         #expect(try keychain.load(.secondsSince1970) == state)
         let stored = try #require(try keychain.load(KeychainKey<String>("x")))
         #expect(stored.contains(#""registeredAt":0.5"#))
-        // They take precedence over the form that the type defines.
+        // The key's coders take precedence over the form that the type defines.
         let text = KeychainKey<String>("y", encoder: JSONEncoder(), decoder: JSONDecoder())
         try keychain.save("quoted", for: text)
         #expect(try keychain.load(text) == "quoted")

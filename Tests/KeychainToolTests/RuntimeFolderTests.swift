@@ -33,25 +33,25 @@ extension TestHome {
             $plain keychaind --log-level error & service=$!
             until_there /run/user/0/keychain/socket
             printf secret | $plain keychainctl set -s mail -a me
-            # By the service, and by it alone.
+            # The program uses the service, which it finds by the socket.
             $plain keychainctl status | grep -E '^(mode|socket):'
             $plain keychainctl get -s mail; echo
-            # Nor does it take HOME, which the user database has.
+            # HOME isn't needed, because the user database contains the home folder.
             env -i PATH="$PATH" KEYCHAIN_TPM=none keychainctl status | grep '^socket:'
-            echo 1. open to others
+            echo 1. a folder that other users can enter
             chmod 755 /run/user/0
             $plain keychainctl get -s mail || echo "exit $?"
             chmod 700 /run/user/0
             echo 2. a socket that a killed service left
             kill -9 $service; wait $service || true
             $plain keychainctl get -s mail; echo
-            echo 2. a socket of which nothing is known, at which nothing listens
+            echo 3. a socket without a lock file, at which nothing listens
             rm /run/user/0/keychain/socket.lock
             $plain keychainctl get -s mail || echo "exit $?"
-            echo 3. no service
+            echo 4. no service
             rm /run/user/0/keychain/socket
             $plain keychainctl get -s mail; echo
-            echo 4. the machine\\'s service in its place
+            echo 5. the machine\\'s service instead of the user\\'s
             $plain keychaind --system --log-level error --directory "$HOME/machine" \\
                 --registry "$HOME/programs" & service=$!
             until_there /run/keychaind/socket
@@ -67,15 +67,15 @@ extension TestHome {
                 socket:          /run/user/0/keychain/socket
                 secret
                 socket:          /run/user/0/keychain/socket
-                1. open to others
+                1. a folder that other users can enter
                 exit 1
                 2. a socket that a killed service left
                 secret
-                2. a socket of which nothing is known, at which nothing listens
+                3. a socket without a lock file, at which nothing listens
                 exit 1
-                3. no service
+                4. no service
                 secret
-                4. the machine's service in its place
+                5. the machine's service instead of the user's
                 exit 1
                 mode:            service: the service process has the keychain open; chosen by \
                 the socket of the machine's service

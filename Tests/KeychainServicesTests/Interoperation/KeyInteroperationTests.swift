@@ -1,5 +1,5 @@
-// KeyInteroperationTests: keys made by one side and read by the other, and certificates that
-// OpenSSL makes for keys generated here.
+// KeyInteroperationTests: keys that OpenSSL generates and this package reads, and the reverse;
+// certificates that OpenSSL makes for keys of this package.
 
 #if !canImport(Darwin)
 

@@ -61,8 +61,8 @@ import Testing
         #expect(undone == 23)
     }
 
-    /// Their modulus is not a whole number of bytes or 64-bit limbs. With 1025 bits it has one byte
-    /// more than a PSS block.
+    /// The modulus of these keys is not a whole number of bytes or 64-bit limbs. A modulus of 1025
+    /// bits has one byte more than a PSS block.
     @Test(arguments: [(rsa1025, 1025, 129), (rsa1031, 1031, 129)])
     func `RSA keys of unusual sizes can be imported and used`(text: String, size: Int, block: Int)
         throws

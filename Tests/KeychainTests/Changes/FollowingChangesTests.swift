@@ -11,7 +11,7 @@ import Testing
 private let folder = FileManager.default.temporaryDirectory
     .appending(path: "keychain-article-\(UUID().uuidString)")
 
-/// Made with the first example and removed with the end of the tests.
+/// The keychain of all examples. Its folder is removed when the process exits.
 private let keychain: Keychain = {
     atexit { try? FileManager.default.removeItem(at: folder) }
     return Keychain(
@@ -31,7 +31,7 @@ private let keychain: Keychain = {
     }
 }
 
-/// What the examples call, noted.
+/// The functions that the examples call. They record each call.
 private struct Connection: Sendable {
     let notes: AsyncStream<String>.Continuation
 
