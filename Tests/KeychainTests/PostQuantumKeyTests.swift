@@ -13,7 +13,7 @@ import Testing
         keychain = try TestDatabase(.typedInMemory).keychain()
     }
 
-    /// Stores a key and loads it. Then any other length and a changed bit are refused.
+    /// Stores a key and loads it. Data of other lengths or with a changed bit are refused.
     private func check<Key: IntegrityCheckedPrivateKey>(
         _ key: Key, _ isSame: (Key) throws -> Bool
     ) throws {

@@ -1,5 +1,6 @@
-// TestDatabase: a keychain for one test, in a temporary folder or in memory, behind either handler.
-// On Apple's platforms another file replaces the first part of this one.
+// TestDatabase: a keychain for one test, in a temporary folder or in memory, reached directly or
+// through the SecItem functions. On Apple's platforms another file replaces the part of this file
+// that is only for Linux.
 
 import Foundation
 import Testing

@@ -99,7 +99,8 @@ final class Dialogue {
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// - Returns: `false` if the program has closed the terminal.
+    /// - Returns: `false` if the program has closed the terminal, or was killed because it was
+    ///   silent for too long.
     private func readMore() -> Bool {
         var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
         // SAFETY: one entry, used within the call.

@@ -1,8 +1,8 @@
-// StoreFolder+Moving: moves whole files for a recovery, and the lease that excludes other
+// StoreFolder+Moving: moves whole files for a recovery, and provides the lease that excludes other
 // processes.
 //   (1) A new database is created in a separate folder inside the keychain's folder.
-//   (2) Once it has the name `keychain.db.recovered`, it is the database, and the keychain can't be
-//       opened until it gets its final name.
+//   (2) Once it has the name `keychain.db.recovered`, it counts as the keychain's database. The
+//       keychain can't be opened until the new database gets its final name.
 //   (3) The folder for the damaged files has the same number as the folder of (1). A resumed
 //       recovery finds it by that number, so the folder of (1) is removed last.
 
@@ -21,7 +21,8 @@ extension StoreFolder {
     /// Whether it is certain that nothing has this name.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
-    /// The error for a missing database. A log alone can be recovered.
+    /// The error for a missing database: damage if the log still has content, because a recovery
+    /// can use the log alone.
     package var failureForMissingDatabase: KeychainFailure {
         byteCount(of: .writeAheadLog) > 0
             ? .damagedStore("keychain.db is missing from \(path)") : .missingDatabase(in: path)
@@ -94,7 +95,8 @@ extension StoreFolder {
 
     /// Makes the finished database of `rebuilding` the current one. This commits the recovery.
     ///
-    /// All connections to the database must be closed. It is durable before it gets the name.
+    /// All connections to the database must be closed. The database is made durable before it gets
+    /// the name `keychain.db.recovered`.
     package func adoptRecovered(from rebuilding: StoreFolder) throws(KeychainFailure) {
         guard rebuilding.byteCount(of: .writeAheadLog) == 0 else {
             throw KeychainFailure(
@@ -131,8 +133,8 @@ extension StoreFolder {
         }
     }
 
-    /// Removes a folder created by this class with the files in it, including SQLite's journal. If
-    /// the path is a link to a folder, it removes the link.
+    /// Removes this folder with all files in it, including SQLite's journal. If the path is a link
+    /// to a folder, only the link is removed.
     package func removeAll() {
         let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard folder >= 0 else {

@@ -12,18 +12,17 @@ internal import KeychainCore
 
 /// Exports keys, certificates and identities in formats that other programs read.
 ///
-/// | Format | Contents | Without a passphrase |
-/// |---|---|---|
-/// | `formatX509Cert` | one certificate, DER | |
-/// | `formatOpenSSL` | one key: PKCS #1 or RFC 5915, or PKCS #8 for Ed25519 and X25519; a public
-/// key as SubjectPublicKeyInfo. A passphrase is ignored | unencrypted | | `formatRawKey` | one key
-/// in Apple's external representation. A passphrase is ignored | unencrypted | |
-/// `formatWrappedPKCS8` | one private key, PKCS #8 | an error | | `formatPEMSequence` | any items;
-/// identities as certificate and key. With a passphrase, private keys are in encrypted PKCS #8,
-/// otherwise as in `formatOpenSSL` | unencrypted | | `formatPKCS7` | certificates | | |
-/// `formatPKCS12` | private keys, certificates, identities | an error | | `formatUnknown` |
-/// `formatX509Cert` for a certificate, `formatOpenSSL` for a key, `formatPEMSequence` for anything
-/// else | unencrypted |
+/// - `formatX509Cert`: one certificate, DER.
+/// - `formatOpenSSL`: one key. A private key is in PKCS #1 or RFC 5915, or in PKCS #8 for Ed25519
+///   and X25519; a public key is a SubjectPublicKeyInfo. A passphrase is ignored.
+/// - `formatRawKey`: one key in Apple's external representation. A passphrase is ignored.
+/// - `formatWrappedPKCS8`: one private key in encrypted PKCS #8. Requires a passphrase.
+/// - `formatPEMSequence`: any items; an identity as its certificate and key. With a passphrase,
+///   private keys are in encrypted PKCS #8, otherwise as in `formatOpenSSL`.
+/// - `formatPKCS7`: certificates.
+/// - `formatPKCS12`: private keys, certificates and identities, encrypted. Requires a passphrase.
+/// - `formatUnknown`: `formatX509Cert` for one certificate, `formatOpenSSL` for one key,
+///   `formatPEMSequence` for anything else.
 ///
 /// Encryption uses AES-256 with a key derived from the passphrase by 100,000 rounds of PBKDF2 with
 /// SHA-256. Systems before macOS 15 and iOS 18 may not be able to read this.

@@ -33,8 +33,8 @@ struct HistoryCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keeps a version when any program changes an item, or only when keychainctl or a "
-                + "program that requests it does.",
+            "Keeps versions after changes by any program, or only after changes by keychainctl "
+                + "and by programs that request versions.",
             valueName: "all|asking"))
     var programs: Programs?
 
@@ -101,11 +101,10 @@ struct HistoryCommand: ParsableCommand {
         try Output.print(
             policy.count == 0
                 ? "No earlier versions are kept."
-                : "\(counted(Int(policy.count), "version")) of an item, for "
-                    + "\(counted(Int(policy.days), "day")), of changes by "
+                : "Keeps up to \(counted(Int(policy.count), "version")) of each item for "
+                    + "\(counted(Int(policy.days), "day")), after changes by "
                     + (policy.isForAll
-                        ? "all programs" : "keychainctl and programs that ask for it")
-                    + "."
+                        ? "all programs." : "keychainctl and by programs that request versions.")
         )
     }
 

@@ -61,7 +61,7 @@ extension Data {
         }
     }
 
-    /// ECIES as described in SecKey.h, with OpenSSL's key agreement and key derivation.
+    /// The key and nonce of ECIES as in SecKey.h, which OpenSSL derives from a shared secret.
     private func eciesKey(
         _ hash: String, _ secret: Data, ephemeral: Data, _ form: KeyForm, derivesVector: Bool,
         _ openSSL: OpenSSL
@@ -74,7 +74,7 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `OpenSSL decrypts a message that was encrypted to its key`(_ form: KeyForm) throws {
+    func `a message is decrypted with the key that OpenSSL derives`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, in: openSSL)
         let recipient = try pair.publicKey()
@@ -101,7 +101,7 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message that OpenSSL encrypted is decrypted`(_ form: KeyForm) throws {
+    func `a message encrypted with OpenSSL's derived key is decrypted`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         try openSSL.write(form, publicKey: mine.publicHalf(), to: "mine.pub")

@@ -1,4 +1,4 @@
-// SecKeyCreationTests: the parameters that create a key, and what is stored of it.
+// SecKeyCreationTests: the parameters for creating keys, and the key items that are stored.
 
 #if !canImport(Darwin)
 
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a stored key is equal when it is found, and has its attributes`() throws {
+    @Test func `a stored key that is found equals the created one and has its attributes`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             for type in ["42", "73", "105", "106"] {
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// Row 415 of the behaviour cases.
+    /// Case 415 in Documentation/Cases.md.
     @Test func `both keys of a pair are added, found and deleted by reference`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
@@ -217,9 +217,7 @@ import Testing
         }
     }
 
-    @Test func `attributes that belong to the other key of the pair don't change a stored key`()
-        throws
-    {
+    @Test func `parameters don't override the class and size of a stored key`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             _ = try #require(

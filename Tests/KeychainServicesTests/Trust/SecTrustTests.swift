@@ -217,7 +217,8 @@ import Testing
         for name in names {
             try maker.make(name, subject: "/CN=\(name)", extensions: CertificateMaker.authority)
         }
-        // Each certificate is in a separate file. The issuer's certificate is the self-signed one.
+        // `certify` overwrites the authority's file, from which later calls take the issuer's
+        // certificate. So the self-signed certificate is written back.
         var crossed: [SecCertificate] = []
         for name in names {
             let own = try maker.openSSL.contents(of: "\(name).pem")
@@ -232,9 +233,9 @@ import Testing
         #expect(crossed.count == 56)
         let leaf = try maker.make("leaf", subject: "/CN=Leaf", issuer: "a0")
         #expect(judge([leaf] + crossed, anchors: [made.root])?.code == Int(errSecNotTrusted))
-        // If an anchor signed one of them, the search finds the chain.
+        // If one of the authorities is an anchor, the search finds the chain.
         #expect(judge([leaf] + crossed, anchors: [try maker.certificate("a0")]) == nil)
-        // Without an anchor, building the chain to show has the same limit.
+        // Without an anchor, the search for the incomplete chain in the outcome has the same limit.
         for (count, length) in [(1000, 2), (1001, 1)] {
             let outcome = TrustEvaluation(
                 leaf: made.server, others: Array(repeating: made.intermediate, count: count),
