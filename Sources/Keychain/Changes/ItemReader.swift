@@ -38,7 +38,7 @@ struct ItemReader: Sendable {
     private mutating func look(
         _ follower: ChangeFollower
     ) throws(KeychainError) -> KeychainState<Data>? {
-        // Subscribe first, so that a change during the read raises the flag again.
+        // Subscribe first, so that the follower reports a change during the read.
         try access.subscribe(follower)
         // Another thread or process may change the item between the two reads, but is unlikely to
         // do so 8 times in a row.

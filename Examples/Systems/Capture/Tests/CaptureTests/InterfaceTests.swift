@@ -1,5 +1,5 @@
-// InterfaceTests: no public declaration outside the two services returns the bytes of a private
-// key.
+// InterfaceTests: no public declaration outside `CryptoService` and `KeychainService` returns the
+// bytes of a private key.
 
 import ExampleTesting
 import Foundation
@@ -39,7 +39,7 @@ import Testing
         return declarations
     }
 
-    @Test func `what handles a key or bytes is known, and nothing else does`() throws {
+    @Test func `only the known public declarations handle keys or bytes`() throws {
         var found: Set<String> = []
         for (file, text) in try sources("Capture") {
             for declaration in publicDeclarations(text) {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `subsystem and category of the log are apart`() throws {
+    @Test func `the subsystem and category of the log are separate arguments`() throws {
         let text = try #require(try sources("Capture")["Logger+Capture.swift"])
         #expect(text.contains(#"Logger(subsystem: "app.rial", category: "keychain")"#))
     }

@@ -23,7 +23,7 @@ extension DeviceIdentificationService {
         try getDeviceIdSync().uuidString
     }
 
-    /// Makes the identifier of another installation that of this one, replacing an existing one.
+    /// Replaces the identifier of this installation, if any, with that of another installation.
     ///
     /// - Parameter text: 36 characters, with hexadecimal digits in either case.
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId`` if the text is not an identifier, or

@@ -110,7 +110,7 @@ public final class DeviceIdentificationService: Sendable {
         }
     }
 
-    /// Makes the identifier of another installation that of this one, replacing an existing one.
+    /// Replaces the identifier of this installation, if any, with that of another installation.
     ///
     /// - Parameter uuid: The identifier. The nil UUID, which stands for "none", is not accepted.
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId``, or

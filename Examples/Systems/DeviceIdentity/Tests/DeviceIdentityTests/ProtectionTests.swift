@@ -1,4 +1,4 @@
-// ProtectionTests: what the real service stores in addition to what the protocol shows.
+// ProtectionTests: how `KeychainService` stores items, as far as its protocol doesn't determine it.
 
 import DeviceIdentity
 import Foundation
@@ -19,10 +19,10 @@ private func persistentReference() throws -> Data {
     return try #require(result as? Data)
 }
 
-@Suite struct `Items of the real service` {
+@Suite struct `Items of KeychainService` {
     static let key = "com.poopypals.nickname"
 
-    @Test func `they are after first unlock, this device only and not synchronized`() throws {
+    @Test func `items are AfterFirstUnlockThisDeviceOnly and not synchronized`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let service = KeychainService()
@@ -41,7 +41,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `services of two names don't see each other's items`() throws {
+    @Test func `services with different names don't see each other's items`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let one = KeychainService(service: "com.poopypals.one")
@@ -72,7 +72,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `saving over an item gives it the protection of today`() throws {
+    @Test func `saving over an item gives it the current protection`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let earlier: [String: Any] = [
@@ -91,7 +91,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `a save goes on where the item was deleted in between`() throws {
+    @Test func `a save succeeds even if the item is deleted between its two calls`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             // The addition finds an item that the update doesn't find.
@@ -102,7 +102,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `a save that can't update says so, and the item stays`() throws {
+    @Test func `if a save can't update an item, it throws and the item is unchanged`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let service = KeychainService()
@@ -133,7 +133,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `looking whether a key exists opens no secret`() throws {
+    @Test func `checking whether a key exists opens no secret`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let service = KeychainService()
@@ -145,7 +145,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `an item that is synchronized is another item`() throws {
+    @Test func `a synchronizable item with the same key is a different item`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let synchronized: [String: Any] = [

@@ -1,4 +1,4 @@
-// Accessibility: when an item's secret can be read, by Apple's constants.
+// Accessibility: the values of `kSecAttrAccessible`, which say when an item's secret can be read.
 
 import Foundation
 import Security

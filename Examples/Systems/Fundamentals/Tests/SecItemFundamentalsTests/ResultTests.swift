@@ -28,7 +28,7 @@ import Testing
         "dictionary: attributes, data, persistent reference, class",
     ]
 
-    @Test func `a search gives the shape that its return keys and limit say, in all 32 rows`() {
+    @Test func `return keys and limit determine a result's shape, in all 32 combinations`() {
         #expect(keychain.add("a") == errSecSuccess)
         #expect(keychain.add("b") == errSecSuccess)
         var ran: Set<String> = []
@@ -54,7 +54,7 @@ import Testing
         #expect(ran.count == 32)
     }
 
-    @Test func `a shape satisfies none but its own, attributes aside`() {
+    @Test func `a shape satisfies only itself, or itself without attributes`() {
         let dictionary = ResultShape.dictionary([.data, .persistentReference])
         #expect(
             ResultShape.dictionary([.attributes, .data, .persistentReference])
@@ -74,7 +74,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `a search takes one without a limit, an update and a deletion take all`() {
+    @Test func `without a limit, a search returns one item, updates and deletions affect all`() {
         for account in ["a", "b", "c"] { #expect(keychain.add(account) == errSecSuccess) }
         #expect(keychain.copy(query().with(kSecReturnAttributes, true)).result is [String: Any])
         #expect(keychain.update(query(), [kSecAttrLabel as String: "L"]) == errSecSuccess)

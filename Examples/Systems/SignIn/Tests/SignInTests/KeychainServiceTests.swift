@@ -95,7 +95,7 @@ import Testing
         #expect(item.modificationDate == start + 60)
     }
 
-    @Test func `looking whether a key exists opens no secret`() throws {
+    @Test func `checking whether a key exists opens no secret`() throws {
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
             #expect(try keychain.exists(for: .userIdentifier))
