@@ -6,8 +6,8 @@ import PackageDescription
 // `import CryptoKit` mean the modules of this repository. Documentation/ApplePlatforms.md says what
 // that tests and what it doesn't.
 
-/// SwiftPM finds an alias by the package's identity. For a package at a path, that is the name of
-/// the folder, which can be different in each clone.
+/// SwiftPM finds the product of an alias by its package's identity. For a package at a path, the
+/// identity is the name of the folder, which can be different in each clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -26,8 +26,8 @@ let testing: Target.Dependency = .product(
     name: "KeychainTesting", package: swiftKeychain, moduleAliases: aliases)
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
-/// The modules that are built twice: for Linux under their own names, behind `Security`, and for
-/// Apple's platforms under these names.
+/// The modules that are built twice: for Linux, and as for Apple's platforms. The second build has
+/// the prefix `Apple` before these names.
 let modules = [
     "KeychainCore", "KeychainServicesDarwin", "KeychainAuthenticationDarwin", "KeychainServices",
     "KeychainAuthentication", "KeychainCryptoKit", "KeychainSecItem", "Keychain", "KeychainTesting",
@@ -52,8 +52,9 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     ]
 }
 
-/// A module with its sources for every platform, through a symbolic link. Only the names of the
-/// modules on which it depends are changed, because SwiftPM builds no other module before it.
+/// A module that is built as for Apple's platforms, with a symbolic link to its sources. Its
+/// dependencies are imported under their names with `Apple`. Other modules aren't, because SwiftPM
+/// may not have built them before it.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }
@@ -64,7 +65,7 @@ func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target
         swiftSettings: appleSettings(names))
 }
 
-/// All of them, for the tests.
+/// All modules with the prefix `Apple`, as dependencies of the tests.
 let appleModules = modules.map { Target.Dependency(stringLiteral: "Apple\($0)") }
 
 let package = Package(
@@ -95,7 +96,7 @@ let package = Package(
         apple("KeychainServicesAliasShim", ["AppleKeychainServices"]),
         apple("KeychainAuthenticationAliasShim", ["AppleKeychainAuthentication"]),
         apple("KeychainCryptoKitAliasShim", ["AppleKeychainCryptoKit"]),
-        // The system's keychain.
+        // A stand-in for the system's keychain.
         .target(name: "StandIn", dependencies: [testing], swiftSettings: settings),
         // SwiftPM applies the alias of a product only if a program or a test names the product.
         .testTarget(

@@ -1,7 +1,8 @@
 // VectorFile: a file of test vectors in the structure of Wycheproof's files, with bytes as
 // lower-case hexadecimal digits. Documentation/Formats/README.md, "Vectors".
-//   (1) `read` returns a whole file or throws an error: the file has as many tests as it names,
-//       numbered from 1, with documented flags. A file that shrank or moved can't pass.
+//   (1) `read` returns a complete file or throws an error: the file has `numberOfTests` tests,
+//       numbered from 1, both valid and invalid ones, and explains all flags. A truncated or
+//       missing file can't pass.
 
 import FoundationEssentials
 
@@ -64,7 +65,7 @@ package struct VectorFile<Test: FormatVector>: Codable, Sendable {
     private func check(_ name: String) throws {
         guard !tests.isEmpty, tests.count == numberOfTests,
             tests.map(\.tcId) == Array(1...tests.count)
-        else { throw VectorFileError(reason: "\(name): the tests are not numbered 1 to n") }
+        else { throw VectorFileError(reason: "\(name): the test numbers are wrong") }
         let used = Set(tests.flatMap(\.flags))
         guard used == Set(notes.keys) else {
             throw VectorFileError(reason: "\(name): flags and notes differ")

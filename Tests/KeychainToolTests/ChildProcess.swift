@@ -1,7 +1,8 @@
 // ChildProcess: programs started for a test, each in a separate session.
 //   (1) The session has no terminal, or a pseudoterminal of the test, so that a program never waits
 //       for the user who runs the tests.
-//   (2) Every wait has a timeout: a program that doesn't answer is killed, and the test fails.
+//   (2) A program on a pseudoterminal that stays silent for a minute is killed, and the test fails.
+//       Waiting for a program to end has no timeout.
 
 import Foundation
 import Glibc
@@ -32,7 +33,7 @@ enum ChildProcess {
         return path.map { ($0 as NSString).deletingLastPathComponent } ?? "."
     }()
 
-    /// The file to open for a descriptor of the program, and the mode.
+    /// A file to open as a descriptor of the program.
     struct Opened {
         let descriptor: Int32
         let path: String
@@ -64,8 +65,8 @@ enum ChildProcess {
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
         unsafe posix_spawnattr_setflags(
             &attributes, ownSession | Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        // Descriptors may be inherited from the shell that started the tests, and other tests may
-        // have thousands open.
+        // The child doesn't inherit the open descriptors of the tests, of which there may be
+        // thousands, or those of the shell that started the tests.
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         for descriptor in names.compactMap({ Int32($0) }) where descriptor > STDERR_FILENO {
             unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
@@ -102,7 +103,7 @@ enum ChildProcess {
     }
 }
 
-/// A temporary folder with a home for the test's keychain.
+/// A temporary folder that is the home folder of the programs in a test.
 final class TestHome {
     let path: String
 

@@ -1,9 +1,10 @@
-// CheckTests: the tests that `./dev check` leaves out, compared with what the tests do.
+// CheckTests: `./dev check` leaves out all tests that start programs of this package, and fewer
+// than half of all test files.
 
 import Testing
 
 @Suite struct `The quick check` {
-    /// The ways in which a test starts a program of this package, or another that takes long.
+    /// The code with which tests start programs of this package, or other slow programs.
     private static let starts = [
         "TestProgram(", "TestProgram.path(", "PeerCopy(", "ServiceProcess(", "ChildProcess.",
         "TestHome(", "Dialogue(", "OtherProcess(", "SimulatedChip(", "EtcdCluster.with(",
@@ -39,12 +40,12 @@ import Testing
             else { continue }
             count += 1
             let isLeftOut = try leftOut.contains { try $0.expression.firstMatch(in: test) != nil }
-            #expect(isLeftOut, "\(file):\(line.number) starts one")
+            #expect(isLeftOut, "\(file):\(line.number) starts a program")
         }
         #expect(count > 15)
     }
 
-    @Test func `everything that is left out exists`() throws {
+    @Test func `every pattern of left-out tests matches a test`() throws {
         let tests = try Self.testFiles().map(\.test)
         for (text, expression) in try Self.leftOut() {
             let isThere = try tests.contains { try expression.firstMatch(in: $0) != nil }

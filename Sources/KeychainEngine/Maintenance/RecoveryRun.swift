@@ -1,7 +1,8 @@
 // RecoveryRun: the rebuilding of a database. Recovery.swift states what it guarantees, and
 // RecoveryFindings.swift decides which of the rows found are items.
-//   (1) The log is first read with all of its frames. If no header vouches for the rows found this
-//       way, but one does for the rows found without the unsound frames, those frames are ignored.
+//   (1) The log is first read with all of its frames. If no header confirms the rows found this
+//       way, but a header confirms the rows found without the frames whose checksum or tag is
+//       invalid, those frames are ignored.
 //   (2) No two items get the same primary key. The second one found is set aside.
 
 import FoundationEssentials

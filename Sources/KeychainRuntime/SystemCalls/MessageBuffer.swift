@@ -133,7 +133,7 @@ final class MessageBuffer {
     }
 
     /// Receives until `count` bytes are pending.
-    /// - Returns: `nil` if they are.
+    /// - Returns: `nil` once they are pending, or the reason why they aren't.
     private func fill<Value>(
         _ count: Int, from socket: UnixSocket, until deadline: Deadline
     ) -> Received<Value>? {

@@ -254,7 +254,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `equal values in different encodings are no conflict`(way: Way) throws {
+    func `equal values in different encodings aren't a conflict`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let key = KeychainKey<Set<String>>("set")
@@ -266,7 +266,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that still shows through from other defaults is reported`(way: Way) throws {
+    func `a value that other defaults provide after the removal is reported`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let name = "keychain-test-\(UUID().uuidString)"
