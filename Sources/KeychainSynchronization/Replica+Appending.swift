@@ -40,16 +40,23 @@ extension Replica {
     ) throws(KeychainFailure) -> LogEntry? {
         if let ready { return ready.entry }
         guard circle.member(id) != nil, circleKey != nil else { return nil }
+        owed = owed.filter { mayBeGranted($0.key) }
+            .mapValues { $0.filter { groupKeys[$0] != nil } }
         var versions: [SynchronizedItem] = []
         var plan = try plan(compacts: compacts, &versions, load: load)
         if plan == nil {
-            guard !owed.isEmpty || !owedCircleKey.isEmpty || !missing.isEmpty else { return nil }
+            guard !owed.isEmpty || !missing.isEmpty else { return nil }
             plan = ledger.emptyPlan
         }
-        guard let plan else { return nil }
+        guard var plan else { return nil }
         let groups = groupKeys(for: versions)
         regrant(before: plan.first)
-        var parts: [LogEntry.Part] = try grantParts()
+        var (parts, isAll) = try grantParts()
+        if !isAll, plan.first > firstNeeded {
+            // The older entries stay until all their grants are in later ones.
+            plan = ledger.emptyPlan
+            versions = []
+        }
         if !missing.isEmpty { parts.append(.wanted(missing)) }
         let frame = LogEntry.Frame(
             circle: circle.id, writer: id, previous: myHead, membership: circle.head,
@@ -115,17 +122,20 @@ extension Replica {
         for case .wanted(let keys) in ready.entry.parts { askedFor.formUnion(keys) }
     }
 
-    /// Records the keys that an entry of this machine grants.
+    /// Records the keys that an entry grants.
     mutating func noteGrants(_ entry: LogEntry) {
+        let writer = entry.frame.writer
         var given: [MachineID: Set<Bytes16>] = [:]
         for case .grant(let grant) in entry.parts {
-            given[grant.recipient] = grant.keys
+            given[grant.recipient, default: []].formUnion(grant.keys)
+            guard writer == id else { continue }
             owed[grant.recipient]?.subtract(grant.keys)
             if owed[grant.recipient]?.isEmpty ?? false { owed[grant.recipient] = nil }
-            owedCircleKey.remove(grant.recipient)
         }
-        if !given.isEmpty { grants[entry.index] = given }
-        grants = grants.filter { $0.key >= entry.frame.first }
+        var log = (grants[writer] ?? [:]).filter { $0.key >= entry.frame.first }
+        if !given.isEmpty { log[entry.index] = given }
+        grants[writer] = log.isEmpty ? nil : log
+        if writer == id { regrantVoid() }
     }
 
     /// Signs the head of this machine's log.
@@ -149,8 +159,8 @@ extension Replica {
         // A machine that has written has the circle's key.
         var recipients = added.filter { circle.member($0) != nil && nextIndex(of: $0) == 1 }
         if circle.founder == id { recipients += [id, circle.recovery?.id].compactMap { $0 } }
-        for machine in recipients where !grants.values.contains(where: { $0[machine] != nil }) {
-            owedCircleKey.insert(machine)
+        let given = grants[id] ?? [:]
+        for machine in recipients where !given.values.contains(where: { $0[machine] != nil }) {
             owed[machine, default: []].formUnion(
                 groupKeys.values.filter { mayHave($0, machine) }.map(\.id))
         }
@@ -184,45 +194,102 @@ extension Replica {
         return groups
     }
 
-    private func grantParts() throws(KeychainFailure) -> [LogEntry.Part] {
+    /// - Returns: Grants of the keys that are owed, and whether these are all.
+    private mutating func grantParts() throws(KeychainFailure) -> ([LogEntry.Part], Bool) {
+        guard let circleKey else { return ([], true) }
+        var isAll = true
         var parts: [LogEntry.Part] = []
         var byteCount = 0
-        for machine in owedCircleKey.union(owed.keys).sorted()
-        where byteCount < Self.grantByteLimit {
+        for machine in owed.keys.sorted() {
             guard
                 let description = machine == circle.recovery?.id
                     ? circle.recovery : circle.member(machine)?.description
             else { continue }
+            guard byteCount < Self.grantByteLimit else {
+                isAll = false
+                break
+            }
             var keys: [GroupKey] = []
             var keyByteCount = 0
-            for key in (owed[machine] ?? []).sorted().compactMap({ groupKeys[$0] })
-            where keyByteCount < Self.grantKeyByteLimit {
+            for key in (owed[machine] ?? []).sorted().compactMap({ groupKeys[$0] }) {
+                guard keyByteCount < Self.grantKeyByteLimit else {
+                    isAll = false
+                    break
+                }
                 keys.append(key)
                 // The key, its identifier, epoch and group.
                 keyByteCount += GroupKey.byteCount + 32 + key.group.utf8.count
             }
-            let content = KeyGrant.Content(
-                circleKey: owedCircleKey.contains(machine) ? circleKey : nil, groupKeys: keys)
+            let content = KeyGrant.Content(circleKey: circleKey, groupKeys: keys)
             parts.append(
                 .grant(try KeyGrant(content, to: description, from: id, in: circle.id)))
             byteCount += 2 * KeyGrant.encapsulatedKeyByteCount + keyByteCount
         }
-        return parts
+        return (parts, isAll)
     }
 
-    /// Marks keys to be granted again if the entries with their grants are about to be deleted and
-    /// may not have been read.
+    /// Marks keys to be granted again if the entries with their grants are about to be deleted. So
+    /// the private keys of a member, or the recovery code, always open all that is in the logs.
     private mutating func regrant(before first: UInt64) {
-        for (index, given) in grants where index < first {
+        let log = grants[id] ?? [:]
+        var later: [MachineID: Set<Bytes16>] = [:]
+        for (index, given) in log where index >= first { later.merge(given) { $0.union($1) } }
+        for (index, given) in log where index < first {
             for (machine, keys) in given {
-                // Grants to the recovery code's keys are kept until the code is used. Grants to
-                // this machine are kept in case it loses its state.
-                let isKept = machine == id || machine == circle.recovery?.id
-                let isRead = ledger.acknowledged(of: id, by: machine) >= index
-                guard isKept || circle.member(machine) != nil && !isRead else { continue }
-                owed[machine, default: []].formUnion(keys)
-                owedCircleKey.insert(machine)
+                let missing = keys.subtracting(later[machine] ?? [])
+                if !missing.isEmpty || later[machine] == nil { owe([machine: missing]) }
             }
         }
+    }
+
+    /// Marks keys to be granted again if the entries with their grants have become void, since other
+    /// machines ignore these.
+    mutating func regrantVoid() {
+        for (index, given) in grants[id] ?? [:] where ledger.isVoid(id, index) {
+            owe(given)
+            grants[id]?[index] = nil
+        }
+    }
+
+    private mutating func owe(_ given: [MachineID: Set<Bytes16>]) {
+        for (machine, keys) in given where mayBeGranted(machine) {
+            owed[machine, default: []].formUnion(keys)
+        }
+    }
+
+    /// Marks the keys that only the log of an absent machine grants to be granted by this one.
+    /// - Returns: true if there are none left to append, so that the log can be retired.
+    mutating func adoptGrants(of absent: MachineID) -> Bool {
+        let others = granted(by: grants.keys.filter { $0 != absent && !isRetired($0) })
+        for (machine, keys) in granted(by: [absent]) where mayBeGranted(machine) {
+            let missing = keys.filter { groupKeys[$0] != nil }
+                .subtracting(others[machine] ?? [])
+            if !missing.isEmpty || others[machine] == nil {
+                owed[machine, default: []].formUnion(missing)
+            }
+        }
+        return owed.isEmpty
+    }
+
+    /// All keys that some logs grant, by recipient.
+    private func granted(by writers: [MachineID]) -> [MachineID: Set<Bytes16>] {
+        var all: [MachineID: Set<Bytes16>] = [:]
+        for writer in writers {
+            for (index, given) in grants[writer] ?? [:] where !ledger.isVoid(writer, index) {
+                all.merge(given) { $0.union($1) }
+            }
+        }
+        return all
+    }
+
+    /// Whether a machine is a member, or stands for the recovery code.
+    private func mayBeGranted(_ machine: MachineID) -> Bool {
+        machine == circle.recovery?.id || circle.member(machine) != nil
+    }
+
+    /// Whether the server may have lost all entries of a machine's log.
+    private func isRetired(_ machine: MachineID) -> Bool {
+        circle.member(machine) == nil
+            && circle.roster.machines[machine]?.retired == circle.closed[machine]?.index
     }
 }

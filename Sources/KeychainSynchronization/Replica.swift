@@ -54,13 +54,13 @@ package struct Replica: Sendable {
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
     /// Versions in void entries, by item.
     package private(set) var voided: [Bytes16: Set<VersionStamp>] = [:]
-    /// Keys that this machine has to grant to others.
+    /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
+    /// the circle key, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
-    var owedCircleKey: Set<MachineID> = []
     /// Missing keys that this machine has asked for since it began.
     var askedFor: Set<Bytes16> = []
-    /// Keys that were granted, by index of this machine's entry and recipient.
-    var grants: [UInt64: [MachineID: Set<Bytes16>]] = [:]
+    /// The keys that the logs grant: by log, index of the entry and recipient.
+    var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     var ready: Ready?
 
     // MARK: Beginning
@@ -74,7 +74,7 @@ package struct Replica: Sendable {
         let salt =
             recovery.map { MachineKeys.salt($0, founder: keys.description) } ?? Bytes16.random()
         let founding = MembershipEntry.Founding(
-            salt: salt, founder: keys.description,
+            salt: salt, keyCheck: circleKey.check, founder: keys.description,
             recovery: recovery.map { MachineKeys($0, salt: salt).description },
             sealedName: circleKey.seal(name: name, of: keys.id))
         let entry = try MembershipEntry(
@@ -84,8 +84,9 @@ package struct Replica: Sendable {
         }
         var replica = Replica(keys, circle)
         replica.circleKey = circleKey
-        replica.owedCircleKey = [keys.id]
-        if let recovery = circle.recovery { replica.owedCircleKey.insert(recovery.id) }
+        for machine in [keys.id, circle.recovery?.id].compactMap({ $0 }) {
+            replica.owed[machine] = []
+        }
         return (replica, entry)
     }
 
@@ -125,14 +126,13 @@ package struct Replica: Sendable {
             }
         }
         ledger.revise(circle.roster)
+        regrantVoid()
         switch entry.change {
         case .add(let addition) where entry.signer == id:
-            owedCircleKey.insert(addition.machine.id)
             owed[addition.machine.id] = Set(
                 groupKeys.values.filter { mayHave($0, addition.machine.id) }.map(\.id))
         case .remove(let closing):
             owed[closing.machine] = nil
-            owedCircleKey.remove(closing.machine)
         default:
             break
         }
@@ -170,12 +170,13 @@ package struct Replica: Sendable {
     }
 
     /// Returns the change that retires the log of a removed or suspended machine. `nil` if this
-    /// machine first has to read the rest of that log, or to append versions that no other log has.
+    /// machine first has to read the rest of that log, or to append versions or grants that no other
+    /// log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
             cursors[machine]?.isWhole ?? true, unopened.isEmpty,
-            ledger.adopt(machine), ready == nil
+            ledger.adopt(machine), adoptGrants(of: machine), ready == nil
         else { return nil }
         var heads = readHeads
         heads[machine] = closed
@@ -216,7 +217,6 @@ package struct Replica: Sendable {
         }
         let changes = try accept(entry)
         myHead = entry.head
-        noteGrants(entry)
         return changes
     }
 
@@ -252,6 +252,7 @@ package struct Replica: Sendable {
                 acknowledged: entry.frame.acknowledged.indexes, isClean: entry.frame.isClean,
                 versions: [:],
                 isOfInterest: hasVersions || entry.grants(to: id)))
+        noteGrants(entry)
         var changes: [Change] = []
         for (number, part) in entry.parts.enumerated() {
             switch part {
@@ -402,8 +403,8 @@ package struct Replica: Sendable {
             note(error)
             return []
         }
-        guard let writer = circle.machine(sealed.place.writer),
-            circleKey.map({ writer.scope.includes($0.label(of: key.group)) }) ?? true
+        guard let writer = circle.machine(sealed.place.writer), let circleKey,
+            writer.scope.includes(circleKey.label(of: key.group))
         else { return [] }
         let (name, stamp) = (version.name, version.stamp)
         let taken = ledger.take(
@@ -424,16 +425,15 @@ package struct Replica: Sendable {
         guard giver == id || !ledger.isVoid(giver, entry.index) else { return [] }
         let content: KeyGrant.Content
         do {
-            content = try grant.open(with: keys, from: giver, in: circle.id)
+            content = try grant.open(with: keys, from: giver, in: circle)
         } catch {
             note(error)
             return []
         }
-        if circleKey == nil { circleKey = content.circleKey }
+        circleKey = content.circleKey
         if keys.id != id {
             // They were granted to the recovery code. From here on this machine's log has them,
             // too.
-            owedCircleKey.insert(id)
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []

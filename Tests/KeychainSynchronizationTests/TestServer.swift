@@ -130,7 +130,7 @@ final class TestMachine {
                 MembershipEntry(decoding: server.membership[Int(replica.circle.head.index)]))
         }
         for writer in server.logs.keys.sorted() where writer != id { try read(writer) }
-        carryOut(replica.settle())
+        store(replica.settle())
     }
 
     func read(_ writer: MachineID) throws {
@@ -139,7 +139,7 @@ final class TestMachine {
             replica.skip(writer, to: first)
         }
         while let bytes = log[replica.nextIndex(of: writer)] {
-            carryOut(try replica.take(LogEntry(decoding: bytes)))
+            store(try replica.take(LogEntry(decoding: bytes)))
         }
     }
 
@@ -153,7 +153,7 @@ final class TestMachine {
         return true
     }
 
-    private func carryOut(_ changes: [Replica.Change]) {
+    func store(_ changes: [Replica.Change]) {
         for change in changes {
             switch change {
             case .store(let version): items[version.name] = version

@@ -106,7 +106,7 @@ class Sample:
         circle.close(3, laptop, desk, ends)
         everyone = (desk, self.recovery, tablet)
         circle.append(
-            desk, *(grant(one, [self.later]) for one in everyone),
+            desk, *(grant(one, [self.later], circle.circle_key) for one in everyone),
             version(self.later, plaintext(item("alice", 20), b"second")),
             version(self.later, plaintext(item("bob", 30, deleted=True))),
             version(self.later, plaintext(item("carol", 30), b"of the laptop")),

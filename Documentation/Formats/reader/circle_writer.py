@@ -150,13 +150,12 @@ def version(key: GroupKey, content: bytes) -> Part:
 def grant(
     recipient: Machine,
     keys: Sequence[GroupKey],
-    circle_key: bytes | None = None,
+    circle_key: bytes,
     listed: Sequence[bytes] | None = None,
 ) -> Part:
     """`listed`: identifiers in place of those of the keys."""
     names = [key.id for key in keys] if listed is None else listed
-    content = b"\x00" if circle_key is None else b"\x01" + circle_key
-    content += u16(len(keys)) + b"".join(key.encoded() for key in keys)
+    content = circle_key + u16(len(keys)) + b"".join(key.encoded() for key in keys)
     suite = hpke.Suite(
         hpke.KEM.MLKEM768_X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM
     )
@@ -239,7 +238,9 @@ class CircleWriter:
 
     def found(self) -> None:
         code = b"\x00" if self.recovery is None else b"\x01" + self.recovery.description
-        body = self.salt + self.founder.description + code + self.name(self.founder)
+        check = sha256(TEXT + b"circle key" + self.circle_key)
+        body = self.salt + check + self.founder.description + code
+        body += self.name(self.founder)
         self.change(1, self.founder, body)
 
     def add(

@@ -218,31 +218,63 @@ class CircleFaultTests(unittest.TestCase):
 
     def test_grants(self) -> None:
         s = self.sample
-        key = s.circle.group_key("vault", 1)
+        key, shared = s.circle.group_key("vault", 1), s.circle.circle_key
         where = f"{log_key(s.tablet, 4)} part 0"
 
         def granted(part: writing.Part) -> Callable[[CircleWriter], None]:
             return lambda circle: circle.append(s.tablet, part)
 
-        lists = granted(grant(s.desk, [key], listed=[bytes(16)]))
+        lists = granted(grant(s.desk, [key], shared, listed=[bytes(16)]))
         self.check(lists, where, "other keys than it lists")
-        report = self.check(granted(grant(s.desk, [], bytes(32))), where, "another circle key")
-        # The one of its own log stays.
+        report = self.check(
+            granted(grant(s.desk, [key], bytes(32))), where, "another circle key"
+        )
+        self.assertNotIn(key.id.hex(), {one["identifier"] for one in report["keys"]})
         names = {one["name"] for one in report["machines"]}
         self.assertEqual(names, {"desk", "laptop", "phone", "tablet"})
 
         def garbage(*place: Any) -> bytes:
-            return grant(s.desk, [key])(*place)[:-1] + b"\x00"
+            return grant(s.desk, [key], shared)(*place)[:-1] + b"\x00"
 
         def elsewhere(circle: bytes, writer: bytes, index: int, part: int) -> bytes:
-            return grant(s.desk, [key])(circle, s.phone.id, index, part)
+            return grant(s.desk, [key], shared)(circle, s.phone.id, index, part)
 
         self.check(granted(garbage), where, "a grant doesn't open")
         self.check(granted(elsewhere), where, "a grant doesn't open")
-        later = granted(grant(s.desk, [s.circle.group_key("vault", 2)]))
-        self.check(later, where, "epoch that its entry doesn't know", kind="notices")
         want = granted(wanted(key.id))
         self.check(want, where, "wanted and not granted", kind="notices")
+
+    def test_keys_that_are_ignored(self) -> None:
+        s = self.sample
+        early, late = s.circle.group_key("vault", 1), s.circle.group_key("vault", 2)
+        content = plaintext(item("ivan", 1), b"under an ignored key")
+
+        def granted(by: Machine, key: writing.GroupKey) -> Callable[[CircleWriter], None]:
+            def change(circle: CircleWriter) -> None:
+                circle.append(by, grant(s.desk, [key], circle.circle_key), known=7)
+                circle.append(s.tablet, version(key, content))
+
+            return change
+
+        rows = [
+            (s.tablet, late, 4, "an epoch that the grant's entry doesn't know"),
+            (s.phone, early, 2, "a group that isn't in the giver's scope"),
+        ]
+        for by, key, index, what in rows:
+            with self.subTest(what=what):
+                where = f"{log_key(by, index)} part 0"
+                report = self.check(granted(by, key), where, what, kind="notices")
+                self.assertNotIn("ivan", values(report))
+                self.assertNotIn(key.id.hex(), {one["identifier"] for one in report["keys"]})
+
+    def test_grants_in_void_entries(self) -> None:
+        s, circle = self.sample, self.sample.circle.copy()
+        circle.close(4, s.tablet, s.desk, circle.heads((s.tablet, 3)))
+        key = circle.group_key("vault", 1)
+        circle.append(s.tablet, grant(s.desk, [key], circle.circle_key), known=7)
+        report = read(circle, s.desk.keys())
+        self.assertEqual(said(report), [])
+        self.assertNotIn(key.id.hex(), {one["identifier"] for one in report["keys"]})
 
     def test_versions(self) -> None:
         s = self.sample

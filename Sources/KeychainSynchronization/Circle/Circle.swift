@@ -17,6 +17,8 @@ package struct Circle: Hashable, Sendable {
 
     package let id: CircleID
     package let founder: MachineID
+    /// The digest of the circle key.
+    package let keyCheck: Digest
     /// The public keys derived from the recovery code. No machine can remove them.
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
@@ -38,6 +40,7 @@ package struct Circle: Hashable, Sendable {
         }
         id = CircleID(entry.digest)
         founder = founding.founder.id
+        keyCheck = founding.keyCheck
         recovery = founding.recovery
         head = entry.head
         digests = [entry.digest]

@@ -18,6 +18,8 @@ package struct MembershipEntry: Hashable, Sendable {
     package struct Founding: Hashable, Sendable {
         /// Random, so that two circles of the same founder have different identifiers.
         package var salt: Bytes16
+        /// The digest of the circle key, see ``CircleKey/check``.
+        package var keyCheck: Digest
         package var founder: MachineDescription
         /// The public keys derived from the recovery code; `nil` if there is none.
         package var recovery: MachineDescription?
@@ -25,10 +27,11 @@ package struct MembershipEntry: Hashable, Sendable {
         package var sealedName: [UInt8]
 
         package init(
-            salt: Bytes16, founder: MachineDescription, recovery: MachineDescription?,
-            sealedName: [UInt8]
+            salt: Bytes16, keyCheck: Digest, founder: MachineDescription,
+            recovery: MachineDescription?, sealedName: [UInt8]
         ) {
             self.salt = salt
+            self.keyCheck = keyCheck
             self.founder = founder
             self.recovery = recovery
             self.sealedName = sealedName
@@ -139,6 +142,7 @@ package struct MembershipEntry: Hashable, Sendable {
         switch change {
         case .found(let founding):
             founding.salt.write(to: &writer)
+            founding.keyCheck.write(to: &writer)
             writer.bytes(founding.founder.bytes)
             writer.number(UInt8(founding.recovery == nil ? 0 : 1))
             writer.bytes(founding.recovery?.bytes ?? [])
@@ -192,7 +196,7 @@ package struct MembershipEntry: Hashable, Sendable {
     private static func change(_ kind: UInt8, _ reader: inout ByteReader) -> Change? {
         switch kind {
         case 1:
-            guard let salt = reader.bytes16(),
+            guard let salt = reader.bytes16(), let keyCheck = Digest(reading: &reader),
                 let founder = MachineDescription(reading: &reader),
                 let hasRecovery: UInt8 = reader.number(), hasRecovery <= 1
             else { return nil }
@@ -204,7 +208,8 @@ package struct MembershipEntry: Hashable, Sendable {
             guard let sealedName = reader.sized(limit: sealedNameLimit) else { return nil }
             return .found(
                 Founding(
-                    salt: salt, founder: founder, recovery: recovery, sealedName: sealedName))
+                    salt: salt, keyCheck: keyCheck, founder: founder, recovery: recovery,
+                    sealedName: sealedName))
         case 2:
             guard let machine = MachineDescription(reading: &reader),
                 let scope = GroupScope(reading: &reader), let token = reader.bytes16(),

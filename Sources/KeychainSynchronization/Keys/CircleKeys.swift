@@ -8,7 +8,8 @@ package import KeychainCore
 import KeychainCrypto
 
 /// The key that every member has, for as long as the circle exists. The machines' names are sealed
-/// with it, and the labels of access groups are computed with it.
+/// with it, and the labels of access groups are computed with it. The founding entry contains its
+/// ``check``, and with that the circle's identifier depends on it: a circle has no other key.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
     package static let nameByteLimit = 255
@@ -25,6 +26,15 @@ package struct CircleKey: Sendable {
 
     package static func random() -> CircleKey {
         CircleKey(bytes: .random(byteCount: byteCount))
+    }
+
+    /// A digest by which a machine recognizes the key. It reveals nothing of a random key.
+    package var check: Digest {
+        let text = Array("swift-keychain sync 1 circle key".utf8)
+        guard let digest = Digest(SecretBytes(copying: text).appending(bytes).sha256) else {
+            preconditionFailure("a digest has another size")
+        }
+        return digest
     }
 
     private static func derive(_ purpose: String, from key: SecretBytes) -> SecretBytes {

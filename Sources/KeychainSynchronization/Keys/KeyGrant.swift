@@ -3,7 +3,8 @@
 //   (1) HPKE in base mode (RFC 9180) doesn't authenticate the sender; the signature of the entry
 //       does. HPKE's info contains circle, giver, recipient and the keys' identifiers, so a grant
 //       can't be reused elsewhere.
-//   (2) The recipient recomputes the identifiers of the keys.
+//   (2) The recipient recomputes the identifiers of the keys, and compares the circle key with the
+//       digest in the founding entry. If anything differs, it takes no key of the grant.
 
 import Crypto
 import FoundationEssentials
@@ -22,11 +23,11 @@ package struct KeyGrant: Hashable, Sendable {
 
     /// The content of a grant.
     package struct Content: Sendable {
-        /// `nil` if the recipient gets the circle key by another grant.
-        package var circleKey: CircleKey?
+        /// In every grant, so that whoever has a group key can tell which groups a scope includes.
+        package var circleKey: CircleKey
         package var groupKeys: [GroupKey]
 
-        package init(circleKey: CircleKey?, groupKeys: [GroupKey]) {
+        package init(circleKey: CircleKey, groupKeys: [GroupKey]) {
             self.circleKey = circleKey
             self.groupKeys = groupKeys
         }
@@ -73,8 +74,7 @@ package struct KeyGrant: Hashable, Sendable {
 
     private static func encoded(_ content: Content) -> Data {
         var data = Data()
-        data.append(content.circleKey == nil ? 0 : 1)
-        if let key = content.circleKey { data.append(key.bytes.data) }
+        data.append(content.circleKey.bytes.data)
         data.append(bigEndian: UInt16(content.groupKeys.count))
         for key in content.groupKeys.sorted(by: { $0.id < $1.id }) {
             data.append(bigEndian: key.epoch)
@@ -89,14 +89,14 @@ package struct KeyGrant: Hashable, Sendable {
 
     /// Opens a grant with the recipient's key.
     package func open(
-        with machine: MachineKeys, from giver: MachineID, in circle: CircleID
+        with machine: MachineKeys, from giver: MachineID, in circle: Circle
     ) throws(SynchronizationFailure) -> Content {
         let plaintext: Data
         do {
             plaintext = try machine.withAgreementKey { key in
                 var recipient = try HPKE.Recipient(
                     privateKey: key, ciphersuite: Self.ciphersuite,
-                    info: Self.info(circle, giver, machine.id, keys),
+                    info: Self.info(circle.id, giver, machine.id, keys),
                     encapsulatedKey: Data(encapsulatedKey))
                 return try recipient.open(Data(ciphertext))
             }
@@ -105,21 +105,21 @@ package struct KeyGrant: Hashable, Sendable {
         }
         var bytes = Array(plaintext)
         defer { bytes.erase() }
-        guard let content = Self.content(bytes, in: circle),
+        guard let content = Self.content(bytes, in: circle.id),
             Set(content.groupKeys.map(\.id)) == keys
         else { throw .malformed("a grant of keys by \(giver) has invalid content") }
+        guard content.circleKey.check == circle.keyCheck else {
+            throw .malformed("a grant of keys by \(giver) has another circle key")
+        }
         return content
     }
 
     private static func content(_ bytes: [UInt8], in circle: CircleID) -> Content? {
         var reader = ByteReader(bytes)
-        guard let hasCircleKey: UInt8 = reader.number(), hasCircleKey <= 1 else { return nil }
-        var content = Content(circleKey: nil, groupKeys: [])
-        if hasCircleKey == 1 {
-            guard let key = reader.slice(CircleKey.byteCount) else { return nil }
-            content.circleKey = CircleKey(bytes: SecretBytes(copying: key))
-        }
-        guard let count: UInt16 = reader.number() else { return nil }
+        guard let key = reader.slice(CircleKey.byteCount), let count: UInt16 = reader.number()
+        else { return nil }
+        var content = Content(
+            circleKey: CircleKey(bytes: SecretBytes(copying: key)), groupKeys: [])
         for _ in 0..<count {
             guard let epoch: UInt64 = reader.number(), let size: UInt32 = reader.number(),
                 size <= GroupKey.groupByteLimit, let group = reader.text(Int(size)),

@@ -30,6 +30,7 @@ NO_ENTRIES: Head = (0, ZEROS)
 class Circle:
     identifier: bytes = ZEROS
     salt: bytes = b""
+    key_check: bytes = b""
     recovery: Machine | None = None
     entries: list[MembershipEntry] = field(default_factory=list)
     #: All machines that ever belonged to the circle.
@@ -122,6 +123,7 @@ class Circle:
         if isinstance(body, Founding):
             self.identifier = entry.signed.digest
             self.salt = body.salt
+            self.key_check = body.key_check
             self.machines[entry.signer] = Machine(body.founder)
             self.names[entry.signer] = body.name
             if body.recovery is not None:

@@ -167,6 +167,8 @@ class Signed:
 @dataclass(frozen=True)
 class Founding:
     salt: bytes
+    #: The digest of the circle key.
+    key_check: bytes
     founder: bytes
     recovery: bytes | None
     name: bytes
@@ -207,9 +209,9 @@ class MembershipEntry:
 
 def _take_body(cursor: Cursor, kind: int) -> Founding | Addition | Closing:
     if kind == 1:
-        salt, founder = cursor.take(16), cursor.description()
+        salt, check, founder = cursor.take(16), cursor.take(32), cursor.description()
         recovery = cursor.description() if cursor.flag() else None
-        return Founding(salt, founder, recovery, cursor.name())
+        return Founding(salt, check, founder, recovery, cursor.name())
     if kind == 2:
         description, scope = cursor.description(), cursor.scope()
         token, name = cursor.take(16), cursor.name()

@@ -80,13 +80,17 @@ class GroupKey:
         return digest_of(text + self.key)[:16]
 
 
+def check_of_circle_key(circle_key: bytes) -> bytes:
+    return digest_of(b"swift-keychain sync 1 circle key" + circle_key)
+
+
 def open_grant(
-    key: AgreementKey, circle: bytes, giver: bytes, grant: Grant
-) -> tuple[bytes | None, dict[bytes, GroupKey]]:
-    """The circle key, if the grant has it, and group keys by their identifiers."""
+    key: AgreementKey, circle: bytes, key_check: bytes, giver: bytes, grant: Grant
+) -> tuple[bytes, dict[bytes, GroupKey]]:
+    """The circle key, and group keys by their identifiers."""
     info = b"swift-keychain sync 1 grant" + circle + giver + grant.recipient
     cursor = Cursor(key.open(grant.sealed, info + grant.listed))
-    circle_key = cursor.take(32) if cursor.flag() else None
+    circle_key = cursor.take(32)
     found = []
     for _ in range(cursor.number(2)):
         epoch, group = cursor.number(8), cursor.sized()
@@ -95,6 +99,8 @@ def open_grant(
     keys = {one.identifier(circle): one for one in found}
     if sorted(one.identifier(circle) for one in found) != grant.keys:
         raise Malformed("a grant has other keys than it lists")
+    if check_of_circle_key(circle_key) != key_check:
+        raise Inauthentic("a grant has another circle key")
     return circle_key, keys
 
 

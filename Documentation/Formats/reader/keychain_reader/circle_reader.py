@@ -119,31 +119,35 @@ class Reader:
         machine = self.circle.machines[entry.writer]
         machine.verify(entry.signed.signature, entry.signed.message)
 
-    # Grants. Those in entries that are void or retired are taken, too: a key opens
-    # only versions that name it, and these have to count themselves.
+    # Grants. Those in retired entries are taken, too; those in void ones only from this
+    # machine itself.
 
     def _take_grant(self, grant: Grant, place: Place, known: int) -> None:
+        circle = self.circle
+        is_void = circle.is_void(place.writer, place.index, known)
+        if is_void and place.writer != self.identifier:
+            return
         self.granted |= {(grant.recipient, key) for key in grant.keys}
         if grant.recipient != self.identifier:
             return
-        circle = self.circle
         try:
             circle_key, keys = open_grant(
-                self.key, circle.identifier, place.writer, grant
+                self.key, circle.identifier, circle.key_check, place.writer, grant
             )
         except FormatError as error:
             self.problems.append((str(place), str(error)))
             return
         self.grants_opened += 1
-        if circle_key is not None:
-            if self.circle_key not in (None, circle_key):
-                self.problems.append((str(place), "a grant has another circle key"))
-            # The first one is that of this machine's own log, if it has one.
-            self.circle_key = self.circle_key or circle_key
-        self.group_keys |= keys
-        if any(key.epoch > circle.epoch_at(known) for key in keys.values()):
-            text = "a grant has a key of an epoch that its entry doesn't know"
-            self.notices.append((str(place), text))
+        self.circle_key = circle_key
+        for name, key in keys.items():
+            if key.epoch > circle.epoch_at(known):
+                text = "ignored: a key of an epoch that the grant's entry doesn't know"
+                self.notices.append((str(place), text))
+            elif not self._scope_includes(place.writer, key.group):
+                text = "ignored: a key of a group that isn't in the giver's scope"
+                self.notices.append((str(place), text))
+            else:
+                self.group_keys[name] = key
 
     # Items
 

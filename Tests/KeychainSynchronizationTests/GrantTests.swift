@@ -1,0 +1,149 @@
+// GrantTests: which keys a machine takes from others, and that none gets lost with the entries that
+// grant it.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainSynchronization
+import Testing
+
+@Suite struct GrantTests {
+    private let server = TestServer()
+
+    /// What a machine reads that has nothing but its private keys.
+    private func reader(_ keys: MachineKeys) throws -> TestMachine {
+        let reader = TestMachine(Replica(keys, try server.circle()), server)
+        let own = server.logs[keys.id] ?? [:]
+        if let first = own.keys.min() { reader.replica.skip(keys.id, to: first) }
+        for (_, bytes) in own.sorted(by: { $0.key < $1.key }) {
+            reader.store(try reader.replica.restore(LogEntry(decoding: bytes)))
+        }
+        try reader.read()
+        return reader
+    }
+
+    private func recoveryKeys(_ code: RecoveryCode) throws -> MachineKeys {
+        let founding = try MembershipEntry(decoding: try #require(server.membership.first))
+        guard case .found(let content) = founding.change else {
+            throw SynchronizationFailure.malformed("the founding entry")
+        }
+        return MachineKeys(code, salt: content.salt)
+    }
+
+    /// Retires the log of a removed machine, which the server then deletes.
+    private func retire(_ removed: TestMachine, by machine: TestMachine) throws {
+        var retirement = machine.replica.retirement(of: removed.id)
+        for _ in 0..<8 where retirement == nil {
+            try machine.exchange()
+            retirement = machine.replica.retirement(of: removed.id)
+        }
+        try machine.carryOut(try #require(retirement))
+        server.logs[removed.id] = nil
+    }
+
+    // MARK: Which keys are taken
+
+    @Test(arguments: [true, false])
+    func `no member can give a newcomer another circle key`(hasAllGroups: Bool) throws {
+        let a = try TestMachine.founder(server)
+        let key = try #require(a.replica.circleKey)
+        let b = try a.add(
+            "second", scope: hasAllGroups ? .all : .groups([key.label(of: "web")]))
+        try b.set("one", "1", group: "web")
+        try converge(a, b)
+        let c = try a.add("third")
+        try b.read()
+        try b.set("two", "2", group: "web")
+        let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
+        // The right group keys, in a grant with a circle key under which scopes mean other groups.
+        let content = KeyGrant.Content(
+            circleKey: .random(), groupKeys: Array(b.replica.groupKeys.values))
+        let grant = try KeyGrant(
+            content, to: c.replica.keys.description, from: b.id, in: own.frame.circle)
+        server.append(try LogEntry(own.frame, [.grant(grant)], by: b.replica.keys))
+        // The newcomer reads this before anything by the founder.
+        try c.read(b.id)
+        #expect(c.replica.circleKey == nil)
+        #expect(c.replica.groupKeys.isEmpty)
+        #expect(
+            c.replica.notices == [
+                .malformed("a grant of keys by \(b.id) has another circle key")
+            ])
+        try a.exchange()
+        try c.read()
+        #expect(c.replica.circleKey?.check == key.check)
+        #expect(c.values == ["one": "1"])
+    }
+
+    @Test func `a circle's identifier depends on its circle key`() throws {
+        let a = try TestMachine.founder(server)
+        let founding = try MembershipEntry(decoding: try #require(server.membership.first))
+        guard case .found(var content) = founding.change else { return }
+        #expect(content.keyCheck == a.replica.circleKey?.check)
+        content.keyCheck = CircleKey.random().check
+        let other = try MembershipEntry(
+            .found(content), after: .empty, in: nil, created: 0, by: a.replica.keys)
+        #expect(try Circle(founding: other).id != a.replica.circle.id)
+    }
+
+    // MARK: Which grants stay
+
+    @Test func `the recovery code opens everything after the founder's log is gone`() throws {
+        let code = RecoveryCode.random()
+        let a = try TestMachine.founder(server, recovery: code)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try b.set("two", "2", group: "other")
+        try converge(a, b)
+        try b.carryOut(.remove(b.replica.closing(of: a.id)))
+        try retire(a, by: b)
+        let reader = try reader(recoveryKeys(code))
+        #expect(reader.values == ["one": "1", "two": "2"])
+        #expect(reader.replica.name(of: b.id) == "second")
+    }
+
+    @Test func `a member's private keys open everything after logs were compacted and retired`()
+        throws
+    {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        let c = try a.add("third")
+        try a.set("one", "1")
+        try converge(a, b, c)
+        for round in 0..<20 {
+            try a.set("two", "\(round)")
+            try converge(a, b, c)
+        }
+        #expect(a.replica.firstNeeded > 1)
+        #expect(try reader(b.replica.keys).values == a.values)
+        try b.carryOut(.remove(b.replica.closing(of: a.id)))
+        try retire(a, by: b)
+        try converge(b, c)
+        for keys in [b.replica.keys, c.replica.keys] {
+            #expect(try reader(keys).values == ["one": "1", "two": "19"])
+        }
+    }
+
+    @Test func `keys that a removal makes void are granted again`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        let c = try a.add("third")
+        try a.set("one", "1")
+        try converge(a, b, c)
+        // The founder adds a machine, and gives it keys in an entry that the second one hasn't read
+        // when it removes the third.
+        let d = try a.add("fourth")
+        while try a.append() {}
+        while b.replica.circle.head.index < server.membership.count {
+            try b.replica.take(
+                MembershipEntry(
+                    decoding: server.membership[Int(b.replica.circle.head.index)]))
+        }
+        try b.carryOut(.remove(b.replica.closing(of: c.id)))
+        try d.read()
+        #expect(d.values.isEmpty)
+        try converge(a, b, d)
+        #expect(d.values == ["one": "1"])
+        #expect(d.replica.notices.isEmpty)
+    }
+}
