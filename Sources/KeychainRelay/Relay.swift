@@ -56,6 +56,16 @@ package struct Relay: Sendable {
     package func settle() async throws -> Demand { try await settle(.everything) }
 
     private func settle(_ changes: PendingChanges.Changes) async throws -> Demand {
+        do {
+            return try await round(changes)
+        } catch let failure as KeychainFailure where failure.cause == .contention {
+            // Another process has synchronized the keychain. The keychain reads everything again,
+            // and goes on from what the other process wrote.
+            return try await round(.everything)
+        }
+    }
+
+    private func round(_ changes: PendingChanges.Changes) async throws -> Demand {
         var round = Round(store: store, changes)
         var delivery = Delivery()
         while true {

@@ -3,7 +3,12 @@
 //   (1) The items are generic passwords in an access group of their own, of the class
 //       AfterFirstUnlockThisDeviceOnly. So they are sealed, rotated and recovered like all other
 //       items, synchronization doesn't send them, and in a backup they are sealed for this machine.
-//   (2) The private keys are written once. Nothing else here is secret, except the circle key.
+//   (2) The private keys are written once. Nothing else here is secret, except the circle key and
+//       the group keys.
+//   (3) Several processes may have the same keychain open. None overwrites what another one has
+//       stored: each save names the revision that it replaces. What both may learn is merged. Of two
+//       processes that append to the machine's log, or sign a change of the members, the second one
+//       fails, and has to begin again with what the first one stored.
 
 import FoundationEssentials
 import KeychainCore
@@ -24,8 +29,22 @@ struct MachineState: Sendable {
     private(set) var membership: [MembershipEntry] = []
     /// How far the machine has read all logs, its own included.
     var heads: LogHeads = [:]
+    /// The last entry of its own log that the machine has handed out, so that it be stored on the
+    /// server. It is saved before that, so no other machine can have read an entry that isn't
+    /// recorded here.
+    var sent = LogHead.empty
     /// A change of the membership that this machine has signed and that isn't in the log yet.
     var change: MembershipEntry?
+    /// The revision of the stored state. `nil` if nothing is stored yet.
+    private var revision: Bytes16?
+    /// The claim in the stored state of that revision.
+    private var stored = Claim()
+
+    /// What only one process at a time may change.
+    private struct Claim: Hashable {
+        var sent = LogHead.empty
+        var change: MembershipEntry?
+    }
 
     /// The circle, verified again from the founding entry. `nil` until the machine has joined.
     func circle() throws(KeychainFailure) -> Circle? {
@@ -53,8 +72,9 @@ struct MachineState: Sendable {
                 throw .damagedStore("a stored entry of the membership log can't be read")
             }
         }
-        if let bytes = try item("state", in: engine) {
+        if let (bytes, revision) = try storedState(in: engine) {
             try state.restore(try StoredState(messageBytes: bytes))
+            state.revision = revision
         }
         return state
     }
@@ -65,7 +85,11 @@ struct MachineState: Sendable {
         if let state = try load(from: engine) { return state }
         let keys = try StoredKeys.make(in: engine)
         let state = try MachineState(keys, engine)
-        try put("keys", keys.messageBytes, in: engine)
+        guard try add("keys", keys.messageBytes, in: engine) else {
+            // Another process has made them in the meantime.
+            guard let state = try load(from: engine) else { throw otherProcess }
+            return state
+        }
         return state
     }
 
@@ -80,15 +104,25 @@ struct MachineState: Sendable {
     private mutating func restore(_ stored: StoredState) throws(KeychainFailure) {
         circleKey = stored.circleKey.map { CircleKey(bytes: $0) }
         if let founding = membership.first {
+            if let circleKey, case .found(let content) = founding.change,
+                circleKey.check != content.keyCheck
+            {
+                throw .damagedStore("the stored circle key is not that of its circle")
+            }
             groupKeys = stored.groupKeys.map { $0.key(in: CircleID(founding.digest)) }
         }
         heads = stored.heads
-        if let bytes = stored.change {
-            do throws(SynchronizationFailure) {
-                change = try MembershipEntry(decoding: Array(bytes))
-            } catch {
-                throw .damagedStore("a stored change of its circle can't be read")
-            }
+        self.stored = try Self.claim(of: stored)
+        (sent, change) = (self.stored.sent, self.stored.change)
+    }
+
+    private static func claim(of stored: StoredState) throws(KeychainFailure) -> Claim {
+        guard let bytes = stored.change else { return Claim(sent: stored.sent) }
+        do throws(SynchronizationFailure) {
+            return Claim(
+                sent: stored.sent, change: try MembershipEntry(decoding: Array(bytes)))
+        } catch {
+            throw .damagedStore("a stored change of its circle can't be read")
         }
     }
 
@@ -97,28 +131,90 @@ struct MachineState: Sendable {
         let hasCircleKey: Bool
         let groupKeys: Set<Bytes16>
         let heads: LogHeads
+        let sent: LogHead
         let change: MembershipEntry?
     }
 
     var saved: Saved {
         Saved(
             hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
-            change: change)
+            sent: sent, change: change)
+    }
+
+    /// The number of attempts to save while other processes save.
+    private static let attemptCount = 10
+
+    static let otherProcess = KeychainFailure.busy(
+        "Another process has synchronized this keychain. Try again.")
+
+    /// Takes over what another process has stored since this state was loaded or saved.
+    ///
+    /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's log
+    ///   or signed a change of the members, or if the machine has left the circle. The session has
+    ///   to begin again.
+    mutating func refresh(in engine: KeychainEngine) throws(KeychainFailure) {
+        guard let (bytes, latest) = try Self.storedState(in: engine) else {
+            guard revision == nil else { throw Self.otherProcess }
+            return
+        }
+        guard latest != revision else { return }
+        guard revision != nil, let founding = membership.first else { throw Self.otherProcess }
+        let other = try StoredState(messageBytes: bytes)
+        guard try Self.claim(of: other) == stored else { throw Self.otherProcess }
+        if circleKey == nil { circleKey = other.circleKey.map { CircleKey(bytes: $0) } }
+        keep(other.groupKeys.map { $0.key(in: CircleID(founding.digest)) })
+        heads.merge(other.heads) { $1.index > $0.index ? $1 : $0 }
+        revision = latest
+    }
+
+    /// Drops what an attempt to join another circle has left.
+    mutating func clear() {
+        circleKey = nil
+        groupKeys = []
+        heads = [:]
+        sent = .empty
+        change = nil
+    }
+
+    /// Adds group keys to those that are kept.
+    mutating func keep(_ keys: [GroupKey]) {
+        let known = Set(groupKeys.map(\.id))
+        groupKeys += keys.filter { !known.contains($0.id) }
     }
 
     /// Stores everything but the keys and the membership log.
-    func save(in engine: KeychainEngine) throws(KeychainFailure) {
-        let stored = StoredState(
-            circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
-            heads: heads, change: change.map { Data($0.bytes) })
-        try Self.put("state", stored.messageBytes, in: engine)
+    ///
+    /// - Throws: ``otherProcess``, as ``refresh(in:)``.
+    mutating func save(in engine: KeychainEngine) throws(KeychainFailure) {
+        for _ in 0..<Self.attemptCount {
+            let state = StoredState(
+                circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
+                heads: heads, sent: sent, change: change.map { Data($0.bytes) })
+            let next = Bytes16.random()
+            if try Self.replace(revision, by: next, state.messageBytes, in: engine) {
+                revision = next
+                stored = Claim(sent: sent, change: change)
+                return
+            }
+            try refresh(in: engine)
+        }
+        throw Self.otherProcess
     }
 
     /// Adds the next entry of the membership log.
+    ///
+    /// - Throws: ``otherProcess`` if another process has stored another entry in its place.
     mutating func append(
         _ entry: MembershipEntry, in engine: KeychainEngine
     ) throws(KeychainFailure) {
-        try Self.put(Self.name(ofEntry: membership.count + 1), Data(entry.bytes), in: engine)
+        let name = Self.name(ofEntry: membership.count + 1)
+        let bytes = Data(entry.bytes)
+        if try !Self.add(name, bytes, in: engine) {
+            // Another signature over the same bytes makes the same entry.
+            guard let present = try Self.item(name, in: engine),
+                (try? MembershipEntry(decoding: Array(present)))?.digest == entry.digest
+            else { throw Self.otherProcess }
+        }
         membership.append(entry)
     }
 
@@ -127,6 +223,9 @@ struct MachineState: Sendable {
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {
+        // An attempt to join that was interrupted may have left entries.
+        var rest = entries.count + 1
+        while try Self.delete(Self.query(Self.name(ofEntry: rest)), from: engine) { rest += 1 }
         for (index, entry) in entries.enumerated().reversed() {
             try Self.put(Self.name(ofEntry: index + 1), Data(entry.bytes), in: engine)
         }
@@ -135,15 +234,23 @@ struct MachineState: Sendable {
 
     /// Deletes everything that is stored.
     static func delete(from engine: KeychainEngine) throws(KeychainFailure) {
+        _ = try delete(
+            ItemQuery(
+                itemClass: .genericPassword, attributes: [.service: .string(service)],
+                accessGroup: accessGroup), from: engine)
+    }
+
+    /// - Returns: Whether there was anything to delete.
+    private static func delete(
+        _ query: ItemQuery, from engine: KeychainEngine
+    ) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
-            try engine.perform(
-                DeleteItems(
-                    ItemQuery(
-                        itemClass: .genericPassword, attributes: [.service: .string(service)],
-                        accessGroup: accessGroup),
-                    tombstones: .never), as: AccessGroups([accessGroup]))
+            _ = try engine.perform(
+                DeleteItems(query, tombstones: .never), as: AccessGroups([accessGroup]))
+            return true
         } catch {
             guard error.status == .itemNotFound else { throw error }
+            return false
         }
     }
 
@@ -159,14 +266,87 @@ struct MachineState: Sendable {
     private static func item(
         _ account: String, in engine: KeychainEngine
     ) throws(KeychainFailure) -> Data? {
+        try snapshot(account, in: engine)?.data
+    }
+
+    private static func snapshot(
+        _ account: String, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> ItemSnapshot? {
         do throws(KeychainFailure) {
             return try engine.perform(
                 FindItems(query(account), Retrieval(includesData: true)),
                 as: AccessGroups([accessGroup])
-            ).first?.data
+            ).first
         } catch {
             guard error.status == .itemNotFound else { throw error }
             return nil
+        }
+    }
+
+    private static func newItem(
+        _ account: String, _ data: Data, revision: Bytes16? = nil
+    ) -> NewItem {
+        var attributes = query(account).attributes
+        if let revision { attributes[.generic] = .data(Data(revision.bytes)) }
+        return NewItem(
+            itemClass: .genericPassword, attributes: attributes, accessGroup: accessGroup,
+            protection: .afterFirstUnlockThisDeviceOnly, data: data)
+    }
+
+    /// The stored state and its revision.
+    private static func storedState(
+        in engine: KeychainEngine
+    ) throws(KeychainFailure) -> (bytes: Data, revision: Bytes16)? {
+        guard let item = try snapshot("state", in: engine) else { return nil }
+        guard let bytes = item.data, case .data(let generic) = item.attributes[.generic],
+            let revision = Bytes16(generic)
+        else { throw .damagedStore("the stored state of its circle can't be read") }
+        return (bytes, revision)
+    }
+
+    /// Stores a state in the place of the one with a revision.
+    ///
+    /// - Returns: `false` if another one is stored. Nothing is changed then.
+    private static func replace(
+        _ revision: Bytes16?, by next: Bytes16, _ bytes: Data, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> Bool {
+        guard let revision else {
+            return try add(newItem("state", bytes, revision: next), in: engine)
+        }
+        var query = query("state")
+        query.attributes[.generic] = .data(Data(revision.bytes))
+        let changes = ItemChanges(
+            attributes: [.generic: .data(Data(next.bytes))], data: bytes)
+        do throws(KeychainFailure) {
+            _ = try engine.keepingFromOutbox { () throws(KeychainFailure) in
+                try engine.perform(
+                    UpdateItems(query, changes), as: AccessGroups([accessGroup]))
+            }
+            return true
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return false
+        }
+    }
+
+    /// - Returns: `false` if there is an item already.
+    private static func add(
+        _ account: String, _ data: Data, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> Bool {
+        try add(newItem(account, data), in: engine)
+    }
+
+    private static func add(
+        _ item: NewItem, in engine: KeychainEngine
+    ) throws(KeychainFailure) -> Bool {
+        do throws(KeychainFailure) {
+            _ = try engine.keepingFromOutbox { () throws(KeychainFailure) in
+                try engine.perform(AddItem(item), as: AccessGroups([accessGroup]))
+            }
+            return true
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            return false
         }
     }
 
@@ -174,9 +354,7 @@ struct MachineState: Sendable {
         _ account: String, _ data: Data, in engine: KeychainEngine
     ) throws(KeychainFailure) {
         let query = query(account)
-        let item = NewItem(
-            itemClass: .genericPassword, attributes: query.attributes, accessGroup: accessGroup,
-            protection: .afterFirstUnlockThisDeviceOnly, data: data)
+        let item = newItem(account, data)
         _ = try engine.keepingFromOutbox { () throws(KeychainFailure) in
             try engine.perform(
                 PutItem(item, orChange: query, ItemChanges(data: data)),
@@ -251,14 +429,17 @@ private struct StoredState: MessageCodable, Sendable {
     var circleKey: SecretBytes?
     var groupKeys: [StoredGroupKey]
     var heads: LogHeads
+    var sent: LogHead
     var change: Data?
 
     init(
-        circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads, change: Data?
+        circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads, sent: LogHead,
+        change: Data?
     ) {
         self.circleKey = circleKey
         self.groupKeys = groupKeys
         self.heads = heads
+        self.sent = sent
         self.change = change
     }
 
@@ -268,9 +449,9 @@ private struct StoredState: MessageCodable, Sendable {
         writer.number(UInt32(clamping: heads.count))
         for (machine, head) in heads.sorted(by: { $0.key < $1.key }) {
             machine.bytes.encode(to: &writer)
-            writer.number(head.index)
-            Data(head.digest.bytes).encode(to: &writer)
+            Self.encode(head, to: &writer)
         }
+        Self.encode(sent, to: &writer)
         change.encode(to: &writer)
     }
 
@@ -280,13 +461,23 @@ private struct StoredState: MessageCodable, Sendable {
         heads = [:]
         for _ in 0..<(try reader.number() as UInt32) {
             let machine = MachineID(try .init(from: &reader))
-            let index: UInt64 = try reader.number()
-            guard let digest = Digest(try Data(from: &reader)) else {
-                throw .unreadable("a head of a log")
-            }
-            heads[machine] = LogHead(index: index, digest: digest)
+            heads[machine] = try Self.head(from: &reader)
         }
+        sent = try Self.head(from: &reader)
         change = try .init(from: &reader)
+    }
+
+    private static func encode(_ head: LogHead, to writer: inout MessageWriter) {
+        writer.number(head.index)
+        Data(head.digest.bytes).encode(to: &writer)
+    }
+
+    private static func head(from reader: inout MessageReader) throws(KeychainFailure) -> LogHead {
+        let index: UInt64 = try reader.number()
+        guard let digest = Digest(try Data(from: &reader)) else {
+            throw .unreadable("a head of a log")
+        }
+        return LogHead(index: index, digest: digest)
     }
 }
 

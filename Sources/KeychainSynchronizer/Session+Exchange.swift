@@ -12,6 +12,7 @@ extension Session {
     static let headInterval: Int64 = 3_600_000
 
     mutating func exchange(_ delivery: Delivery) throws(KeychainFailure) -> Demand {
+        try state.refresh(in: engine)
         let before = state.saved
         try takeMembership(delivery.membership)
         guard isMember else {
@@ -29,11 +30,14 @@ extension Session {
             try retireLogs()
             try collect()
         }
-        state.circleKey = replica.circleKey
-        state.groupKeys = Array(replica.groupKeys.values)
+        // Before another process, or another machine, can know of the entry.
+        let entry = isCurrent ? try nextEntry() : nil
+        if let entry { state.sent = entry.head }
+        state.circleKey = replica.circleKey ?? state.circleKey
+        state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
         if state.saved != before { try state.save(in: engine) }
-        return try demand()
+        return try demand(entry)
     }
 
     // MARK: Taking
@@ -68,7 +72,7 @@ extension Session {
             let isOwn = entry.frame.writer == replica.id
             if isOwn, isRestored {
                 guard entry.index <= replica.readHeads[replica.id]?.index ?? 0 else {
-                    throw .busy("Another process has synchronized this keychain. Try again.")
+                    throw MachineState.otherProcess
                 }
                 continue
             }
@@ -126,7 +130,7 @@ extension Session {
 
     // MARK: Demanding
 
-    private mutating func demand() throws(KeychainFailure) -> Demand {
+    private mutating func demand(_ entry: LogEntry?) throws(KeychainFailure) -> Demand {
         var demand = Demand(isCurrent ? .current : isRestored ? .comparing : .restoring)
         demand.circle = Data(replica.circle.id.digest.bytes)
         demand.machine = replica.id.bytes
@@ -139,7 +143,7 @@ extension Session {
             demand.changeIndex = change.index
         }
         guard isCurrent else { return demand }
-        if let entry = try nextEntry() {
+        if let entry {
             demand.entry = Data(entry.bytes)
             demand.entryIndex = entry.index
         }

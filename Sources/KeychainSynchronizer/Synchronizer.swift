@@ -141,6 +141,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         try requireNoCircle(engine)
         try Session.check(name)
         var state = try MachineState.loadOrMake(in: engine)
+        state.clear()
         var code: RecoveryCode?
         if let secret { code = try recoveryCode(secret) }
         let (replica, entry) = try Replica.found(
@@ -164,6 +165,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         guard circle.member(state.keys.id) != nil else {
             throw .param("The circle's membership log doesn't include this machine.")
         }
+        state.clear()
         try begin(&state, with: entries, engine)
         session = nil
     }
@@ -208,8 +210,9 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ state: inout MachineState, with entries: [MembershipEntry], _ engine: KeychainEngine
     ) throws(KeychainFailure) {
         guard let id = entries.first?.digest, let circle = StoredCircle(id.bytes) else { return }
-        try engine.collectChanges(for: circle)
+        // If another process joins a circle at the same time, one of the two fails here.
         try state.save(in: engine)
+        try engine.collectChanges(for: circle)
         // The first entry, which makes the log valid, is stored last.
         try state.replaceMembership(by: entries, in: engine)
     }

@@ -1,0 +1,94 @@
+// SharedKeychainTests: two processes that have one keychain open, and synchronize it at the same time.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `Two processes that synchronize one keychain` {
+    private let server = MemoryStore()
+    private let folder = FileManager.default.temporaryDirectory
+        .appending(path: "shared-\(UUID().uuidString)").path
+
+    private func removeFolder() { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Both processes, and another machine of the circle.
+    private func processes() async throws -> (Device, Device, Device) {
+        let one = try Device("one", server, folder: folder)
+        try await one.found()
+        let other = try Device("one", server, clock: one.clock, folder: folder)
+        let two = try Device("two", server)
+        try await one.add(two)
+        try await other.settle()
+        return (one, other, two)
+    }
+
+    @Test func `what the other machine read of one process is no fork to the other process`()
+        async throws
+    {
+        defer { removeFolder() }
+        let (one, other, two) = try await processes()
+        for number in 0..<5 {
+            try one.set("a", "\(number)")
+            try await one.settle()
+            try await two.settle()
+            // It has not seen that entry of its own machine, and reads that machine two has.
+            try await other.settle()
+            #expect(try await other.status().notices == [])
+            try other.set("b", "\(number)")
+            try await other.settle()
+            try await two.settle()
+            try await one.settle()
+            #expect(try await one.status().notices == [])
+        }
+        #expect(try two.values() == ["a": "4", "b": "4"])
+        #expect(try await two.status().notices == [])
+    }
+
+    @Test func `a change of the members that one process has signed is not lost`() async throws {
+        defer { removeFolder() }
+        let (one, other, two) = try await processes()
+        try other.set("a", "1")
+        _ = try await one.relay.send(.remove(try await two.id()))
+        // The other process stores what it has read.
+        try await other.settle()
+        try one.restart()
+        try await one.settle()
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+        #expect(try await two.settle().state == .removed)
+    }
+
+    @Test func `exchanges at the same time lose nothing and report nothing`() async throws {
+        defer { removeFolder() }
+        let (one, other, two) = try await processes()
+        let count = 12
+        for number in 0..<count {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (name, device) in [("one", one), ("other", other), ("two", two)] {
+                    group.addTask {
+                        try device.set("\(name) \(number)", "\(number)")
+                        // A process that comes second too often tries again later.
+                        do {
+                            try await device.settle()
+                        } catch let failure as KeychainFailure {
+                            guard failure.cause == .contention else { throw failure }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        for device in [one, other, two, one, other, two] { try await device.settle() }
+        let values = try two.values()
+        #expect(values.count == 3 * count)
+        for device in [one, other, two] {
+            #expect(try device.values() == values)
+            let status = try await device.status()
+            #expect(status.notices == [], "\(device.name)")
+            #expect(status.waitingCount == 0)
+        }
+    }
+}
