@@ -55,6 +55,8 @@ package final class Synchronizer: SynchronizationAnswerer {
         case .status: break
         case .found(let name): try found(name, secret, &session, engine)
         case .join(let membership): try join(membership, &session, engine)
+        case .admit(let membership):
+            return Synchronize.Answer(Data(try admission(membership, secret, engine).bytes))
         case .recover(let membership): try recover(membership, secret, &session, engine)
         case .add(let machine, let name, let groups):
             try changing(&session, engine) { session throws(KeychainFailure) in
@@ -162,12 +164,58 @@ package final class Synchronizer: SynchronizationAnswerer {
                     + "again: it creates them.")
         }
         let (circle, entries) = try verified(membership)
-        guard circle.member(state.keys.id) != nil else {
-            throw .param("The circle's membership log doesn't include this machine.")
-        }
+        try requireMember(state, circle)
         state.clear()
         try begin(&state, with: entries, engine)
         session = nil
+    }
+
+    private static func requireMember(
+        _ state: MachineState, _ circle: Circle
+    ) throws(KeychainFailure) {
+        guard circle.member(state.keys.id) != nil else {
+            throw .param("The circle's membership log doesn't include this machine.")
+        }
+    }
+
+    /// The entry that adds this machine to a circle, signed with the circle's recovery code. Nothing
+    /// is stored except this machine's keys: another change may get into the log first, and then
+    /// the entry is worth nothing.
+    private static func admission(
+        _ membership: [Data], _ secret: SecretBytes?, _ engine: KeychainEngine
+    ) throws(KeychainFailure) -> MembershipEntry {
+        try requireNoCircle(engine)
+        let (circle, entries) = try verified(membership)
+        let keys = try recoveryKeys(secret, circle, entries)
+        let machine = try MachineState.loadOrMake(in: engine).keys.description
+        guard circle.machine(machine.id) == nil else {
+            throw .param(
+                "This machine is, or was, in the circle under its keys. `keychainctl sync leave "
+                    + "--force` makes it get new ones.")
+        }
+        // The name would be sealed under the circle's key, which this machine doesn't have yet.
+        let addition = MembershipEntry.Addition(
+            machine: machine, scope: .all, sealedName: [], heads: [:])
+        return try MembershipEntry(
+            .add(addition), after: circle.head, in: circle.id, created: engine.milliseconds,
+            by: keys)
+    }
+
+    /// The keys that follow from a circle's recovery code.
+    private static func recoveryKeys(
+        _ secret: SecretBytes?, _ circle: Circle, _ entries: [MembershipEntry]
+    ) throws(KeychainFailure) -> MachineKeys {
+        guard let secret, let recovery = circle.recovery, let founding = entries.first,
+            case .found(let content) = founding.change
+        else { throw .param("The circle has no recovery code, or the request contains none.") }
+        let code = try recoveryCode(secret)
+        let keys = MachineKeys(code, salt: content.salt)
+        guard keys.description == recovery,
+            content.salt == MachineKeys.salt(code, founder: content.founder)
+        else {
+            throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")
+        }
+        return keys
     }
 
     private static func recover(
@@ -175,29 +223,12 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ engine: KeychainEngine
     ) throws(KeychainFailure) {
         let (circle, entries) = try verified(membership)
-        guard let secret, let recovery = circle.recovery, let founding = entries.first,
-            case .found(let content) = founding.change
-        else { throw .param("The circle has no recovery code, or the request contains none.") }
-        let keys = MachineKeys(try recoveryCode(secret), salt: content.salt)
-        let code = try recoveryCode(secret)
-        guard keys.description == recovery,
-            content.salt == MachineKeys.salt(code, founder: content.founder)
-        else {
-            throw KeychainFailure(.authFailed, "This is not the recovery code of the circle.")
-        }
+        let keys = try recoveryKeys(secret, circle, entries)
         var state = try MachineState.loadOrMake(in: engine)
+        try requireMember(state, circle)
         if state.membership.isEmpty {
-            // The name would be sealed under the circle's key, which this machine doesn't have yet.
-            let change = MembershipEntry.Change.add(
-                MembershipEntry.Addition(
-                    machine: state.keys.description, scope: .all, sealedName: [], heads: [:]))
-            let entry = try MembershipEntry(
-                change, after: circle.head, in: circle.id, created: engine.milliseconds,
-                by: keys)
-            if circle.member(state.keys.id) == nil { state.change = entry }
-            try begin(
-                &state, with: circle.member(state.keys.id) == nil ? entries + [entry] : entries,
-                engine)
+            state.clear()
+            try begin(&state, with: entries, engine)
             session = nil
         }
         guard var running = try begun(&session, engine) else { return }

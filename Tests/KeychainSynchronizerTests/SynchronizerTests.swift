@@ -305,14 +305,10 @@ import Testing
         try one.set("a", "1")
         try await one.settle()
         let two = try Device("two", server)
-        let membership = try await server.allRecords("").filter { $0.key.contains("/m/") }
-        let wrong = RecoveryCode.random()
-        await #expect(throws: KeychainFailure.self) {
-            try await two.relay.send(
-                .recover(membership: membership.map { Data($0.value) }), secret: wrong.bytes)
-        }
-        _ = try await two.relay.send(
-            .recover(membership: membership.map { Data($0.value) }), secret: code.bytes)
+        let before = server.records
+        await #expect(throws: KeychainFailure.self) { try await two.recover(.random()) }
+        #expect(server.records == before)
+        try await two.recover(code)
         try await converge(two)
         #expect(try two.values() == ["a": "1"])
         try two.set("b", "2")
@@ -322,5 +318,112 @@ import Testing
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+    @Test func `the recovery code opens a circle whose founder was removed`() async throws {
+        let code = RecoveryCode.random()
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found(recovery: code)
+        try await one.add(two)
+        try one.set("a", "1")
+        try two.set("b", "2")
+        try await converge(one, two)
+        let founder = Hexadecimal.text(try await one.id().bytes)
+        _ = try await two.relay.send(.remove(try await one.id()))
+        try await converge(two)
+        #expect(server.records.keys.allSatisfy { !$0.contains("/l/\(founder)/") })
+        let three = try Device("three", server)
+        try await three.recover(code)
+        try await converge(three)
+        #expect(try three.values() == ["a": "1", "b": "2"])
+        #expect(
+            Set(try await three.status().machines.map(\.name)) == ["two", ""])
+    }
+    @Test func `joining with the recovery code again and again comes second, and still joins`()
+        async throws
+    {
+        let code = RecoveryCode.random()
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found(recovery: code)
+        try one.set("a", "1")
+        try await one.settle()
+        // Whenever the machine has signed its addition, another change gets in first.
+        let racing = RacingStore(server, count: 3) {
+            let machine = MachineKeys.random().description
+            let addition = SynchronizationMessage.add(
+                machine: Data(machine.bytes), name: "other", groups: nil)
+            _ = try await one.relay.send(addition)
+            try await one.settle()
+        }
+        let joining = Relay(racing) { request throws(KeychainFailure) in
+            try two.engine.perform(request, as: AccessGroups([]))
+        }
+        try await RecoveryJoiner(joining, circle: try await one.circle()).join(code)
+        try await converge(two)
+        #expect(try two.values() == ["a": "1"])
+        #expect(try await two.status().notices == [])
+        #expect(try await two.status().machines.count == 5)
+    }
+
+    @Test func `joining with the recovery code that always comes second changes nothing`()
+        async throws
+    {
+        let code = RecoveryCode.random()
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found(recovery: code)
+        let racing = RacingStore(server, count: .max) {
+            let machine = MachineKeys.random().description
+            let addition = SynchronizationMessage.add(
+                machine: Data(machine.bytes), name: "other", groups: nil)
+            _ = try await one.relay.send(addition)
+            try await one.settle()
+        }
+        let joining = Relay(racing) { request throws(KeychainFailure) in
+            try two.engine.perform(request, as: AccessGroups([]))
+        }
+        let joiner = RecoveryJoiner(joining, circle: try await one.circle())
+        await #expect(throws: JoiningFailure.outrun) { try await joiner.join(code) }
+        #expect(try await two.status().state == .none)
+        try await two.recover(code)
+        #expect(try await two.status().state == .current)
+    }
+}
+
+/// A server on which something happens before each of the first records that are created in the
+/// membership log.
+private actor RacingStore: RecordStore {
+    private let server: MemoryStore
+    private var count: Int
+    private let event: @Sendable () async throws -> Void
+
+    init(
+        _ server: MemoryStore, count: Int, _ event: @escaping @Sendable () async throws -> Void
+    ) {
+        self.server = server
+        self.count = count
+        self.event = event
+    }
+
+    func records(
+        _ prefix: String, after previous: String?, limit: Int
+    ) async throws -> [StoredRecord] {
+        try await server.records(prefix, after: previous, limit: limit)
+    }
+
+    func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+        if key.contains("/m/"), count > 0 {
+            count -= 1
+            try await event()
+        }
+        return try await server.create(key, value)
+    }
+
+    func put(_ key: String, _ value: [UInt8]) async throws { try await server.put(key, value) }
+
+    func delete(from first: String, to end: String) async throws {
+        try await server.delete(from: first, to: end)
+    }
+
+    func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
+        try await server.changes(prefix)
     }
 }

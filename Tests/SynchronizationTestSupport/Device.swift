@@ -113,6 +113,21 @@ package final class Device: Sendable {
         try await settle()
     }
 
+    /// Joins the circle on the server with its recovery code.
+    package func recover(_ code: RecoveryCode) async throws {
+        let circles = try await CircleDirectory(server).circles()
+        guard let circle = circles.first else { throw JoiningFailure.noCircle }
+        try await RecoveryJoiner(relay, circle: circle).join(code)
+        try await settle()
+    }
+
+    package func circle() async throws -> CircleID {
+        guard let digest = Digest(try await status().circle) else {
+            throw JoiningFailure.noCircle
+        }
+        return CircleID(digest)
+    }
+
     package func id() async throws -> Bytes16 {
         try await status().machines.first { $0.isThisOne }?.id ?? Bytes16(high: 0, low: 0)
     }

@@ -142,6 +142,8 @@ package enum JoiningFailure: Error, Hashable, Sendable {
     case unknownCode
     /// Another machine has used the join token.
     case tokenUsed
+    /// Other changes of the members came before this machine's addition, again and again.
+    case outrun
 }
 
 extension JoiningFailure: CustomStringConvertible {
@@ -167,6 +169,9 @@ extension JoiningFailure: CustomStringConvertible {
         case .tokenUsed:
             "Another machine has used the join token, which counts once. If that was not intended, "
                 + "remove that machine with `keychainctl sync remove`."
+        case .outrun:
+            "Other changes of the circle's members came first, again and again. Run the same "
+                + "command again."
         }
     }
 }

@@ -34,6 +34,9 @@ extension SynchronizationMessage: MessageCodable {
             writer.number(9 as UInt8)
             groups.encode(to: &writer)
             writer.number(expires)
+        case .admit(let membership):
+            writer.number(10 as UInt8)
+            membership.encode(to: &writer)
         }
     }
 
@@ -53,6 +56,7 @@ extension SynchronizationMessage: MessageCodable {
         case 8: self = .forget
         case 9:
             self = .makeToken(groups: try .init(from: &reader), expires: try reader.number())
+        case 10: self = .admit(membership: try .init(from: &reader))
         default: throw .unreadable("an unknown message of synchronization")
         }
     }

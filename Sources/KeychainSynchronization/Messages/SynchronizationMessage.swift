@@ -22,8 +22,12 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Joins a circle whose membership log, in full, includes this machine. The answer is
     /// ``CircleStatus``.
     case join(membership: [Data])
-    /// Signs this machine's addition with the recovery code, which is the secret, and reads with it
-    /// the keys that the code was granted. The answer is ``CircleStatus``.
+    /// Signs this machine's addition to a circle with the circle's recovery code, which is the
+    /// secret. The answer is the entry that is to come after the last one of the membership log.
+    case admit(membership: [Data])
+    /// Joins a circle whose membership log, in full, includes this machine, and reads with the
+    /// recovery code, which is the secret, what was granted to the code. The answer is
+    /// ``CircleStatus``.
     case recover(membership: [Data])
     /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)

@@ -187,23 +187,20 @@ struct SyncJoinCommand: ParsableCommand {
     // MARK: With the recovery code
 
     private func recover(_ sync: SyncSession) throws {
-        switch try sync.keychain.status().state {
-        case .none:
-            let circle = try sync.circle(beginningWith: self.circle)
-            let log = try sync.log(of: circle)
-            try sync.keychain.send(.recover(membership: log.records), secret: code().bytes)
+        let status = try sync.keychain.status()
+        let circle: CircleID
+        switch status.state {
+        case .none: circle = try sync.circle(beginningWith: self.circle)
         case .restoring, .comparing:
             // A join was interrupted. The keychain needs the code again to read what was granted
             // to it.
-            let membership = try sync.keychain.status().circle
-            guard let digest = Digest(membership) else { throw ControlFailure.noCircle }
-            let log = try sync.log(of: CircleID(digest))
-            try sync.keychain.send(.recover(membership: log.records), secret: code().bytes)
+            guard let digest = Digest(status.circle) else { throw ControlFailure.noCircle }
+            circle = CircleID(digest)
         case .current, .locked, .removed:
             return try sync.keychain.requireNoCircle()
         }
-        try sync.settleChange()
-        // What the other machines grant to this one arrives after its addition.
+        let (joiner, code) = (RecoveryJoiner(sync.relay, circle: circle), try code())
+        try sync.showing("joining the circle") { try await joiner.join(code) }
         try sync.settle()
     }
 

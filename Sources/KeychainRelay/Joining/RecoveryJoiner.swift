@@ -1,0 +1,49 @@
+// RecoveryJoiner: the side of a machine that joins with the recovery code, without another machine.
+// Documentation/Synchronization.md, "Recovery code".
+//   (1) The keychain signs this machine's addition, and stores nothing of the circle before the
+//       server has the addition. So it doesn't matter if another change comes first: the addition is
+//       signed again after that one.
+
+import KeychainCore
+package import KeychainCrypto
+package import KeychainSynchronization
+
+package struct RecoveryJoiner: Sendable {
+    private let relay: Relay
+    private let circle: CircleID
+
+    /// The number of additions that are signed before it is given up.
+    private static let attemptCount = 10
+
+    package init(_ relay: Relay, circle: CircleID) {
+        self.relay = relay
+        self.circle = circle
+    }
+
+    /// Joins the circle. What was granted to the code is read by the exchanges that follow.
+    ///
+    /// If the machine is in the circle already because an earlier call was interrupted, only the rest
+    /// is done.
+    ///
+    /// - Throws: ``JoiningFailure/outrun`` if other changes always came first. Nothing was joined
+    ///   then, and the call can be repeated.
+    package func join(_ code: RecoveryCode) async throws {
+        let directory = CircleDirectory(relay.store)
+        let keys = RecordKeys(circle: circle.description)
+        let machine = MachineDescription(decoding: try await relay.send(.describe).message)
+        for _ in 0...Self.attemptCount {
+            let log = try await directory.log(of: circle, reaching: 1)
+            if let machine, log.includes(machine) {
+                _ = try await relay.send(.recover(membership: log.records), secret: code.bytes)
+                return
+            }
+            let addition = try await relay.send(
+                .admit(membership: log.records), secret: code.bytes
+            ).message
+            _ = try await relay.store.create(
+                keys.entry(log.circle.head.index + 1), Array(addition))
+            // Whatever is there now decides.
+        }
+        throw JoiningFailure.outrun
+    }
+}
