@@ -383,8 +383,10 @@ package struct Replica: Sendable {
             try body(&replica)
             self = replica
         } catch {
-            if case .gap = error { throw error }
-            note(error)
+            switch error {
+            case .gap, .repeated: break
+            default: note(error)
+            }
             throw error
         }
     }

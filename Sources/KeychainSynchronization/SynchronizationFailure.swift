@@ -8,8 +8,10 @@ package enum SynchronizationFailure: Error, Hashable, Sendable {
     case malformed(String)
     /// The signature is not that of the stated machine.
     case badSignature(String)
-    /// The data belongs to another circle or another machine's log, or was received before.
+    /// The data belongs to another circle or another machine's log.
     case misplaced(String)
+    /// The entry was read before. Another relay of the same keychain may have delivered it.
+    case repeated(String)
     /// This is not the next entry: entries in between were omitted, or arrive later.
     case gap(String)
     /// The history differs from the one that was seen before. The two are never merged.
@@ -26,6 +28,7 @@ extension SynchronizationFailure: CustomStringConvertible {
         case .malformed(let what): "The data is invalid: \(what)."
         case .badSignature(let what): "The signature of \(what) is wrong."
         case .misplaced(let what): "Unexpected: \(what)."
+        case .repeated(let what): "Received again: \(what)."
         case .gap(let what): "Entries are missing before \(what)."
         case .fork(let what): "The server shows a different history than before: \(what)."
         case .notEntitled(let what): "Not permitted: \(what)."

@@ -82,6 +82,8 @@ extension Session {
                 rejected.remove(entry.frame.writer)
             } catch {
                 if case .gap = error { continue }
+                // While the session compares, it would wait for the next entry in vain.
+                if case .repeated = error, isCurrent { continue }
                 // The replica records the reason.
                 rejected.insert(entry.frame.writer)
             }

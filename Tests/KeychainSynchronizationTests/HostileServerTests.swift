@@ -61,11 +61,12 @@ import Testing
         #expect(failure(new[0], by: b) == nil)
         #expect(failure(new[1], by: b) == nil)
         for entry in new {
-            guard case .misplaced = failure(entry, by: b) else {
+            guard case .repeated = failure(entry, by: b) else {
                 Issue.record("taken twice")
                 return
             }
         }
+        #expect(b.replica.notices == [])
     }
 
     @Test func `two entries in one place, as of a machine and a copy of it`() throws {

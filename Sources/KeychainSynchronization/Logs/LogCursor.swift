@@ -45,7 +45,7 @@ package struct LogCursor: Hashable, Sendable {
         guard frame.circle == circle.id, frame.writer == writer else { throw .misplaced(name) }
         guard entry.index > head.index else {
             throw entry.index == head.index && entry.digest != head.digest
-                ? .fork(name) : .misplaced("\(name), received again")
+                ? .fork(name) : .repeated(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }
         let isBehindDeleted = start > 1 && entry.index == start
