@@ -1,5 +1,6 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
+//   (2) Nothing is written to a server that has lost the last entry of the machine's own log.
 
 import FoundationEssentials
 import KeychainCore
@@ -16,6 +17,7 @@ struct Round {
     /// Whether the keychain was told of that end while it compared.
     private var hasToldEnd = false
     private var hasOfferedHeads = false
+    private var hasFoundOwnLog = false
     private var offeredChange: UInt64 = 0
     /// The indexes at which the server has another entry than this machine's.
     private var conflicts: Set<UInt64> = []
@@ -37,6 +39,11 @@ struct Round {
     mutating func serve(_ demand: Demand) async throws -> Delivery? {
         let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
         var delivery = Delivery()
+        if let lost = try await lostPosition(demand, keys) {
+            guard offered.insert(lost).inserted else { return nil }
+            delivery.ends.append(lost)
+            return delivery
+        }
         var hasNews = try await serveMembership(demand, keys, &delivery)
         if let entry = demand.entry {
             let key = keys.entry(demand.entryIndex, of: Hexadecimal.text(demand.machine.bytes))
@@ -54,6 +61,22 @@ struct Round {
         hasNews = try await serveHeads(demand, keys, &delivery) || hasNews
         try await tidy(demand, keys)
         return hasNews ? delivery : nil
+    }
+
+    /// The position of the last entry of the machine's own log, if the server has lost it. Once in a
+    /// round the server is asked, unless the round has no reason to read or write much.
+    private mutating func lostPosition(
+        _ demand: Demand, _ keys: RecordKeys
+    ) async throws -> LogPosition? {
+        let isWriting = demand.entry != nil || demand.change != nil
+        guard demand.state == .current, !hasFoundOwnLog, isWriting || changes.machines == nil,
+            let position = demand.logs.first(where: { $0.machine == demand.machine })
+        else { return nil }
+        let log = keys.log(Hexadecimal.text(position.machine.bytes))
+        let previous = log + RecordKeys.digits(position.index - 1)
+        let found = try await store.records(log, after: previous, limit: 1).first?.key
+        hasFoundOwnLog = found == log + RecordKeys.digits(position.index)
+        return hasFoundOwnLog ? nil : position
     }
 
     private mutating func serveMembership(
@@ -90,6 +113,7 @@ struct Round {
         var hasNews = false
         var byteCount = 0
         for position in demand.logs where byteCount < Self.deliveryByteCount {
+            if demand.state == .current, position.machine == demand.machine { continue }
             let machine = Hexadecimal.text(position.machine.bytes)
             if demand.state == .current, let machines = changes.machines,
                 !machines.contains(machine)

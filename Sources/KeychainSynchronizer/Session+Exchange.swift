@@ -145,6 +145,10 @@ extension Session {
             demand.changeIndex = change.index
         }
         guard isCurrent else { return demand }
+        // The relay looks for what this machine sent last. Without it, nothing more is sent.
+        if let sent = replica.readHeads[replica.id]?.index, sent > 0 {
+            demand.logs.append(LogPosition(replica.id, sent))
+        }
         if let entry {
             demand.entry = Data(entry.bytes)
             demand.entryIndex = entry.index

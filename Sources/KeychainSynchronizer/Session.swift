@@ -73,9 +73,15 @@ struct Session: Sendable {
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
-    /// Whether to read all logs again, because the server didn't show entries that are needed. It
-    /// may show them now.
-    var isToBeRepeated: Bool {
+    /// Whether to read all logs again: the server has lost what this machine has sent, or some time
+    /// ago it didn't show entries that are needed, and may show them now.
+    func isToBeRepeated(after delivery: Delivery) -> Bool {
+        let sent = replica.readHeads[replica.id]?.index ?? 0
+        if isCurrent,
+            delivery.ends.contains(where: { $0.machine == replica.id.bytes && $0.index <= sent })
+        {
+            return true
+        }
         let isIncomplete = isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }

@@ -117,7 +117,7 @@ package final class Synchronizer: SynchronizationAnswerer {
     private static func exchange(
         _ delivery: Delivery, _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Demand {
-        if session?.isToBeRepeated ?? false { session = nil }
+        if session?.isToBeRepeated(after: delivery) ?? false { session = nil }
         guard var running = try begun(&session, engine) else { return Demand(.none) }
         session = nil
         let demand = try running.exchange(delivery)

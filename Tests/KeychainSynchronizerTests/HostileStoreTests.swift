@@ -156,6 +156,27 @@ import Testing
         #expect(try one.values() == ["a": "3", "b": "2"])
     }
 
+    @Test func `a server that loses everything while a session runs gets nothing more`()
+        async throws
+    {
+        let all = server.records
+        server.records = [:]
+        try one.set("a", "3")
+        try await one.settle()
+        let status = try await one.status()
+        #expect(status.isOwnLogMissing)
+        #expect(status.waitingCount == 1)
+        #expect(server.records.isEmpty)
+        // Without a change, it is noticed when everything is read.
+        try await two.settle()
+        #expect(try await two.status().isOwnLogMissing)
+        #expect(try one.values() == ["a": "3", "b": "2"])
+        #expect(try two.values() == Self.items)
+        server.records = all
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "3", "b": "2"])
+    }
+
     @Test func `two different entries in one place are never joined`() async throws {
         // The server gives machine two another second half of the log of machine one, which a copy
         // of that machine has written.
