@@ -310,12 +310,21 @@ let package = Package(
             dependencies: [
                 "SynchronizationTestSupport", "KeychainSynchronizer", "KeychainSynchronization",
                 "KeychainRelay", "KeychainCore", "KeychainCrypto", "KeychainSQLite",
-                "KeychainEngine",
+                "KeychainEngine", "TestPrograms",
             ],
             swiftSettings: settings),
-        // Clusters of etcd for tests, and their certificates.
+        // Clusters of etcd for tests, their certificates, and the links to their nodes.
         .target(
-            name: "EtcdTestSupport", dependencies: ["KeychainEtcd"],
+            name: "EtcdTestSupport",
+            dependencies: [
+                "KeychainEtcd",
+                .product(
+                    name: "NIOCore", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOPosix", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+            ],
             path: "Tests/EtcdTestSupport", swiftSettings: settings),
         // Figures of synchronization, beside those of etcd itself.
         .executableTarget(

@@ -1,0 +1,94 @@
+// InterruptionTests: exchanges that end at each of their messages, requests and statements. What was
+// acknowledged stays, what other machines wrote arrives later, and nothing is sent twice.
+
+import KeychainCore
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `Interruptions of a circle` {
+    /// Two machines that both have something to send, which partly concerns the same items.
+    private func meeting(_ server: MemoryStore) async throws -> (Device, Device) {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        for account in ["a", "b", "c"] { try one.set(account, "first") }
+        try await converge(one, two)
+        try two.set("a", "of two")
+        try two.delete("b")
+        try two.set("d", "of two")
+        try await two.settle()
+        one.clock.now = two.clock.now
+        try one.set("a", "of one")
+        try one.delete("c")
+        try one.set("e", "of one")
+        return (one, two)
+    }
+
+    private static let expected = ["a": "of one", "d": "of two", "e": "of one", "f": "later"]
+
+    private func expectAgreement(of devices: Device..., after place: String) async throws {
+        for device in devices {
+            #expect(try device.values() == Self.expected, "\(device.name), \(place)")
+            let status = try await device.status()
+            #expect(status.notices == [], "\(device.name), \(place)")
+            #expect(status.waitingCount == 0, "\(device.name), \(place)")
+            #expect(!status.isOwnLogMissing, "\(device.name), \(place)")
+        }
+    }
+
+    @Test(arguments: Interruption.Kind.allCases)
+    func `an exchange that is interrupted at any step is completed later`(
+        _ kind: Interruption.Kind
+    ) async throws {
+        var step = 0
+        var interruption: Interruption
+        repeat {
+            step += 1
+            interruption = Interruption(kind, at: step)
+            let server = MemoryStore()
+            let (one, two) = try await meeting(server)
+            _ = try? await interruption.relay(of: one, server).settle()
+            try one.set("f", "later")
+            try await converge(one, two)
+            try await expectAgreement(of: one, two, after: "\(kind) at step \(step)")
+            // A process that begins anew reads the same.
+            try one.restart()
+            try two.restart()
+            try await converge(two, one)
+            try await expectAgreement(of: one, two, after: "\(kind) at step \(step), anew")
+        } while interruption.hasHappened
+        // The exchange has at least three messages.
+        #expect(step > 3)
+    }
+
+    @Test func `a change that doesn't fit on the disk is refused, and nothing of it is sent`()
+        async throws
+    {
+        var step = 0
+        var interruption: Interruption
+        repeat {
+            step += 1
+            interruption = Interruption(.fullDisk, at: step)
+            let server = MemoryStore()
+            let (one, two) = try await meeting(server)
+            let before = try await one.status().waitingCount
+            do {
+                try interruption.onDisk { try one.set("f", "later") }
+                #expect(!interruption.hasHappened)
+            } catch let failure as KeychainFailure {
+                #expect(failure.status == .diskFull)
+                #expect(try await one.status().waitingCount == before)
+                try await converge(one, two)
+                #expect(try two.values()["f"] == nil)
+                #expect(try one.values() == (try two.values()))
+                try one.set("f", "later")
+            }
+            try await converge(one, two)
+            try await expectAgreement(of: one, two, after: "step \(step)")
+        } while interruption.hasHappened
+        // The item, its terms and the entry of the outbox.
+        #expect(step > 3)
+    }
+}
