@@ -30,6 +30,29 @@ import Testing
         #expect(example.contains(compiled))
     }
 
+    /// `Examples/Tutorials` contains the programs of these articles, and tests that the articles show
+    /// exactly these programs.
+    @Test func `the documentation of a library product begins with an article that is tested`()
+        throws
+    {
+        let manifest = try Repository.file("Package.swift")
+        let tested = try Repository.file("Examples/Tutorials/Tests/ArticleTests/Article.swift")
+        let products = manifest.matches(of: /\.library\(\s*name: "(\w+)"/).map { String($0.1) }
+        #expect(products.count == 5)
+        for product in products {
+            let catalog = "Sources/\(product)/\(product).docc"
+            let page = try Repository.file("\(catalog)/\(product).md")
+            let topics = try #require(page.range(of: "\n## Topics\n"), "\(product)")
+            let first = try #require(
+                page[topics.upperBound...].firstMatch(of: /\n- (.*)/)?.1.wholeMatch(
+                    of: /<doc:(\w+)>/)?.1, "\(product)")
+            #expect(Repository.exists("\(catalog)/\(first).md"))
+            #expect(tested.contains(#"product: "\#(product)", name: "\#(first)""#), "\(product)")
+        }
+        let dev = try Repository.file("dev")
+        #expect(dev.contains("\n    check \"Example: Tutorials\" tutorials\n"))
+    }
+
     /// Only a complete run can test these limits: these lines of `dev` make it fail.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",

@@ -1,0 +1,24 @@
+// recovery: adds or shows a recovery code. The article "Ask the user before showing a secret"
+// explains it.
+
+import Foundation
+import Security
+
+do {
+    if CommandLine.arguments.contains("add") {
+        if let code = readLine() { try RecoveryCode().add(code) }
+    } else {
+        print(try RecoveryCode().load())
+    }
+} catch let error as StatusError {
+    switch error.status {
+    case errSecUserCanceled:
+        print("You canceled.")
+    case errSecInteractionNotAllowed:
+        print("You can't be asked for the passcode here.")
+    default:
+        let text = SecCopyErrorMessageString(error.status, nil) as String?
+        print(text ?? "Status \(error.status)")
+    }
+    exit(1)
+}

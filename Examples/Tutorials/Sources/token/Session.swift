@@ -1,0 +1,28 @@
+// Session: the sign-in of the program's user. The article "Keep a token" explains it.
+
+import Keychain
+
+extension KeychainKey where Value == String {
+    /// The token that the server issued.
+    static var token: Self { Self("token") }
+}
+
+/// The sign-in of the program's user.
+struct Session {
+    var keychain = Keychain(service: "com.example.token")
+
+    /// Keeps a token, in place of an earlier one.
+    func signIn(with token: String) throws {
+        try keychain.save(token, for: .token)
+    }
+
+    /// The token, or `nil` if the user is signed out.
+    func token() throws -> String? {
+        try keychain.load(.token)
+    }
+
+    /// Deletes the token. It is no error if there is none.
+    func signOut() throws {
+        try keychain.delete(.token)
+    }
+}
