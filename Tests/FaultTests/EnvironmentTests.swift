@@ -166,6 +166,20 @@ import Testing
         #expect(try folder.contents() == before)
     }
 
+    @Test func `a version number that may be damaged leads to an update first`() throws {
+        let folder = try keychain()
+        var database = try #require(try folder.contents()["keychain.db"])
+        database[database.startIndex + 63] = 9
+        try folder.put(database, "keychain.db")
+        let refusal = try #require(failure { try open(folder).close() })
+        #expect(refusal.cause == .damage)
+        let update = try #require(refusal.reason.range(of: "update swift-keychain"))
+        let recovery = try #require(refusal.reason.range(of: "keychainctl recover"))
+        #expect(update.upperBound < recovery.lowerBound)
+        #expect(!refusal.reason.contains("Run `keychainctl recover`"), "\(refusal.reason)")
+        #expect(try folder.contents()["keychain.db"] == database)
+    }
+
     @Test func `a missing keybag file is restored from the database`() throws {
         let folder = try keychain()
         let keybag = try #require(try folder.contents()["keybag"])

@@ -99,12 +99,16 @@ package struct StoreFile: Sendable {
         // A page whose tag is wrong may contain any version number.
         guard connections.damage.isEmpty else {
             guard version == wanted else {
-                throw .damagedStore(
-                    version <= StoreSchema.version
-                        ? "the first page of keychain.db is damaged"
-                        : "the first page of keychain.db is damaged, or a later swift-keychain "
-                            + "wrote it (format version \(version)). If you used a later version, "
-                            + "update instead of recovering")
+                guard version > StoreSchema.version else {
+                    throw .damagedStore("the first page of keychain.db is damaged")
+                }
+                throw KeychainFailure(
+                    .notAvailable,
+                    "Either a later swift-keychain wrote keychain.db (format version \(version)), "
+                        + "or its first page is damaged. If you used a later version, update "
+                        + "swift-keychain. If you are sure that you didn't, `keychainctl recover` "
+                        + "rebuilds the keychain from all undamaged items. Nothing was changed.",
+                    cause: .damage)
             }
             return
         }
