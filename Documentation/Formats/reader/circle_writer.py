@@ -204,6 +204,9 @@ class CircleWriter:
         return hmac_sha256(key, group.encode())[:16]
 
     def name(self, machine: Machine) -> bytes:
+        """Empty without a name."""
+        if not machine.name:
+            return sized(b"")
         key = hkdf(self.circle_key, None, TEXT + b"names")
         return sized(box(key, machine.name.encode(), machine.id))
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import circle_writer as writing
 from circle_sample import CODE, Report, Sample, encoded, flipped, item, log_key, read, said, values
-from circle_writer import CircleWriter, plaintext, version
+from circle_writer import CircleWriter, Machine, plaintext, version
 from keychain_reader.__main__ import main
 from keychain_reader.circle_dump import read_dump
 from keychain_reader.circle_joining import pasted_code
@@ -84,6 +84,15 @@ class CircleRecordsTests(unittest.TestCase):
         report = read(sample.circle, {"recoveryCode": CODE.hex()})
         self.assertEqual(said(report), [])
         self.assertEqual(values(report), values(read(sample.circle, sample.desk.keys())))
+
+    def test_a_machine_that_the_recovery_code_added_has_no_name(self) -> None:
+        sample, circle = self.sample, self.sample.circle.copy()
+        machine = Machine.make("")
+        circle.add(machine, sample.recovery)
+        report = read(circle, sample.desk.keys())
+        self.assertEqual(said(report), [])
+        (added,) = (one for one in report["machines"] if one["name"] is None)
+        self.assertEqual(added["identifier"], machine.id.hex())
 
     def test_the_seed_alone_is_enough(self) -> None:
         sample = self.sample

@@ -43,7 +43,7 @@ extension Joining {
     package struct Request: Hashable, Sendable {
         package let commitment: Commitment
         /// Milliseconds since 1970-01-01 00:00:00 UTC, by the joiner's clock. A member uses it only
-        /// to answer the oldest request first.
+        /// to answer the latest request first.
         package let created: Int64
 
         package init(commitment: Commitment, created: Int64) {

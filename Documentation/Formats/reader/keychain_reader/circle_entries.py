@@ -102,9 +102,11 @@ class Cursor:
     def scope(self) -> Scope:
         return frozenset(self.identifiers()) if self.flag() else None
 
-    def name(self) -> bytes:
+    def name(self, may_be_empty: bool = False) -> bytes:
         """A sealed one."""
         box = self.sized()
+        if may_be_empty and not box:
+            return box
         if not BOX_OVERHEAD <= len(box) <= BOX_OVERHEAD + LARGEST_NAME:
             raise Malformed("a sealed name has the size of none")
         return box
@@ -214,7 +216,8 @@ def _take_body(cursor: Cursor, kind: int) -> Founding | Addition | Closing:
         return Founding(salt, check, founder, recovery, cursor.name())
     if kind == 2:
         description, scope = cursor.description(), cursor.scope()
-        token, name = cursor.take(16), cursor.name()
+        # With the recovery code, a machine is added that doesn't have the circle key.
+        token, name = cursor.take(16), cursor.name(may_be_empty=True)
         return Addition(description, scope, token, name, cursor.heads())
     if kind in (REMOVE, SUSPEND, RETIRE):
         return Closing(cursor.take(16), cursor.heads())

@@ -265,6 +265,8 @@ class Examiner:
             self.notice("l", "no grant gives the circle key, so names stay closed")
             return
         for machine, box in self.circle.names.items():
+            if not box:
+                continue
             try:
                 name = open_name(self.reader.circle_key, machine, box)
                 self.result.names[machine] = name
