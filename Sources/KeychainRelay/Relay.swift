@@ -17,10 +17,15 @@ package struct Relay: Sendable {
         @Sendable (Synchronize) throws(KeychainFailure) -> Synchronize.Answer
 
     package let store: any RecordStore
+    /// After how many milliseconds without a sign of life a machine is to be suspended. 0: never.
+    private let absenceLimit: Int64
     private let keychain: Keychain
 
-    package init(_ store: any RecordStore, keychain: @escaping Keychain) {
+    package init(
+        _ store: any RecordStore, absenceLimit: Int64 = 0, keychain: @escaping Keychain
+    ) {
         self.store = store
+        self.absenceLimit = absenceLimit
         self.keychain = keychain
     }
 
@@ -66,7 +71,7 @@ package struct Relay: Sendable {
     }
 
     private func round(_ changes: PendingChanges.Changes) async throws -> Demand {
-        var round = Round(store: store, changes)
+        var round = Round(store: store, absenceLimit: absenceLimit, changes)
         var delivery = Delivery()
         while true {
             try Task.checkCancellation()

@@ -9,6 +9,7 @@ import KeychainSynchronization
 
 struct Round {
     private let store: any RecordStore
+    private let absenceLimit: Int64
     private let changes: PendingChanges.Changes
     /// The positions at which the server has nothing, or whose entries were offered.
     private var offered: Set<LogPosition> = []
@@ -28,8 +29,9 @@ struct Round {
     /// The number of bytes of entries after which no further log is read for one delivery.
     private static let deliveryByteCount = 4 << 20
 
-    init(store: any RecordStore, _ changes: PendingChanges.Changes) {
+    init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
         self.store = store
+        self.absenceLimit = absenceLimit
         self.changes = changes
     }
 
@@ -153,6 +155,7 @@ struct Round {
         guard demand.state == .current, changes.isOfCircle, !hasOfferedHeads else { return false }
         hasOfferedHeads = true
         delivery.heads = try await store.allRecords(keys.heads).map { Data($0.value) }
+        delivery.absenceLimit = absenceLimit
         delivery.tokenRequests = try await store.allRecords(keys.tokenRequests).map {
             Data($0.value)
         }

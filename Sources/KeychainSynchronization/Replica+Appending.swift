@@ -34,7 +34,8 @@ extension Replica {
     /// keychain.
     ///
     /// If `compacts` is set, the versions in older entries that are still needed are appended
-    /// again, so that these entries can be deleted.
+    /// again, so that these entries can be deleted. If there is nothing else to append, versions from
+    /// before the last removal are appended again, under the keys of the current epoch.
     package mutating func nextEntry(
         compacts: Bool, load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> LogEntry? {
@@ -82,8 +83,11 @@ extension Replica {
         // What this machine can't open it can't append again.
         let hasUnopened = unopened.values.joined().contains { $0.place.writer == id }
         var compacts = compacts && !hasUnopened
+        var renews = !hasUnopened
         while true {
-            guard var plan = ledger.plan(compacts: compacts, limit: limit) else { return nil }
+            guard var plan = ledger.plan(compacts: compacts, renews: renews, limit: limit) else {
+                return nil
+            }
             versions = []
             var byteCount = 0
             for name in plan.versions.keys.sorted() {
@@ -95,9 +99,9 @@ extension Replica {
                 limit = plan.versions.count / 2
                 continue
             }
-            if compacts, versions.count < plan.versions.count {
+            if compacts || renews, versions.count < plan.versions.count {
                 // Without a version that can't be read, the older entries are still needed.
-                compacts = false
+                (compacts, renews) = (false, false)
                 continue
             }
             // The keychain may have changed since.
@@ -119,6 +123,7 @@ extension Replica {
         // before the entry.
         if known < circle.head.index { ledger.revise(circle.roster) }
         noteGrants(ready.entry)
+        noteUses(ready.entry)
         for case .wanted(let keys) in ready.entry.parts { askedFor.formUnion(keys) }
     }
 
@@ -136,6 +141,26 @@ extension Replica {
         if !given.isEmpty { log[entry.index] = given }
         grants[writer] = log.isEmpty ? nil : log
         if writer == id { regrantVoid() }
+    }
+
+    /// Records under which keys an entry's versions are.
+    mutating func noteUses(_ entry: LogEntry) {
+        for case .version(let version) in entry.parts {
+            uses[version.key, default: [:]][entry.frame.writer] = entry.index
+        }
+    }
+
+    /// The keys that a machine needs which begins to read now: those of its scope under which a
+    /// needed entry has a version or the next one may have one. As long as entries are withheld,
+    /// these may need any key.
+    func neededKeys(of machine: MachineID) -> Set<Bytes16> {
+        let isWhole = withheld.isEmpty
+        let keys = groupKeys.values.filter { key in
+            guard mayHave(key, machine) else { return false }
+            return !isWhole || key.epoch == circle.roster.epoch
+                || (uses[key.id] ?? [:]).contains { $0.value >= ledger.first(of: $0.key) }
+        }
+        return Set(keys.map(\.id))
     }
 
     /// Signs the head of this machine's log.
@@ -161,8 +186,7 @@ extension Replica {
         if circle.founder == id { recipients += [id, circle.recovery?.id].compactMap { $0 } }
         let given = grants[id] ?? [:]
         for machine in recipients where !given.values.contains(where: { $0[machine] != nil }) {
-            owed[machine, default: []].formUnion(
-                groupKeys.values.filter { mayHave($0, machine) }.map(\.id))
+            owed[machine, default: []].formUnion(neededKeys(of: machine))
         }
     }
 

@@ -53,7 +53,7 @@ package struct Replica: Sendable {
     /// Versions that are earlier than the current ones, by item.
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
     /// Versions in void entries, by item.
-    package private(set) var voided: [Bytes16: Set<VersionStamp>] = [:]
+    package internal(set) var voided: [Bytes16: Set<VersionStamp>] = [:]
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
     /// the circle key, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
@@ -61,6 +61,8 @@ package struct Replica: Sendable {
     var askedFor: Set<Bytes16> = []
     /// The keys that the logs grant: by log, index of the entry and recipient.
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
+    /// For each group key, the last entry of each log that has a version under it.
+    var uses: [Bytes16: LogIndexes] = [:]
     var ready: Ready?
 
     // MARK: Beginning
@@ -129,8 +131,7 @@ package struct Replica: Sendable {
         regrantVoid()
         switch entry.change {
         case .add(let addition) where entry.signer == id:
-            owed[addition.machine.id] = Set(
-                groupKeys.values.filter { mayHave($0, addition.machine.id) }.map(\.id))
+            owed[addition.machine.id] = neededKeys(of: addition.machine.id)
         case .remove(let closing):
             owed[closing.machine] = nil
         default:
@@ -163,10 +164,20 @@ package struct Replica: Sendable {
                 sealedName: circleKey.seal(name: name, of: machine.id), heads: readHeads))
     }
 
-    /// Returns the content of a machine's removal or suspension: its log counts as far as this
-    /// machine has read it.
+    /// Returns the content of a machine's removal: the logs count as far as this machine has read
+    /// them.
     package func closing(of machine: MachineID) -> MembershipEntry.Closing {
         MembershipEntry.Closing(machine: machine, heads: readHeads)
+    }
+
+    /// Returns the change that suspends a member: its log counts as far as this machine has read it.
+    /// `nil` if it isn't present, or if entries of its log are known that weren't read.
+    package func suspension(of machine: MachineID) -> MembershipEntry.Change? {
+        guard ledger.isPresent(machine), machine != id, withheld[machine] == nil else {
+            return nil
+        }
+        let heads = readHeads.filter { $0.key == machine }
+        return .suspend(MembershipEntry.Closing(machine: machine, heads: heads))
     }
 
     /// Returns the change that retires the log of a removed or suspended machine. `nil` if this
@@ -253,6 +264,7 @@ package struct Replica: Sendable {
                 versions: [:],
                 isOfInterest: hasVersions || entry.grants(to: id)))
         noteGrants(entry)
+        noteUses(entry)
         var changes: [Change] = []
         for (number, part) in entry.parts.enumerated() {
             switch part {
@@ -389,81 +401,6 @@ package struct Replica: Sendable {
             }
             throw error
         }
-    }
-
-    // MARK: Opening
-
-    private mutating func open(_ sealed: Unopened) -> [Change] {
-        guard let key = groupKeys[sealed.version.key] else {
-            unopened[sealed.version.key, default: []].append(sealed)
-            return []
-        }
-        let version: SynchronizedItem
-        do {
-            version = try sealed.version.open(with: key, at: sealed.place)
-        } catch {
-            note(error)
-            return []
-        }
-        guard let writer = circle.machine(sealed.place.writer), let circleKey,
-            writer.scope.includes(circleKey.label(of: key.group))
-        else { return [] }
-        let (name, stamp) = (version.name, version.stamp)
-        let taken = ledger.take(
-            [name: stamp], of: sealed.place.writer, at: sealed.place.index)
-        if ledger.items[name]?.earlier[stamp] != nil {
-            passedOver[name, default: [:]][stamp] = sealed
-        }
-        if ledger.isVoid(sealed.place.writer, sealed.place.index) {
-            voided[name, default: []].insert(stamp)
-        }
-        return taken.isEmpty ? [] : [.store(version)]
-    }
-
-    private mutating func take(
-        _ grant: KeyGrant, in entry: LogEntry, with keys: MachineKeys
-    ) -> [Change] {
-        let giver = entry.frame.writer
-        guard giver == id || !ledger.isVoid(giver, entry.index) else { return [] }
-        let content: KeyGrant.Content
-        do {
-            content = try grant.open(with: keys, from: giver, in: circle)
-        } catch {
-            note(error)
-            return []
-        }
-        circleKey = content.circleKey
-        if keys.id != id {
-            // They were granted to the recovery code. From here on this machine's log has them,
-            // too.
-            owed[id, default: []].formUnion(content.groupKeys.map(\.id))
-        }
-        var changes: [Change] = []
-        let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
-        for key in content.groupKeys
-        where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver) {
-            groupKeys[key.id] = key
-            for sealed in unopened.removeValue(forKey: key.id) ?? [] {
-                changes += open(sealed)
-            }
-        }
-        return changes
-    }
-
-    /// Whether a machine may give a key to others. Otherwise it could have them seal items of other
-    /// groups under a key that it knows.
-    private func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
-        guard giver != id, let scope = circle.machine(giver)?.scope, scope != .all else {
-            return true
-        }
-        return circleKey.map { scope.includes($0.label(of: key.group)) } ?? false
-    }
-
-    /// Whether a machine may be given a key.
-    func mayHave(_ key: GroupKey, _ machine: MachineID) -> Bool {
-        if machine == circle.recovery?.id { return true }
-        guard let member = circle.member(machine), let circleKey else { return false }
-        return member.scope.includes(circleKey.label(of: key.group))
     }
 }
 

@@ -33,6 +33,8 @@ struct MachineState: Sendable {
     /// server. It is saved before that, so no other machine can have read an entry that isn't
     /// recorded here.
     var sent = LogHead.empty
+    /// When the other members were last heard of.
+    var sightings: [MachineID: Sighting] = [:]
     /// A change of the membership that this machine has signed and that isn't in the log yet.
     var change: MembershipEntry?
     /// The revision of the stored state. `nil` if nothing is stored yet.
@@ -112,6 +114,7 @@ struct MachineState: Sendable {
             groupKeys = stored.groupKeys.map { $0.key(in: CircleID(founding.digest)) }
         }
         heads = stored.heads
+        sightings = stored.sightings
         self.stored = try Self.claim(of: stored)
         (sent, change) = (self.stored.sent, self.stored.change)
     }
@@ -131,6 +134,7 @@ struct MachineState: Sendable {
         let hasCircleKey: Bool
         let groupKeys: Set<Bytes16>
         let heads: LogHeads
+        let sightings: [MachineID: Sighting]
         let sent: LogHead
         let change: MembershipEntry?
     }
@@ -138,7 +142,7 @@ struct MachineState: Sendable {
     var saved: Saved {
         Saved(
             hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
-            sent: sent, change: change)
+            sightings: sightings, sent: sent, change: change)
     }
 
     /// The number of attempts to save while other processes save.
@@ -164,6 +168,7 @@ struct MachineState: Sendable {
         if circleKey == nil { circleKey = other.circleKey.map { CircleKey(bytes: $0) } }
         keep(other.groupKeys.map { $0.key(in: CircleID(founding.digest)) })
         heads.merge(other.heads) { $1.index > $0.index ? $1 : $0 }
+        sightings.merge(other.sightings) { $1.seen > $0.seen ? $1 : $0 }
         revision = latest
     }
 
@@ -172,6 +177,7 @@ struct MachineState: Sendable {
         circleKey = nil
         groupKeys = []
         heads = [:]
+        sightings = [:]
         sent = .empty
         change = nil
     }
@@ -189,7 +195,8 @@ struct MachineState: Sendable {
         for _ in 0..<Self.attemptCount {
             let state = StoredState(
                 circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
-                heads: heads, sent: sent, change: change.map { Data($0.bytes) })
+                heads: heads, sightings: sightings, sent: sent,
+                change: change.map { Data($0.bytes) })
             let next = Bytes16.random()
             if try Self.replace(revision, by: next, state.messageBytes, in: engine) {
                 revision = next
@@ -429,16 +436,18 @@ private struct StoredState: MessageCodable, Sendable {
     var circleKey: SecretBytes?
     var groupKeys: [StoredGroupKey]
     var heads: LogHeads
+    var sightings: [MachineID: Sighting]
     var sent: LogHead
     var change: Data?
 
     init(
-        circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads, sent: LogHead,
-        change: Data?
+        circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads,
+        sightings: [MachineID: Sighting], sent: LogHead, change: Data?
     ) {
         self.circleKey = circleKey
         self.groupKeys = groupKeys
         self.heads = heads
+        self.sightings = sightings
         self.sent = sent
         self.change = change
     }
@@ -451,6 +460,13 @@ private struct StoredState: MessageCodable, Sendable {
             machine.bytes.encode(to: &writer)
             Self.encode(head, to: &writer)
         }
+        writer.number(UInt32(clamping: sightings.count))
+        for (machine, sighting) in sightings.sorted(by: { $0.key < $1.key }) {
+            machine.bytes.encode(to: &writer)
+            writer.number(sighting.index)
+            writer.number(sighting.head)
+            writer.number(sighting.seen)
+        }
         Self.encode(sent, to: &writer)
         change.encode(to: &writer)
     }
@@ -462,6 +478,12 @@ private struct StoredState: MessageCodable, Sendable {
         for _ in 0..<(try reader.number() as UInt32) {
             let machine = MachineID(try .init(from: &reader))
             heads[machine] = try Self.head(from: &reader)
+        }
+        sightings = [:]
+        for _ in 0..<(try reader.number() as UInt32) {
+            let machine = MachineID(try .init(from: &reader))
+            sightings[machine] = Sighting(
+                index: try reader.number(), head: try reader.number(), seen: try reader.number())
         }
         sent = try Self.head(from: &reader)
         change = try .init(from: &reader)

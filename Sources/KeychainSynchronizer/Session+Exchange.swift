@@ -24,10 +24,12 @@ extension Session {
         }
         try take(delivery)
         try noteEnds(delivery)
+        noteSightings()
         if isCurrent {
             try apply(replica.settle())
             try takeRequests(delivery.tokenRequests)
             try retireLogs()
+            try suspendAbsent(after: delivery.absenceLimit)
             try collect()
         }
         // Before another process, or another machine, can know of the entry.
@@ -51,7 +53,7 @@ extension Session {
                 try state.append(entry, in: engine)
             }
             guard let change = state.change, change.index <= entry.index else { continue }
-            state.change = change == entry ? nil : try signed(change.change)
+            state.change = change == entry ? nil : try signedAgain(change.change)
         }
     }
 

@@ -81,11 +81,11 @@ extension Session {
         }
     }
 
-    /// Retires the logs of removed machines.
+    /// Retires the logs of removed and suspended machines.
     mutating func retireLogs() throws(KeychainFailure) {
         guard state.change == nil, replica.circle.member(replica.id)?.scope == .all else { return }
         for (machine, closed) in replica.circle.closed
-        where replica.circle.member(machine) == nil
+        where !replica.ledger.isPresent(machine)
             && replica.circle.roster.machines[machine]?.retired ?? 0 < closed.index
         {
             guard let change = replica.retirement(of: machine) else { continue }
@@ -113,13 +113,24 @@ extension Session {
 
     /// - Returns: Whether the change is valid after the last entry of the membership log.
     @discardableResult
-    private mutating func wishIfValid(
+    mutating func wishIfValid(
         _ change: MembershipEntry.Change
     ) throws(KeychainFailure) -> Bool {
         guard let entry = try signed(change) else { return false }
         state.change = entry
         try state.save(in: engine)
         return true
+    }
+
+    /// Signs a change again, after another one that got in first. `nil` if it isn't valid any more,
+    /// or if this machine decides anew whether it is to be made.
+    func signedAgain(
+        _ change: MembershipEntry.Change
+    ) throws(KeychainFailure) -> MembershipEntry? {
+        switch change {
+        case .suspend, .retire: nil
+        case .found, .add, .remove: try signed(change)
+        }
     }
 
     /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.

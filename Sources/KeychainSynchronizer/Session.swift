@@ -122,6 +122,7 @@ struct Session: Sendable {
                     id: id.bytes, name: replica.name(of: id) ?? "", isThisOne: id == replica.id,
                     seesAllGroups: replica.circle.member(id)?.scope == .all,
                     seen: id == replica.id ? lastHead : replica.heads[id]?.moment ?? 0,
+                    isSuspended: !replica.ledger.isPresent(id),
                     withheldCount: withheld[id] ?? 0))
         }
         let waiting = Set(try engine.outbox().map(\.reference))

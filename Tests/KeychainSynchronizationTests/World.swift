@@ -204,7 +204,9 @@ struct World: Hashable {
         let id = Self.machines[index]
         // No other machine would take it.
         guard machines[index].ledger.roster.isMember(id) else { return false }
-        guard let plan = machines[index].ledger.plan(compacts: compacts) else { return false }
+        guard let plan = machines[index].ledger.plan(compacts: compacts, renews: compacts) else {
+            return false
+        }
         let entry = Ledger.Entry(
             writer: id, index: plan.index, known: machines[index].known, first: plan.first,
             acknowledged: plan.acknowledged, isClean: plan.isClean,

@@ -83,6 +83,7 @@ extension Delivery: MessageCodable {
         heads.encode(to: &writer)
         tokenRequests.encode(to: &writer)
         writer.number(storedIndex)
+        writer.number(absenceLimit)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -95,6 +96,7 @@ extension Delivery: MessageCodable {
         heads = try .init(from: &reader)
         tokenRequests = try .init(from: &reader)
         storedIndex = try reader.number()
+        absenceLimit = try reader.number()
     }
 }
 
@@ -137,6 +139,7 @@ extension CircleStatus.Machine: MessageCodable {
         isThisOne.encode(to: &writer)
         seesAllGroups.encode(to: &writer)
         writer.number(seen)
+        isSuspended.encode(to: &writer)
         writer.number(withheldCount)
     }
 
@@ -144,7 +147,8 @@ extension CircleStatus.Machine: MessageCodable {
         self.init(
             id: try .init(from: &reader), name: try .init(from: &reader),
             isThisOne: try .init(from: &reader), seesAllGroups: try .init(from: &reader),
-            seen: try reader.number(), withheldCount: try reader.number())
+            seen: try reader.number(), isSuspended: try .init(from: &reader),
+            withheldCount: try reader.number())
     }
 }
 

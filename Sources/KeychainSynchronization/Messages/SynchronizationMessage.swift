@@ -58,6 +58,9 @@ package struct Delivery: Hashable, Sendable {
     package var tokenRequests: [Data] = []
     /// The index of this machine's entry that the server has stored. 0: none.
     package var storedIndex: UInt64 = 0
+    /// After how many milliseconds without a sign of life a machine is to be suspended. 0: never, or
+    /// `heads` are not all those of the server.
+    package var absenceLimit: Int64 = 0
 
     package init() {}
 }
@@ -127,18 +130,21 @@ package struct CircleStatus: Hashable, Sendable {
         /// Milliseconds since 1970-01-01 UTC at which the latest signed head was made. 0: none was
         /// seen.
         package var seen: Int64
+        /// Whether it was suspended because it was away, and has written nothing since.
+        package var isSuspended: Bool
         /// The number of entries that are known to exist and that the server has not shown.
         package var withheldCount: UInt64
 
         package init(
             id: Bytes16, name: String, isThisOne: Bool, seesAllGroups: Bool, seen: Int64,
-            withheldCount: UInt64
+            isSuspended: Bool, withheldCount: UInt64
         ) {
             self.id = id
             self.name = name
             self.isThisOne = isThisOne
             self.seesAllGroups = seesAllGroups
             self.seen = seen
+            self.isSuspended = isSuspended
             self.withheldCount = withheldCount
         }
     }

@@ -305,9 +305,12 @@ package struct Ledger: Hashable, Sendable {
     /// - Parameters:
     ///   - compacts: Whether to append again the versions in this machine's older entries that are
     ///     still needed, so that these entries can be deleted.
+    ///   - renews: Whether, if there is nothing else, to append again versions in entries from
+    ///     before the last removal, the oldest first. They are under keys that the removed machine
+    ///     has.
     ///   - limit: The maximum number of versions in the entry.
     /// - Returns: `nil` if there is nothing to append.
-    package func plan(compacts: Bool, limit: Int = .max) -> Plan? {
+    package func plan(compacts: Bool, renews: Bool = false, limit: Int = .max) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
         var names = Set(items.filter { $0.value.isPending }.keys)
@@ -321,9 +324,16 @@ package struct Ledger: Hashable, Sendable {
         let isSpareInFront = (needed.values.min() ?? index) > log.first + Self.spareCount
         let compacts = compacts && (end > 0 || isSpareInFront)
         if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
+        let renews = renews && names.isEmpty
+        if renews {
+            let old = needed.filter { log.known(at: $0.value) < roster.lastRemoval }
+            let sorted = old.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+            names = Set(sorted.prefix(limit).map(\.key))
+        }
         if names.count > limit { names = Set(names.sorted().prefix(limit)) }
         for name in names { needed[name] = nil }
-        let first = compacts ? min(needed.values.min() ?? index, index) : log.first
+        let isShortened = compacts || renews && !names.isEmpty
+        let first = isShortened ? min(needed.values.min() ?? index, index) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }
         let isClean =
@@ -374,11 +384,6 @@ package struct Ledger: Hashable, Sendable {
 
     /// The index of the first entry of a log that is still needed.
     package func first(of writer: MachineID) -> UInt64 { logs[writer]?.first ?? 1 }
-
-    /// How far a machine has read the log of another.
-    package func acknowledged(of writer: MachineID, by reader: MachineID) -> UInt64 {
-        logs[reader]?.acknowledged[writer] ?? 0
-    }
 
     /// Records that the planned entry is in the log. `known` is the index of the last entry of the
     /// membership log that this machine knew when it appended the entry.

@@ -66,6 +66,9 @@ package struct Roster: Hashable, Sendable {
     /// The index of the last change that closed logs.
     package var lastClosing: UInt64 { closings.last?.index ?? 0 }
 
+    /// The index of the last removal, with which the current epoch began.
+    package var lastRemoval: UInt64 { closings.last { $0.machine == nil }?.index ?? 0 }
+
     package init(founder: MachineID) {
         machines[founder] = Membership(added: 1)
     }

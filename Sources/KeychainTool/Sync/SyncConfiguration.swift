@@ -15,7 +15,10 @@ import KeychainEtcd
 
 struct SyncConfiguration: Sendable {
     let etcd: EtcdConfiguration
+    /// After how many milliseconds without a sign of life a machine is suspended. 0: never.
+    let absenceLimit: Int64
 
+    private static let standardAbsence = "60d"
     private static let standardPrefix = "keychain/"
     private static let byteLimit = 64 << 10
     private static let passwordByteLimit = 4096
@@ -67,6 +70,7 @@ struct SyncConfiguration: Sendable {
         default:
             throw Self.failure(path, "“user” and “passwordFile” must be set both or not at all")
         }
+        absenceLimit = try Self.absence(settings.suspendAfter ?? Self.standardAbsence, path)
         do {
             etcd = try EtcdConfiguration(
                 endpoints: settings.endpoints, prefix: settings.prefix ?? Self.standardPrefix,
@@ -75,6 +79,17 @@ struct SyncConfiguration: Sendable {
         } catch let failure as EtcdFailure {
             throw Self.failure(path, "\(failure.reason)", isSentence: true)
         }
+    }
+
+    private static func absence(
+        _ text: String, _ path: String
+    ) throws(ControlFailure) -> Int64 {
+        if text == "never" { return 0 }
+        guard let duration = SyncDuration(argument: text), duration.seconds >= 86_400 else {
+            throw failure(
+                path, "“suspendAfter” must be a number of days from “1d” to “366d”, or “never”")
+        }
+        return duration.seconds * 1000
     }
 
     private static func failure(
@@ -176,13 +191,14 @@ private struct SyncSettings: Decodable {
     var key: String?
     var user: String?
     var passwordFile: String?
+    var suspendAfter: String?
 
     struct Unknown: Error {
         let name: String
     }
 
     private enum Name: String, CodingKey {
-        case endpoints, prefix, authority, certificate, key, user, passwordFile
+        case endpoints, prefix, authority, certificate, key, user, passwordFile, suspendAfter
     }
 
     private struct AnyName: CodingKey {
@@ -206,6 +222,7 @@ private struct SyncSettings: Decodable {
         key = try container.decodeIfPresent(String.self, forKey: .key)
         user = try container.decodeIfPresent(String.self, forKey: .user)
         passwordFile = try container.decodeIfPresent(String.self, forKey: .passwordFile)
+        suspendAfter = try container.decodeIfPresent(String.self, forKey: .suspendAfter)
     }
 }
 

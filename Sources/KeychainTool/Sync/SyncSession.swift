@@ -37,8 +37,10 @@ struct SyncSession {
     init(_ keychain: SyncKeychain, _ configuration: SyncConfiguration) throws {
         self.keychain = keychain
         let handler = keychain.session.keychain
-        relay = Relay(EtcdStore(try EtcdClient(configuration.etcd))) {
-            request throws(KeychainFailure) in
+        relay = Relay(
+            EtcdStore(try EtcdClient(configuration.etcd)),
+            absenceLimit: configuration.absenceLimit
+        ) { request throws(KeychainFailure) in
             try handler.perform(request)
         }
     }

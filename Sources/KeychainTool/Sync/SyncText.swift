@@ -49,7 +49,8 @@ enum SyncText {
                 Hexadecimal.text(machine.id.bytes), machine.seesAllGroups ? "all" : "some",
                 machine.isThisOne
                     ? "this machine"
-                    : machine.seen == 0 ? "never" : SyncMoment.age(machine.seen, now: now),
+                    : (machine.seen == 0 ? "never" : SyncMoment.age(machine.seen, now: now))
+                        + (machine.isSuspended ? ", suspended" : ""),
                 machine.withheldCount == 0 ? "" : "\(machine.withheldCount)",
             ]
         }
@@ -140,6 +141,7 @@ enum SyncText {
                 machine.seen == 0
                     ? .null : .string(timestamp(SyncMoment.seconds(machine.seen)))
             ),
+            ("suspended", .bool(machine.isSuspended)),
             ("withheld", .number(Int64(clamping: machine.withheldCount))),
         ])
     }

@@ -1,0 +1,78 @@
+// Replica+Opening: versions and keys that others have sealed.
+
+import KeychainCore
+
+extension Replica {
+    mutating func open(_ sealed: Unopened) -> [Change] {
+        guard let key = groupKeys[sealed.version.key] else {
+            unopened[sealed.version.key, default: []].append(sealed)
+            return []
+        }
+        let version: SynchronizedItem
+        do {
+            version = try sealed.version.open(with: key, at: sealed.place)
+        } catch {
+            note(error)
+            return []
+        }
+        guard let writer = circle.machine(sealed.place.writer), let circleKey,
+            writer.scope.includes(circleKey.label(of: key.group))
+        else { return [] }
+        let (name, stamp) = (version.name, version.stamp)
+        let taken = ledger.take(
+            [name: stamp], of: sealed.place.writer, at: sealed.place.index)
+        if ledger.items[name]?.earlier[stamp] != nil {
+            passedOver[name, default: [:]][stamp] = sealed
+        }
+        if ledger.isVoid(sealed.place.writer, sealed.place.index) {
+            voided[name, default: []].insert(stamp)
+        }
+        return taken.isEmpty ? [] : [.store(version)]
+    }
+
+    mutating func take(
+        _ grant: KeyGrant, in entry: LogEntry, with keys: MachineKeys
+    ) -> [Change] {
+        let giver = entry.frame.writer
+        guard giver == id || !ledger.isVoid(giver, entry.index) else { return [] }
+        let content: KeyGrant.Content
+        do {
+            content = try grant.open(with: keys, from: giver, in: circle)
+        } catch {
+            note(error)
+            return []
+        }
+        circleKey = content.circleKey
+        if keys.id != id {
+            // They were granted to the recovery code. From here on this machine's log has them,
+            // too.
+            owed[id, default: []].formUnion(content.groupKeys.map(\.id))
+        }
+        var changes: [Change] = []
+        let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
+        for key in content.groupKeys
+        where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver) {
+            groupKeys[key.id] = key
+            for sealed in unopened.removeValue(forKey: key.id) ?? [] {
+                changes += open(sealed)
+            }
+        }
+        return changes
+    }
+
+    /// Whether a machine may give a key to others. Otherwise it could have them seal items of other
+    /// groups under a key that it knows.
+    private func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
+        guard giver != id, let scope = circle.machine(giver)?.scope, scope != .all else {
+            return true
+        }
+        return circleKey.map { scope.includes($0.label(of: key.group)) } ?? false
+    }
+
+    /// Whether a machine may be given a key.
+    func mayHave(_ key: GroupKey, _ machine: MachineID) -> Bool {
+        if machine == circle.recovery?.id { return true }
+        guard let member = circle.member(machine), let circleKey else { return false }
+        return member.scope.includes(circleKey.label(of: key.group))
+    }
+}
