@@ -92,9 +92,8 @@ struct Session: Sendable {
     /// Records under which reference the keychain has an item, or why the item doesn't travel.
     mutating func note(_ item: OpenedItem, _ version: SynchronizedItem?) {
         guard let version else {
-            staying[item.reference] =
-                SynchronizedItem.reasonToStay(item.record, item.protection, item.data)
-                ?? .accessControl
+            staying[item.reference] = SynchronizedItem.reasonToStay(
+                item.record, item.protection, item.data)
             return
         }
         staying[item.reference] = nil

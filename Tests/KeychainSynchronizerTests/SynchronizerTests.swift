@@ -230,6 +230,27 @@ import Testing
             try await one.status().staying == [StayingItems(reason: .tooLarge, count: 1)])
     }
 
+    @Test func `an item of a group whose name is too long stays, and the status says why`()
+        async throws
+    {
+        let (one, two) = try await pair()
+        for (count, account) in [(GroupKey.groupByteLimit, "fits"), (1025, "too long")] {
+            let group = String(repeating: "g", count: count)
+            let item = NewItem(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("s"), .account: .string(account)],
+                accessGroup: group, protection: .whenUnlocked, isSynchronizable: true,
+                data: Data("1".utf8))
+            _ = try one.engine.perform(AddItem(item), as: AccessGroups([group]))
+        }
+        try await converge(one, two)
+        let expected = [StayingItems(reason: .groupNameTooLong, count: 1)]
+        #expect(try await one.status().staying == expected)
+        try one.restart()
+        try await converge(one, two)
+        #expect(try await one.status().staying == expected)
+    }
+
     @Test func `nothing of items, groups and machines is on the server in the clear`() async throws
     {
         let (one, two) = (try Device("planted one", server), try Device("planted two", server))

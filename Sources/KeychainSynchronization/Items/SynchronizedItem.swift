@@ -21,12 +21,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         self.record = record
         self.protection = protection
         _data = Hidden(wrappedValue: data)
-        guard Self.reasonToStay(record, protection, data) == nil, record.misfit == nil,
-            record.secretTag == nil,
-            case .date(let modified) = record.attributes[.modificationDate],
-            modified.isFinite, data == nil || !record.isTombstone, !record.accessGroup.isEmpty,
-            record.accessGroup.utf8.count <= GroupKey.groupByteLimit
-        else { return nil }
+        guard Self.reasonToStay(record, protection, data) == nil else { return nil }
     }
 
     /// Why an item stays on its machine.
@@ -41,11 +36,16 @@ package struct SynchronizedItem: Hashable, Sendable {
         case tooLarge
         /// This machine may see some access groups only, and the item's is none of them.
         case groupNotShared
+        /// The name of its access group has too many bytes.
+        case groupNameTooLong
+        /// It has attributes that no item should have, or lacks some that each must have.
+        case notValid
     }
 
     /// The size of an item that travels, in bytes: an entry has to have room for it.
     package static let byteLimit = 640 << 10
 
+    /// - Returns: `nil` for an item that travels, if its access group is shared.
     package static func reasonToStay(
         _ record: ItemRecord, _ protection: ProtectionClass, _ data: Data?
     ) -> ReasonToStay? {
@@ -58,7 +58,12 @@ package struct SynchronizedItem: Hashable, Sendable {
         if record.constraints.needsAuthentication || record.enrollment != nil {
             return .accessControl
         }
+        if record.accessGroup.utf8.count > GroupKey.groupByteLimit { return .groupNameTooLong }
         if record.encoded().count + (data?.count ?? 0) > byteLimit { return .tooLarge }
+        guard record.misfit == nil, record.secretTag == nil,
+            case .date(let modified) = record.attributes[.modificationDate], modified.isFinite,
+            data == nil || !record.isTombstone, !record.accessGroup.isEmpty
+        else { return .notValid }
         return nil
     }
 

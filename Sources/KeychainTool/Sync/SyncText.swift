@@ -94,6 +94,10 @@ enum SyncText {
         case .tooLarge:
             "larger than \(SynchronizedItem.byteLimit) bytes, the maximum for synchronization."
         case .groupNotShared: "this machine doesn't share the access group with the circle."
+        case .groupNameTooLong:
+            "the name of the access group has more than \(GroupKey.groupByteLimit) bytes, the "
+                + "maximum for synchronization."
+        case .notValid: "an attribute is missing or isn't valid."
         }
     }
 
