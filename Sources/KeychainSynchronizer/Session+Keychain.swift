@@ -8,7 +8,7 @@ import KeychainSynchronization
 extension Session {
     /// The number of items that are taken out of the outbox at once. The changes are sent in the
     /// order in which they were made, except for those taken out together.
-    private static let collectionLimit = 128
+    static let outboxPageCount = 128
 
     // MARK: From other machines
 
@@ -74,18 +74,25 @@ extension Session {
 
     /// Takes the next changes out of the outbox once those before them are appended.
     mutating func collect() throws(KeychainFailure) {
-        let entries = try engine.outbox()
-        var done = entries.filter { entry in
-            guard let name = collected[entry] else { return false }
-            return !(replica.ledger.items[name]?.isPending ?? false)
+        let done = collected.filter { !isPending($0.value) }
+        for entry in done.keys { collected[entry] = nil }
+        try remove(Array(done.keys))
+        // What is left begins with those that were taken out before.
+        while collected.isEmpty {
+            let page = try engine.outbox(limit: Self.outboxPageCount)
+            guard !page.isEmpty else { return }
+            try remove(try collect(page))
         }
-        for entry in done { collected[entry] = nil }
-        if collected.isEmpty {
-            let next = Array(entries.drop { done.contains($0) }.prefix(Self.collectionLimit))
-            done += try collect(next.filter { !done.contains($0) })
-        }
+    }
+
+    /// Whether an item's current version is yet to be appended.
+    private func isPending(_ name: Bytes16) -> Bool {
+        replica.ledger.items[name]?.isPending ?? false
+    }
+
+    private func remove(_ entries: [OutboxEntry]) throws(KeychainFailure) {
         try engine.keepingFromOutbox { () throws(KeychainFailure) in
-            try engine.removeFromOutbox(done)
+            try engine.removeFromOutbox(entries)
         }
     }
 
@@ -124,7 +131,7 @@ extension Session {
                 continue
             }
             replica.write(name, stamp)
-            collected[entry] = name
+            if isPending(name) { collected[entry] = name } else { done.append(entry) }
         }
         return done
     }

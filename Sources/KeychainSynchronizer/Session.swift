@@ -58,17 +58,23 @@ struct Session: Sendable {
             // A recovery of the keychain doesn't keep the outbox.
             try engine.collectChanges(for: id)
         }
-        var items: [(OpenedItem, SynchronizedItem?)] = []
-        try engine.forEachSynchronizable { item in items.append((item, SynchronizedItem(item))) }
-        for (item, version) in items {
-            note(item, version)
-            guard let version else { continue }
-            if replica.mayWrite(version.record.accessGroup) {
-                uncompared[version.name] = version.stamp
+        try survey()
+    }
+
+    /// Notes what the keychain has, one item after the other. No value is kept.
+    private mutating func survey() throws(KeychainFailure) {
+        var session = self
+        try engine.forEachSynchronizable { item in
+            let version = SynchronizedItem(item)
+            session.note(item, version)
+            guard let version else { return }
+            if session.replica.mayWrite(version.record.accessGroup) {
+                session.uncompared[version.name] = version.stamp
             } else {
-                staying[item.reference] = .groupNotShared
+                session.staying[item.reference] = .groupNotShared
             }
         }
+        self = session
     }
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
@@ -124,20 +130,33 @@ struct Session: Sendable {
                     isSuspended: !replica.ledger.isPresent(id),
                     withheldCount: withheld[id] ?? 0))
         }
-        let waiting = Set(try engine.outbox().map(\.reference))
-        for item in try engine.synchronizableItems(Array(waiting)).values {
-            guard let version = SynchronizedItem(item) else { continue }
-            status.waitingSince =
-                status.waitingCount == 0
-                ? version.modified : min(status.waitingSince, version.modified)
-            status.waitingCount += 1
-        }
+        try countWaiting(&status)
         for reason in SynchronizedItem.ReasonToStay.allCases {
             let count = staying.values.count { $0 == reason }
             if count > 0 { status.staying.append(StayingItems(reason: reason, count: count)) }
         }
         status.notices = replica.notices.map(\.description)
         return status
+    }
+
+    /// Counts the items whose changes wait, a page of the outbox after the other.
+    private func countWaiting(_ status: inout CircleStatus) throws(KeychainFailure) {
+        var counted: Set<ItemReference> = []
+        var last = Int64.min
+        while true {
+            let page = try engine.outbox(after: last, limit: Self.outboxPageCount)
+            guard let end = page.last else { return }
+            last = end.id
+            let new = Set(page.map(\.reference)).subtracting(counted)
+            counted.formUnion(new)
+            for item in try engine.synchronizableItems(Array(new)).values {
+                guard let version = SynchronizedItem(item) else { continue }
+                status.waitingSince =
+                    status.waitingCount == 0
+                    ? version.modified : min(status.waitingSince, version.modified)
+                status.waitingCount += 1
+            }
+        }
     }
 }
 

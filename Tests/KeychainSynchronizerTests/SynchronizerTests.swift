@@ -5,6 +5,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainEngine
 import KeychainRelay
+import KeychainSQLite
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
@@ -249,6 +250,27 @@ import Testing
         try one.restart()
         try await converge(one, two)
         #expect(try await one.status().staying == expected)
+    }
+
+    @Test func `the outbox is read in pages, in order`() async throws {
+        let one = try Device("one", server)
+        try await one.found()
+        for number in 0..<300 { try one.set("\(number % 200)", "\(number)") }
+        let all = try one.engine.outbox()
+        #expect(all.count == 300)
+        var pages: [OutboxEntry] = []
+        while true {
+            let page = try one.engine.outbox(after: pages.last?.id ?? .min, limit: 128)
+            #expect(page.count <= 128)
+            guard !page.isEmpty else { break }
+            pages += page
+        }
+        #expect(pages == all)
+        // Each item counts once, however often it changed.
+        #expect(try await one.status().waitingCount == 200)
+        try await one.settle()
+        #expect(try one.engine.outbox().isEmpty)
+        #expect(try await one.status().waitingCount == 0)
     }
 
     @Test func `nothing of items, groups and machines is on the server in the clear`() async throws

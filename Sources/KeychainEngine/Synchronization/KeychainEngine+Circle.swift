@@ -94,9 +94,12 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// The changes that other machines don't have yet, in their order.
-    package func outbox() throws(KeychainFailure) -> [OutboxEntry] {
-        try attempt { () throws(KeychainFailure) in try store.outbox() }
+    /// The changes that other machines don't have yet, in their order: those after an id, at most
+    /// `limit`.
+    package func outbox(
+        after id: Int64 = .min, limit: Int = .max
+    ) throws(KeychainFailure) -> [OutboxEntry] {
+        try attempt { () throws(KeychainFailure) in try store.outbox(after: id, limit: limit) }
     }
 
     package func removeFromOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {
@@ -189,10 +192,11 @@ extension KeychainEngine {
                     for version in versions {
                         outcomes.append(try takeOver(version, supersedes, in: &transaction))
                     }
-                    for reference in deleted {
-                        guard try !transaction.isInOutbox(reference),
-                            let row = try transaction.row(withReference: reference)
-                        else { continue }
+                    let waiting = try transaction.inOutbox(Set(deleted))
+                    for reference in deleted where !waiting.contains(reference) {
+                        guard let row = try transaction.row(withReference: reference) else {
+                            continue
+                        }
                         try transaction.delete(row)
                     }
                     return outcomes

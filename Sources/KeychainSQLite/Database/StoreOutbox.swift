@@ -54,11 +54,13 @@ enum StoreOutbox {
             [.blob(Data(circle.bytes))])
     }
 
+    /// A page of the outbox.
     static func entries(
-        in database: DatabaseConnection
+        after id: Int64, limit: Int, in database: DatabaseConnection
     ) throws(KeychainFailure) -> [OutboxEntry] {
         var entries: [OutboxEntry] = []
-        let cursor = try database.rows("SELECT id, body FROM outbox ORDER BY id")
+        let cursor = try database.rows(
+            "SELECT id, body FROM outbox WHERE id > \(id) ORDER BY id LIMIT \(limit)")
         while try cursor.next() {
             guard let id = cursor.integer(0), let reference = cursor.bytes16(1) else {
                 throw .damagedStore("its outbox can't be read")
@@ -78,11 +80,13 @@ extension Store {
         }
     }
 
-    /// The changes that are yet to be sent, in their order.
-    package func outbox() throws(KeychainFailure) -> [OutboxEntry] {
+    /// The changes that are yet to be sent, in their order: those after an id, at most `limit`.
+    package func outbox(
+        after id: Int64 = .min, limit: Int = .max
+    ) throws(KeychainFailure) -> [OutboxEntry] {
         guard file.version == StoreSchema.version else { return [] }
         return try connections.run(.reading) { database throws(KeychainFailure) in
-            try StoreOutbox.entries(in: database)
+            try StoreOutbox.entries(after: id, limit: limit, in: database)
         }
     }
 }
@@ -126,10 +130,20 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Whether a change of an item is yet to be sent. This reads the whole outbox.
-    package func isInOutbox(_ reference: ItemReference) throws(KeychainFailure) -> Bool {
-        let cursor = try database.rows("SELECT 1 FROM outbox WHERE body = ?", [reference.value])
-        return try cursor.next()
+    /// Those of some items of which a change is yet to be sent. This reads the outbox once.
+    package func inOutbox(
+        _ references: Set<ItemReference>
+    ) throws(KeychainFailure) -> Set<ItemReference> {
+        var found: Set<ItemReference> = []
+        guard !references.isEmpty else { return found }
+        let cursor = try database.rows("SELECT body FROM outbox")
+        while try cursor.next() {
+            guard let reference = cursor.bytes16(0).map({ ItemReference($0) }) else {
+                throw .damagedStore("its outbox can't be read")
+            }
+            if references.contains(reference) { found.insert(reference) }
+        }
+        return found
     }
 
     /// Adds the items that this transaction changed to the outbox if there is a circle.
