@@ -338,6 +338,26 @@ import Testing
 
     // MARK: The directory
 
+    @Test func `a circle is found among any number of other names`() async throws {
+        let (one, _) = try await devices()
+        let circle = try await circle(of: one)
+        let digits = circle.description
+        // Names before and after that of the circle, which no circle has.
+        for number in 0..<300 { server.records["\(number)-other/a"] = [1] }
+        for number in 0..<300 { server.records["g\(number)/a"] = [1] }
+        let directory = CircleDirectory(server)
+        await #expect(throws: JoiningFailure.tooManyCircles) {
+            try await directory.circles()
+        }
+        for count in [8, 16, 64] {
+            let found = try await directory.circles(
+                beginningWith: String(digits.prefix(count)))
+            #expect(found == [circle])
+        }
+        let other = String(digits.map { $0 == "0" ? "1" : "0" })
+        #expect(try await directory.circles(beginningWith: other) == [])
+    }
+
     @Test func `the circles on a server are listed`() async throws {
         let (one, two) = try await devices()
         let directory = CircleDirectory(server)

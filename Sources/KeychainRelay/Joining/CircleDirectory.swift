@@ -31,14 +31,16 @@ package struct CircleDirectory: Sendable {
 
     package init(_ store: any RecordStore) { self.store = store }
 
-    /// The circles of which the server has records, in ascending order.
-    package func circles() async throws -> [CircleID] {
+    /// The circles of which the server has records and whose identifiers begin with some digits, in
+    /// ascending order. Other names on the server don't matter.
+    ///
+    /// - Throws: ``JoiningFailure/tooManyCircles`` if more names than 255 begin with the digits.
+    package func circles(beginningWith digits: String = "") async throws -> [CircleID] {
         var circles: [CircleID] = []
         var previous: String?
         for _ in 0..<Self.nameLimit {
-            guard let record = try await store.records("", after: previous, limit: 1).first else {
-                return circles
-            }
+            let records = try await store.records(digits, after: previous, limit: 1)
+            guard let record = records.first else { return circles }
             let name = record.key.prefix { $0 != "/" }
             if let circle = Self.circle(named: name) { circles.append(circle) }
             // "0" is the character after the slash: the next record is that of another name.

@@ -162,7 +162,8 @@ extension JoiningFailure: CustomStringConvertible {
             "The server doesn't have this circle. Check the server and the prefix in the "
                 + "configuration."
         case .tooManyCircles:
-            "The server lists too many circles. Specify one with --circle."
+            "The server lists too many circles. Specify one with --circle, by more digits of its "
+                + "identifier."
         case .unknownCode:
             "The code belongs to neither this circle nor a machine that waits to join it. Copy it "
                 + "from the other machine again."

@@ -36,11 +36,16 @@ struct SyncFoundCommand: ParsableCommand {
             try sync.keychain.requireNoCircle()
             // Whether the server can be reached is better known before the circle exists.
             let directory = CircleDirectory(sync.store)
-            let others = try sync.showing("connecting") { try await directory.circles() }
-            if !others.isEmpty {
+            let others = try sync.showing("connecting") {
+                do {
+                    return counted(try await directory.circles().count, "other circle")
+                } catch JoiningFailure.tooManyCircles {
+                    return "many other circles"
+                }
+            }
+            if others != counted(0, "other circle") {
                 Output.complain(
-                    "The server has \(counted(others.count, "other circle")). `keychainctl sync "
-                        + "join` would join an existing one.")
+                    "The server has \(others). `keychainctl sync join` would join an existing one.")
             }
             // An attempt to join that was interrupted may have left entries of another circle.
             try sync.keychain.send(.forget)

@@ -138,16 +138,21 @@ struct SyncSession {
     /// - Throws: ``ControlFailure`` unless exactly one matches.
     func circle(beginningWith digits: String?) throws -> CircleID {
         let directory = CircleDirectory(store)
-        let all = try showing("looking for circles") { try await directory.circles() }
-        let matching = all.filter { $0.description.hasPrefix(digits?.lowercased() ?? "") }
+        let digits = digits?.lowercased() ?? ""
+        guard digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+            throw ControlFailure(
+                .failure, "The identifier of a circle consists of hexadecimal digits.")
+        }
+        let matching = try showing("looking for circles") {
+            try await directory.circles(beginningWith: digits)
+        }
         guard let circle = matching.first else {
             throw ControlFailure(
                 .notFound,
-                all.isEmpty
+                digits.isEmpty
                     ? "The server has no circle. `keychainctl sync found` founds one; if there "
                         + "should be one, check the endpoints and the prefix in the configuration."
-                    : "The server has no circle whose identifier begins so. It has: "
-                        + all.map(\.description).joined(separator: ", ") + ".")
+                    : "The server has no circle whose identifier begins so.")
         }
         guard matching.count == 1 else {
             throw ControlFailure(
