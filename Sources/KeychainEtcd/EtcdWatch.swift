@@ -6,7 +6,7 @@
 //   (3) At most one event is read ahead of the program. So a slow program delays the connection,
 //       and uses no additional memory.
 //   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
-//       dead or cut off from the others.
+//       dead or cut off from the others. After some of these reads it begins anew, where it was.
 
 #if Synchronization
 
@@ -101,7 +101,7 @@ extension EtcdClient {
         }
     }
 
-    /// Watches at one node until the connection breaks.
+    /// Watches at one node until the connection breaks, or the watch is to begin anew.
     ///
     /// - Throws: ``EtcdTryFailure``, or the error of the function that receives the events.
     private func watchOnce(
@@ -121,10 +121,12 @@ extension EtcdClient {
             defer { group.cancelAll() }
             group.addTask { try await progress.read(messages) }
             group.addTask { [configuration] in
-                while true {
+                for _ in 1..<max(configuration.timing.watchCheckCount, 2) {
                     try await configuration.timing.pause(configuration.timing.watchCheckInterval)
                     try await self.check(key, at: node)
                 }
+                // The next watch begins with a check.
+                try await configuration.timing.pause(configuration.timing.watchCheckInterval)
             }
             try await group.next()
         }

@@ -9,7 +9,9 @@ final class PendingChanges: Sendable {
         case local
         /// The log of a machine, in hexadecimal digits.
         case log(String)
-        /// The membership log, heads or requests.
+        /// The signed head of a machine, in hexadecimal digits.
+        case head(String)
+        /// The membership log or requests.
         case circle
         case all
 
@@ -22,10 +24,11 @@ final class PendingChanges: Sendable {
             let parts = key.dropFirst(keys.all.count).split(separator: "/")
             switch (parts.first, parts.dropFirst().first) {
             case ("l", let machine?): self = .log(String(machine))
+            case ("h", let machine?): self = .head(String(machine))
             case ("j", _): return nil
             default: self = .circle
             }
-            if self == .log(own) { return nil }
+            if self == .log(own) || self == .head(own) { return nil }
         }
     }
 
@@ -33,6 +36,8 @@ final class PendingChanges: Sendable {
     struct Changes: Sendable {
         /// The machines whose logs may have changed. `nil` if all may have.
         fileprivate(set) var machines: Set<String>? = []
+        /// The machines whose signed heads may have changed. All may have if `isOfCircle` is set.
+        fileprivate(set) var heads: Set<String> = []
         /// Whether the membership log, heads or requests may have changed.
         fileprivate(set) var isOfCircle = false
 
@@ -40,6 +45,7 @@ final class PendingChanges: Sendable {
     }
 
     private let state = Mutex(Changes())
+    private let watched = Mutex(false)
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -53,11 +59,17 @@ final class PendingChanges: Sendable {
             case .local: break
             case .circle: changes.isOfCircle = true
             case .log(let machine): changes.machines?.insert(machine)
+            case .head(let machine): changes.heads.insert(machine)
             case .all: changes = .everything
             }
         }
         signal.yield()
     }
+
+    /// Whether a watch of the server reports its changes.
+    var isWatched: Bool { watched.withLock { $0 } }
+
+    func setWatched(_ isWatched: Bool) { watched.withLock { $0 = isWatched } }
 
     /// The next round reads everything, whenever it comes.
     func needAll() { state.withLock { $0 = .everything } }

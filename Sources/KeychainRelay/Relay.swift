@@ -91,8 +91,11 @@ package struct Relay: Sendable {
     }
 
     package struct Timing: Sendable {
-        /// The longest time without a round.
+        /// The longest time without a round. While the watch of the server runs, such a round reads
+        /// nothing: the watch shows what changes.
         package var interval = Duration.seconds(60)
+        /// The number of intervals after which a round reads everything, whatever the watch shows.
+        package var fullRoundCount = 60
         /// The time after a failure before the next round. It doubles with each failure.
         package var firstPause = Duration.milliseconds(200)
         package var longestPause = Duration.seconds(30)
@@ -118,9 +121,12 @@ package struct Relay: Sendable {
             defer { group.cancelAll() }
             group.addTask { for await _ in localChanges { changes.add(.local) } }
             group.addTask {
+                var count = 0
                 while !Task.isCancelled {
                     try await Task.sleep(for: timing.interval)
-                    changes.add(.all)
+                    count += 1
+                    let isFull = count % timing.fullRoundCount == 0
+                    changes.add(isFull || !changes.isWatched ? .all : .local)
                 }
             }
             var isWatching = false
@@ -158,6 +164,7 @@ package struct Relay: Sendable {
         while !Task.isCancelled {
             do {
                 let keysOfChanges = try await store.changes(keys.all)
+                changes.setWatched(true)
                 // What changed before the watch began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
@@ -168,6 +175,7 @@ package struct Relay: Sendable {
             } catch {
                 try Task.checkCancellation()
             }
+            changes.setWatched(false)
             try await Task.sleep(for: timing.firstPause)
         }
     }

@@ -152,8 +152,18 @@ struct Round {
         if let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
         }
-        guard demand.state == .current, changes.isOfCircle, !hasOfferedHeads else { return false }
+        guard demand.state == .current, changes.isOfCircle || !changes.heads.isEmpty,
+            !hasOfferedHeads
+        else { return false }
         hasOfferedHeads = true
+        guard changes.isOfCircle else {
+            for machine in changes.heads.sorted() {
+                let records = try await store.records(
+                    keys.head(of: machine), after: nil, limit: 1)
+                delivery.heads += records.map { Data($0.value) }
+            }
+            return !delivery.heads.isEmpty
+        }
         delivery.heads = try await store.allRecords(keys.heads).map { Data($0.value) }
         delivery.absenceLimit = absenceLimit
         delivery.tokenRequests = try await store.allRecords(keys.tokenRequests).map {
