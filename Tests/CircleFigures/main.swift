@@ -117,8 +117,15 @@ struct Figures {
         return isWhole && duration <= .seconds(5)
     }
 
-    /// Saves on eight machines at once for a while, and waits until all have everything.
-    func measureLoad() async throws -> Bool {
+    // MARK: Load
+
+    /// The largest number of changes that may wait on a machine at any time.
+    static let backlogLimit = 100
+    /// The longest time after the last change until every machine has it.
+    static let restLimit = Duration.seconds(2)
+
+    /// Eight machines of one circle.
+    func eightDevices() async throws -> [Device] {
         let first = try await device("load 0")
         try await first.found()
         var devices = [first]
@@ -133,37 +140,102 @@ struct Figures {
             _ = try await other.relay.send(.join(membership: log.map { Data($0.value) }))
             devices.append(other)
         }
-        let seconds = 20
+        return devices
+    }
+
+    /// What became of changes at a rate.
+    struct Load {
+        var backlog = 0
+        /// Whether the changes were made as fast as they were to be.
+        var isInTime = true
+        /// From the end of the changes until each machine has those of all others.
+        var rest = Duration.zero
+        var isHeld: Bool {
+            isInTime && backlog < Figures.backlogLimit && rest < Figures.restLimit
+        }
+    }
+
+    /// Saves on all machines at once, each at regular intervals, and counts what waits meanwhile.
+    ///
+    /// - Returns: `nil` if the changes don't arrive.
+    func load(_ devices: [Device], rate: Int, seconds: Int) async throws -> Load? {
+        var load = try await change(devices, rate: rate, seconds: seconds)
+        guard let rest = try await drain(devices, rate: rate, seconds: seconds) else { return nil }
+        load.rest = rest
+        return load
+    }
+
+    private func change(_ devices: [Device], rate: Int, seconds: Int) async throws -> Load {
+        let interval = Duration.seconds(1) * Double(devices.count) / Double(rate)
+        let (start, count) = (ContinuousClock.now, rate * seconds / devices.count)
+        return try await withThrowingTaskGroup(of: Load.self) { group in
+            for (index, device) in devices.enumerated() {
+                group.addTask {
+                    var load = Load()
+                    for number in 0..<count {
+                        // Machines that began together don't all save at the same moment.
+                        let shift = interval * Double(index) / Double(devices.count)
+                        try await Task.sleep(until: start + interval * Double(number) + shift)
+                        try device.set("load \(index) \(number % 50)", "\(rate) \(number)")
+                        if number % 10 == 9 {
+                            load.backlog = max(load.backlog, try device.engine.outbox().count)
+                        }
+                    }
+                    load.isInTime = start.duration(to: .now) < .seconds(seconds) * 1.05
+                    return load
+                }
+            }
+            return try await group.reduce(into: Load()) {
+                $0.backlog = max($0.backlog, $1.backlog)
+                $0.isInTime = $0.isInTime && $1.isInTime
+            }
+        }
+    }
+
+    /// Waits until each machine has the last change of each other one.
+    ///
+    /// - Returns: How long that took; `nil` if they don't get it.
+    private func drain(_ devices: [Device], rate: Int, seconds: Int) async throws -> Duration? {
+        let (start, last) = (ContinuousClock.now, rate * seconds / devices.count - 1)
+        for other in devices {
+            for index in devices.indices {
+                guard
+                    try await waitFor("load \(index) \(last % 50)", "\(rate) \(last)", on: other)
+                else { return nil }
+            }
+        }
+        return start.duration(to: .now)
+    }
+
+    /// The highest rate of changes that eight machines hold for a minute. Steps of five seconds show
+    /// where to begin.
+    func measureLoad() async throws -> Bool {
+        let devices = try await eightDevices()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             for device in devices { group.addTask { try await device.runRelay() } }
-            let end = ContinuousClock.now + .seconds(seconds)
-            var (count, largest) = (0, 0)
-            while ContinuousClock.now < end {
-                for (index, device) in devices.enumerated() {
-                    try device.set("load \(index) \(count % 50)", "\(count)")
+            var held: [Int] = []
+            var rate = 40
+            while true {
+                guard let load = try await load(devices, rate: rate, seconds: 5) else {
+                    return false
                 }
-                count += 1
-                if count % 20 == 0 {
-                    largest = max(
-                        largest, try devices.map { try $0.engine.outbox().count }.max() ?? 0)
-                }
-                try await Task.sleep(for: .milliseconds(100))
+                guard load.isHeld else { break }
+                held.append(rate)
+                rate = rate * 5 / 4
             }
-            let start = ContinuousClock.now
-            for (index, device) in devices.enumerated() {
-                let last = "\(count - 1)"
-                for other in devices where other !== device {
-                    guard
-                        try await waitFor("load \(index) \((count - 1) % 50)", last, on: other)
-                    else { return false }
+            for rate in held.reversed() {
+                guard let load = try await load(devices, rate: rate, seconds: 60) else {
+                    return false
                 }
+                guard load.isHeld else { continue }
+                Self.print(
+                    "changes a second from eight machines, for 60 s",
+                    "\(rate), at most \(load.backlog) wait on a machine, the last arrives after "
+                        + String(format: "%.2f s", load.rest / .seconds(1)))
+                return true
             }
-            Self.print(
-                "changes a second from eight machines, for \(seconds) s",
-                "\(8 * count / seconds), backlog of a machine at most \(largest), the last "
-                    + String(format: "%.1f s after", start.duration(to: .now) / .seconds(1)))
-            return largest < 100
+            return false
         }
     }
 
