@@ -2,6 +2,7 @@
 // clients and peers, and with users if the test has some.
 //   (1) Clients and peers need a certificate of the cluster's own authority.
 //   (2) All processes are killed, and the folder is removed, when the test is done with it.
+//   (3) If a test wants it, the nodes reach each other through links that it can cut.
 
 #if Synchronization
 
@@ -25,15 +26,24 @@ package actor EtcdCluster {
 
     package nonisolated let endpoints: [String]
     package nonisolated let certificates: TestCertificates
+    /// The links through which the other nodes reach each node. Empty without links.
+    package nonisolated let peerLinks: [TestLink]
     private let nodes: [EtcdNode]
     private let folder: URL
     private let hasUsers: Bool
 
     /// Runs a test with a cluster.
     ///
+    /// - Parameters:
+    ///   - count: The number of nodes.
+    ///   - users: Without users, the cluster asks for none.
+    ///   - hasPeerLinks: Whether the nodes reach each other through links.
+    ///   - options: Arguments for each node, in addition to its own.
+    ///   - test: The test.
+    /// - Returns: What the test returns.
     /// - Throws: What the test throws; ``MissingProgram`` if etcd isn't installed or doesn't start.
     package static func with<Result: Sendable>(
-        nodes count: Int, users: [User] = [],
+        nodes count: Int, users: [User] = [], hasPeerLinks: Bool = false, options: [String] = [],
         _ test: @Sendable (EtcdCluster) async throws -> Result
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory
@@ -42,7 +52,14 @@ package actor EtcdCluster {
             at: folder, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        let cluster = try EtcdCluster(nodes: count, folder: folder, hasUsers: !users.isEmpty)
+        let ports = FreePorts.some(2 * count).map { Int($0) }
+        var links: [TestLink] = []
+        for port in ports.suffix(hasPeerLinks ? count : 0) {
+            links.append(try await TestLink(to: port))
+        }
+        let cluster = try EtcdCluster(
+            ports: ports, links: links, options: options, folder: folder,
+            hasUsers: !users.isEmpty)
         do {
             try await cluster.start(users)
             let result = try await test(cluster)
@@ -54,14 +71,19 @@ package actor EtcdCluster {
         }
     }
 
-    private init(nodes count: Int, folder: URL, hasUsers: Bool) throws {
+    private init(
+        ports: [Int], links: [TestLink], options: [String], folder: URL, hasUsers: Bool
+    ) throws {
         certificates = try TestCertificates(folder: folder)
         (self.folder, self.hasUsers) = (folder, hasUsers)
-        let ports = FreePorts.some(2 * count)
+        // Those of the nodes for clients, then those for peers.
+        let count = ports.count / 2
         let clients = ports.prefix(count).map { "https://127.0.0.1:\($0)" }
         let peers = ports.suffix(count).map { "https://127.0.0.1:\($0)" }
+        let advertised = links.isEmpty ? peers : links.map(\.endpoint)
         endpoints = clients
-        let cluster = peers.enumerated().map { "n\($0)=\($1)" }.joined(separator: ",")
+        peerLinks = links
+        let cluster = advertised.enumerated().map { "n\($0)=\($1)" }.joined(separator: ",")
         nodes = (0..<count).map { [certificates] index in
             EtcdNode(
                 arguments: [
@@ -69,7 +91,7 @@ package actor EtcdCluster {
                     "--listen-client-urls", clients[index],
                     "--advertise-client-urls", clients[index],
                     "--listen-peer-urls", peers[index],
-                    "--initial-advertise-peer-urls", peers[index],
+                    "--initial-advertise-peer-urls", advertised[index],
                     "--initial-cluster", cluster,
                     "--initial-cluster-token", folder.lastPathComponent,
                     "--cert-file", certificates.server, "--key-file", certificates.serverKey,
@@ -80,7 +102,7 @@ package actor EtcdCluster {
                     "--heartbeat-interval", "100", "--election-timeout", "1000",
                     "--auth-token", "simple", "--bcrypt-cost", "4", "--logger", "zap",
                     "--log-level", "warn",
-                ], log: folder.appending(path: "n\(index).log"))
+                ] + options, log: folder.appending(path: "n\(index).log"))
         }
     }
 
@@ -151,6 +173,58 @@ package actor EtcdCluster {
         try await waitUntilReady(index)
     }
 
+    // MARK: The content
+
+    /// The folders with the data of all nodes.
+    private var dataFolders: [URL] {
+        nodes.indices.map { folder.appending(path: "n\($0)") }
+    }
+
+    /// Keeps the present data as a backup, instead of an earlier one.
+    package func backUp() async throws {
+        try await withoutNodes {
+            for data in dataFolders {
+                let backup = data.appendingPathExtension("backup")
+                try? FileManager.default.removeItem(at: backup)
+                try FileManager.default.copyItem(at: data, to: backup)
+            }
+        }
+    }
+
+    /// Puts the data of the backup in the place of the present data.
+    package func restoreBackup() async throws {
+        try await withoutNodes {
+            for data in dataFolders {
+                try FileManager.default.removeItem(at: data)
+                try FileManager.default.copyItem(
+                    at: data.appendingPathExtension("backup"), to: data)
+            }
+        }
+    }
+
+    private func withoutNodes(_ change: () throws -> Void) async throws {
+        for node in nodes { node.kill() }
+        try change()
+        for node in nodes { try node.start() }
+        for index in nodes.indices { try await waitUntilReady(index) }
+    }
+
+    /// Deletes all keys.
+    package func wipe() throws { try administer(["del", "", "--from-key"]) }
+
+    /// All keys with a prefix and their values, as `etcdctl` prints them in JSON.
+    package func dump(_ prefix: String) throws -> String {
+        try administer(["get", "--prefix", prefix, "--write-out", "json"])
+    }
+
+    /// Runs `etcdctl` with all rights.
+    ///
+    /// - Returns: What it wrote.
+    @discardableResult
+    package func administer(_ arguments: [String]) throws -> String {
+        try control(arguments + (hasUsers ? ["--user=root:\(Self.rootPassword)"] : []))
+    }
+
     /// Whether any file of any node contains a text.
     package func filesContain(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -183,11 +257,11 @@ package actor EtcdCluster {
 
     /// Forgets all revisions before one.
     package func compact(_ revision: Int64) throws {
-        let user = hasUsers ? ["--user=root:\(Self.rootPassword)"] : []
-        try control(["compaction", String(revision)] + user)
+        try administer(["compaction", String(revision)])
     }
 
-    private func control(_ arguments: [String]) throws {
+    @discardableResult
+    private func control(_ arguments: [String]) throws -> String {
         try Program.run(
             "etcdctl", package: "etcd-server etcd-client",
             arguments + [
@@ -197,7 +271,7 @@ package actor EtcdCluster {
     }
 }
 
-private enum FreePorts {
+enum FreePorts {
     /// Ports on loopback that nothing listens on, below those that the system gives to connections.
     static func some(_ count: Int) -> [UInt16] {
         var ports: Set<UInt16> = []

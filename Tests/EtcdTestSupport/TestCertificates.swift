@@ -7,6 +7,8 @@ package import Foundation
 /// A program that a test needs and that isn't there, or failed.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// Files in PEM, in a folder that the caller removes.
@@ -46,11 +48,12 @@ package struct TestCertificates: Sendable {
     }
 }
 
-enum Program {
-    /// Where a program is.
+package enum Program {
+    /// Where a program is. A name with a slash is a path.
     ///
     /// - Throws: ``MissingProgram``, which names the packages of Debian that it is in.
-    static func path(_ name: String, package: String) throws -> String {
+    package static func path(_ name: String, package: String) throws -> String {
+        if name.contains("/") { return name }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
         let paths = folders.split(separator: ":").map { "\($0)/\(name)" }
         guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
@@ -66,7 +69,7 @@ enum Program {
     /// - Returns: What it wrote.
     /// - Throws: ``MissingProgram`` if it isn't there or fails.
     @discardableResult
-    static func run(
+    package static func run(
         _ name: String, package: String, _ arguments: [String],
         _ environment: [String: String] = [:]
     ) throws -> String {

@@ -1,0 +1,139 @@
+// TestLink: a TCP proxy before one server, whose connections a test cuts, silences and restores.
+//   (1) It passes the bytes on as they are, so TLS is between the client and the server.
+//   (2) While it is silent, the system still accepts connections and bytes. None of them get any
+//       further, and nothing is lost: they are passed on later.
+
+#if Synchronization
+
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+
+package final class TestLink: Sendable {
+    private struct State {
+        var listener: (any Channel)?
+        var isSilent = false
+        /// Both ends of all connections.
+        var connections: [ObjectIdentifier: any Channel] = [:]
+    }
+
+    package let port: Int
+    private let target: Int
+    private let state = Mutex(State())
+
+    /// Opens a link to a port on loopback, at a port of its own.
+    package init(to target: Int) async throws {
+        self.target = target
+        port = Int(FreePorts.some(1)[0])
+        try await listen()
+    }
+
+    package var endpoint: String { "https://127.0.0.1:\(port)" }
+
+    private func listen() async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { [weak self] incoming in
+                self?.connect(incoming) ?? incoming.close()
+            }
+            .bind(host: "127.0.0.1", port: port).get()
+        state.withLock { $0.listener = listener }
+    }
+
+    private func connect(_ incoming: any Channel) -> EventLoopFuture<Void> {
+        ClientBootstrap(group: incoming.eventLoop)
+            .channelOption(.autoRead, value: false)
+            .connect(host: "127.0.0.1", port: target)
+            .flatMapThrowing { outgoing in
+                try incoming.pipeline.syncOperations.addHandler(PassingOn(to: outgoing))
+                try outgoing.pipeline.syncOperations.addHandler(PassingOn(to: incoming))
+                self.begin([incoming, outgoing])
+            }
+    }
+
+    private func begin(_ connection: [any Channel]) {
+        let isSilent = state.withLock { state in
+            for end in connection { state.connections[ObjectIdentifier(end)] = end }
+            return state.isSilent
+        }
+        for end in connection {
+            end.closeFuture.whenComplete { [weak self] _ in
+                self?.state.withLock { $0.connections[ObjectIdentifier(end)] = nil }
+            }
+            Self.setReading(end, !isSilent)
+        }
+    }
+
+    /// A channel that begins to read also reads what has arrived before.
+    private static func setReading(_ channel: any Channel, _ isReading: Bool) {
+        channel.setOption(.autoRead, value: isReading).whenFailure { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    // MARK: For tests
+
+    /// Resets all connections. New ones are accepted.
+    package func reset() {
+        for end in state.withLock({ Array($0.connections.values) }) {
+            let reset = (end as? any SocketOptionProvider)?
+                .setSoLinger(linger(l_onoff: 1, l_linger: 0))
+            (reset ?? end.eventLoop.makeSucceededVoidFuture()).whenComplete { _ in
+                end.close(promise: nil)
+            }
+        }
+    }
+
+    /// Resets all connections, and refuses new ones.
+    package func cut() async throws {
+        let listener = state.withLock { state in
+            defer { state.listener = nil }
+            return state.listener
+        }
+        try await listener?.close()
+        reset()
+    }
+
+    /// Stops passing bytes on, in both directions.
+    package func silence() { setSilent(true) }
+
+    /// Accepts connections and passes bytes on again.
+    package func restore() async throws {
+        if state.withLock({ $0.listener == nil }) { try await listen() }
+        setSilent(false)
+    }
+
+    private func setSilent(_ isSilent: Bool) {
+        let ends = state.withLock { state in
+            state.isSilent = isSilent
+            return Array(state.connections.values)
+        }
+        for end in ends { Self.setReading(end, !isSilent) }
+    }
+}
+
+/// One direction of a connection.
+private final class PassingOn: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let other: any Channel
+
+    init(to other: any Channel) { self.other = other }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        other.writeAndFlush(unwrapInboundIn(data), promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        other.close(promise: nil)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+#endif

@@ -1,0 +1,100 @@
+// ServiceHost: runs a keychain service that has a disk of its own, which a test can fill, and a clock
+// that can be wrong.
+//   (1) A shell in a mount namespace of its own has the disk, which is in memory, and starts and kills
+//       the service as it is told. Both end with the test's process.
+//       It is bash, because `wait` of smaller shells needs SIGCHLD, which Foundation's threads block for
+//       their children.
+//   (2) A wrong clock is made by libfaketime. The time that the system counts from its start is right.
+//       In the first program that loads it, the library moves the environment, and Swift then finds
+//       no arguments; so that program is `env`.
+
+#if Synchronization
+
+import EtcdTestSupport
+import Foundation
+import Glibc
+import TestPrograms
+
+/// It must not be used by several tasks at once.
+final class ServiceHost {
+    private let shell: TestProgram
+    private let orders = Pipe()
+    private let log: URL
+
+    /// - Parameters:
+    ///   - command: The service's program and its arguments.
+    ///   - home: The folder whose folder `data` is on the disk.
+    ///   - diskSize: For example `4m`.
+    /// - Throws: An error if there can be no such disk.
+    init(_ command: [String], home: URL, diskSize: String) throws {
+        log = home.appending(path: "service.log")
+        // A user who isn't root becomes root in a user namespace.
+        let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
+        shell = try TestProgram(
+            path: "/usr/bin/env",
+            ["unshare", "--mount"] + user + ["bash", "-c", Self.script, "bash"] + command,
+            environment: [
+                "place": home.appending(path: "data").path, "size": diskSize, "log": log.path,
+            ], input: orders)
+        try order("mount")
+    }
+
+    private static let script = """
+        kill_service() {
+            [ -z "$service" ] || { kill -KILL "$service"; wait "$service"; } 2>/dev/null
+            service=
+        }
+        service=
+        while read -r order clock library; do
+            case $order in
+            mount) mount -t tmpfs -o "size=$size,mode=700" none "$place" || exit ;;
+            start)
+                kill_service
+                env LD_PRELOAD="$library" FAKETIME="$clock" FAKETIME_DISABLE_SHM=1 \
+                    FAKETIME_DONT_FAKE_MONOTONIC=1 env "$@" </dev/null >>"$log" 2>&1 &
+                service=$!
+                ;;
+            kill) kill_service ;;
+            fill)
+                head -c 1G /dev/zero >"$place/ballast" 2>/dev/null
+                [ "$(stat -f -c %f "$place")" = 0 ] || exit
+                ;;
+            clear) rm "$place/ballast" || exit ;;
+            esac
+            echo "$order"
+        done
+        kill_service
+        """
+
+    /// Has an order carried out.
+    func order(_ order: String) throws {
+        try orders.fileHandleForWriting.write(contentsOf: Data((order + "\n").utf8))
+        guard let answer = shell.line(), order.hasPrefix(answer) else {
+            throw CircleMachine.Failure(what: "the order \(order) failed: \(complaints)")
+        }
+    }
+
+    func start(clock: String?) throws {
+        guard let clock else { return try order("start") }
+        try order("start \(clock) \(Self.library())")
+    }
+
+    /// The library that makes the clock of a program wrong.
+    ///
+    /// - Throws: ``MissingProgram``.
+    private static func library() throws -> String {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
+        let paths = folders.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
+        guard let path = paths.first(where: FileManager.default.fileExists(atPath:)) else {
+            throw MissingProgram(
+                description: "These tests take libfaketime, which is not installed: apt-get "
+                    + "install libfaketime")
+        }
+        return path
+    }
+
+    /// What the service wrote.
+    var complaints: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+}
+
+#endif
