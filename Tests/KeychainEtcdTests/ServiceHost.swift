@@ -41,7 +41,10 @@ final class ServiceHost {
 
     private static let script = """
         kill_service() {
-            [ -z "$service" ] || { kill -KILL "$service"; wait "$service"; } 2>/dev/null
+            [ -n "$service" ] || return
+            { kill -KILL "$service"; wait "$service"; } 2>/dev/null
+            # What libfaketime leaves of a program that is killed.
+            rm -f "/dev/shm/faketime_shm_$service" "/dev/shm/sem.faketime_sem_$service"
             service=
         }
         service=
@@ -50,7 +53,7 @@ final class ServiceHost {
             mount) mount -t tmpfs -o "size=$size,mode=700" none "$place" || exit ;;
             start)
                 kill_service
-                env LD_PRELOAD="$library" FAKETIME="$clock" FAKETIME_DISABLE_SHM=1 \
+                env LD_PRELOAD="$library" FAKETIME="$clock" \
                     FAKETIME_DONT_FAKE_MONOTONIC=1 env "$@" </dev/null >>"$log" 2>&1 &
                 service=$!
                 ;;
