@@ -295,7 +295,12 @@ package final class KeychainServer: Sendable {
     package func showLife(
         within time: Duration, _ onLife: @escaping @Sendable (_ connectionCount: Int) -> Void
     ) {
-        let watchdog = Watchdog(workers.probe) { [connections] in onLife(connections.count) }
+        let probe: Watchdog.Probe = { [workers, group] then in
+            EventLoopFuture.andAllSucceed(
+                group.makeIterator().map { $0.submit {} }, on: group.next()
+            ).whenSuccess { workers.probe(then) }
+        }
+        let watchdog = Watchdog(probe) { [connections] in onLife(connections.count) }
         every(time / 2) { watchdog.ask() }
     }
 

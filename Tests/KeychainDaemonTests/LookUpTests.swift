@@ -30,7 +30,8 @@ private func lookUp(_ account: String) -> FindItems {
             LogLines { [self] line in
                 guard line.hasPrefix("info update") else { return }
                 isBlocked.signal()
-                open.wait()
+                // Only so that a failure doesn't hang.
+                _ = open.wait(timeout: .now() + 60)
             }
         }
     }
@@ -81,17 +82,22 @@ private func lookUp(_ account: String) -> FindItems {
         let workers = Workers(count: 1)
         defer { workers.stop() }
         let tasks = Mutex<[@Sendable () -> Void]>([])
-        func turns() -> Int {
+        let (loop, other) = (LogLines(), LogLines())
+        func turns(of loop: AnyObject) -> Int {
             (0..<1000).count { _ in
-                workers.takeTurn { task in tasks.withLock { $0.append(task) } }
+                workers.takeTurn(of: ObjectIdentifier(loop)) { task in
+                    tasks.withLock { $0.append(task) }
+                }
             }
         }
-        #expect(turns() == 16)
-        #expect(turns() == 0)
-        // The event loop has handled its other events, and runs its tasks.
-        try #require(tasks.withLock { $0 }.count == 1)
+        #expect(turns(of: loop) == 16)
+        #expect(turns(of: other) == 16)
+        #expect(turns(of: loop) == 0)
+        // The first event loop has handled its other events, and runs its tasks.
+        try #require(tasks.withLock { $0 }.count == 2)
         tasks.withLock { $0.removeFirst() }()
-        #expect(turns() == 16)
+        #expect(turns(of: loop) == 16)
+        #expect(turns(of: other) == 0)
     }
 
     @Test func `a burst over one connection takes its turns in the pool`() throws {

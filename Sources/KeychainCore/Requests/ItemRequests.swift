@@ -86,6 +86,12 @@ package struct FindItems: Request {
     package var shape: String? { query.shape }
     package var effort: RequestEffort { retrieval.effort(derives: showsPassword) }
 
+    /// Whether the answer is at most one secret, without attributes.
+    package var isForOneSecret: Bool {
+        retrieval.includesData && !retrieval.includesAttributes && retrieval.limit == 1
+            && query.itemClass != .key
+    }
+
     package func usedUnlockedKeys(_ answer: [ItemSnapshot]) -> Bool {
         answer.contains { $0.neededUnlock }
     }

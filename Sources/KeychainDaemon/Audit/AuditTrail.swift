@@ -19,8 +19,6 @@ import Synchronization
 final class AuditTrail: Sendable {
     private struct State {
         var writer: AuditWriter?
-        /// The number of requests that have reserved room and have no record yet.
-        var underWay = 0
         var unrecordedCount = 0
         var isStarted = false
         var isFailing = false
@@ -33,6 +31,9 @@ final class AuditTrail: Sendable {
     private let log: AuditLog
     private let disk: AuditDisk
     private let state = Mutex(State())
+    /// The number of requests that have reserved room and have no record yet. It grows only under
+    /// the lock of `state`.
+    private let underWay = Atomic(0)
     private let written = DispatchSemaphore(value: 0)
     private let ending = DispatchSemaphore(value: 0)
     private let threadEnd = DispatchSemaphore(value: 0)
@@ -81,11 +82,12 @@ final class AuditTrail: Sendable {
         try state.withLock { state throws(KeychainFailure) in
             do throws(KeychainFailure) {
                 if state.writer == nil { try open(&state) }
-                if let number = try state.writer?.takeRoom(for: state.underWay + 1) {
+                let count = underWay.load(ordering: .relaxed) + 1
+                if let number = try state.writer?.takeRoom(for: count) {
                     try append(.prune, result: Int64(clamping: number), &state)
                     log.note("audit: records up to \(number) were removed with their file")
                 }
-                state.underWay += 1
+                underWay.add(1, ordering: .relaxed)
             } catch {
                 fail(error, &state)
                 throw KeychainFailure(
@@ -102,16 +104,36 @@ final class AuditTrail: Sendable {
     /// - Returns: `false` if no room was reserved.
     func beginAtOnce() -> Bool {
         state.withLockIfAvailable { state in
-            guard let writer = state.writer, writer.hasRoom(for: state.underWay + 1) else {
-                return false
-            }
-            state.underWay += 1
+            let count = underWay.load(ordering: .relaxed) + 1
+            guard let writer = state.writer, writer.hasRoom(for: count) else { return false }
+            underWay.add(1, ordering: .relaxed)
             return true
         } ?? false
     }
 
     /// Gives back the room of a request that wasn't carried out.
-    func cancel() { state.withLock { $0.underWay -= 1 } }
+    func cancel() { underWay.subtract(1, ordering: .relaxed) }
+
+    /// Writes the record of a request for which ``beginAtOnce()`` reserved room, if that takes no
+    /// wait for another thread.
+    ///
+    /// - Parameters:
+    ///   - record: The record without number, time and items.
+    ///   - items: The items that the request returned.
+    /// - Returns: `false` if there is no record. The room is still reserved then.
+    func endAtOnce(_ record: AuditRecord, items: [ItemReference]) -> Bool {
+        state.withLockIfAvailable { state in
+            guard state.writer != nil else { return false }
+            do throws(KeychainFailure) {
+                try append(record, items, &state)
+                underWay.subtract(1, ordering: .relaxed)
+                return true
+            } catch {
+                fail(error, &state)
+                return false
+            }
+        } ?? false
+    }
 
     /// Writes the record of a request.
     ///
@@ -124,30 +146,37 @@ final class AuditTrail: Sendable {
         _ record: AuditRecord, items: [ItemReference], hasRoom: Bool
     ) throws(KeychainFailure) {
         try state.withLock { state throws(KeychainFailure) in
-            if hasRoom { state.underWay -= 1 }
+            if hasRoom { underWay.subtract(1, ordering: .relaxed) }
             do throws(KeychainFailure) {
                 if state.writer == nil { try open(&state) }
-                guard let labels = state.writer?.labels else { return }
-                var record = AuditRecord(
-                    user: record.user, process: record.process, identity: record.identity,
-                    operation: record.operation, itemClass: record.itemClass,
-                    result: record.result, items: items.map { labels.label(of: $0) })
-                record.moment = Self.now
-                try state.writer?.append(record)
+                try append(record, items, &state)
             } catch {
                 state.unrecordedCount += 1
                 fail(error, &state)
                 throw error
             }
-            noteWritten(&state)
         }
+    }
+
+    /// Adds the time and the labels of items to a record, and writes it.
+    private func append(
+        _ record: AuditRecord, _ items: [ItemReference], _ state: inout State
+    ) throws(KeychainFailure) {
+        guard let labels = state.writer?.labels else { return }
+        var record = AuditRecord(
+            user: record.user, process: record.process, identity: record.identity,
+            operation: record.operation, itemClass: record.itemClass,
+            result: record.result, items: items.map { labels.label(of: $0) })
+        record.moment = Self.now
+        try state.writer?.append(record)
+        noteWritten(&state)
     }
 
     // MARK: The file
 
     private func open(_ state: inout State) throws(KeychainFailure) {
         var (writer, opening) = try AuditWriter.open(folder, limits)
-        _ = try writer.takeRoom(for: state.underWay + 1)
+        _ = try writer.takeRoom(for: underWay.load(ordering: .relaxed) + 1)
         state.writer = writer
         if opening.hasGap { try append(.gap, &state) }
         if !state.isStarted {

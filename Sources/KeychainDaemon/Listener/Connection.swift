@@ -214,9 +214,8 @@ final class Connection: ChannelInboundHandler {
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
         // Requests that are sent in advance take their turns among those of other programs.
-        let mayAnswerAtOnce =
-            underWay == 1 && waiting.isEmpty && workers.takeTurn(eventLoop.execute)
-        workers.answer(frame, of: session, atOnce: mayAnswerAtOnce) { outcome in
+        let isAlone = underWay == 1 && waiting.isEmpty
+        workers.answer(frame, of: session, on: isAlone ? eventLoop : nil) { outcome in
             eventLoop.execute { selfBound.value.send(outcome, contextBound.value) }
         }
     }

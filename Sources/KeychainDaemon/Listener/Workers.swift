@@ -9,6 +9,7 @@
 
 import KeychainCore
 import KeychainWire
+import NIOCore
 import Synchronization
 
 /// The outcome of handling a frame.
@@ -54,8 +55,8 @@ final class Workers: Sendable {
     /// A file system that hangs occupies a thread for as long as it hangs.
     private let identification = FairPool(threadCount: 32, perParty: 2)
 
-    /// The number of turns taken since the last one began.
-    private let turnCount = Atomic(0)
+    /// The number of turns that each event loop took since it handled its other events.
+    private let turnCounts = Mutex<[ObjectIdentifier: Int]>([:])
 
     init(count: Int) {
         pool = FairPool(threadCount: count)
@@ -89,12 +90,19 @@ final class Workers: Sendable {
 
     /// Takes one of the turns of an event loop, on which the caller runs.
     ///
-    /// - Parameter execute: Submits a task to the event loop.
+    /// - Parameters:
+    ///   - eventLoop: Identifies the event loop.
+    ///   - execute: Submits a task to the event loop.
     /// - Returns: Whether a request may be answered on the event loop. After ``turnLimit`` requests
     ///   this is `false` until the loop has handled its other events.
-    func takeTurn(_ execute: (@escaping @Sendable () -> Void) -> Void) -> Bool {
-        let count = turnCount.add(1, ordering: .relaxed).oldValue
-        if count == 0 { execute { [self] in turnCount.store(0, ordering: .relaxed) } }
+    func takeTurn(
+        of eventLoop: ObjectIdentifier, _ execute: (@escaping @Sendable () -> Void) -> Void
+    ) -> Bool {
+        let count = turnCounts.withLock { counts in
+            defer { counts[eventLoop, default: 0] += 1 }
+            return counts[eventLoop, default: 0]
+        }
+        if count == 0 { execute { [self] in turnCounts.withLock { $0[eventLoop] = 0 } } }
         return count < Self.turnLimit
     }
 
@@ -105,16 +113,22 @@ final class Workers: Sendable {
     /// - Parameters:
     ///   - frame: The frame.
     ///   - session: The session of the connection.
-    ///   - isAtOnce: Whether the request may be answered on the caller's thread, without a wait.
+    ///   - eventLoop: The event loop on which the caller runs, if the request may be answered on
+    ///     it.
     ///   - then: Receives the outcome, on any thread.
     func answer(
-        _ frame: FrameBuffer, of session: PeerSession, atOnce isAtOnce: Bool,
+        _ frame: FrameBuffer, of session: PeerSession, on eventLoop: (any EventLoop)?,
         then: @escaping @Sendable (Outcome) -> Void
     ) {
-        let mayBeLookUp = isAtOnce && frame.count <= Self.lookUpByteLimit
-        let early = mayBeLookUp ? try? ReceivedMessage(frame) : nil
+        var early: ReceivedMessage?
+        if let eventLoop, frame.count <= Self.lookUpByteLimit,
+            let lookUp = ReceivedMessage.lookUp(in: frame),
+            takeTurn(of: ObjectIdentifier(eventLoop), eventLoop.execute)
+        {
+            early = lookUp
+        }
         if let frames = early?.answerAtOnce(in: session) { return then(.answer(frames)) }
-        pool.submit(for: session.party) { [self] isActive in
+        pool.submit(for: session.party) { [self, early] isActive in
             guard isActive else { return then(Self.stopped) }
             let message: ReceivedMessage
             do throws(KeychainFailure) {

@@ -32,6 +32,21 @@ struct ReceivedMessage: Sendable {
 
     // MARK: Reading
 
+    /// Decodes the message in a frame if it can be answered by ``answerAtOnce(in:)``. Any other
+    /// message isn't decoded.
+    static func lookUp(in frame: FrameBuffer) -> ReceivedMessage? {
+        let message = try? frame.read(elementLimit: WireLimits.elementCount) {
+            reader throws(KeychainFailure) -> ReceivedMessage? in
+            let id = try ClientMessage.id(from: &reader)
+            guard case .request(.find, let claim) = try ClientMessage(from: &reader) else {
+                return nil
+            }
+            return try readFind(&reader, claim, id)
+        }
+        guard let message = message ?? nil, message.answerAtOnce != nil else { return nil }
+        return message
+    }
+
     /// Decodes the message in a frame. If its content can't be decoded, it is answered with the
     /// reason.
     /// - Throws: `param` if the bytes aren't a message at all. The connection then has to be
@@ -139,7 +154,7 @@ struct ReceivedMessage: Sendable {
     ) throws(KeychainFailure) -> ReceivedMessage {
         let request: FindItems = try reader.whole()
         var message = message(of: request, claim, id)
-        if message.work == .ordinary {
+        if message.work == .ordinary, request.isForOneSecret {
             message.answerAtOnce = { $0.answerAtOnce(request, claim, id: id) }
         }
         return message

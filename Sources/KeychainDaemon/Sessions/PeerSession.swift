@@ -171,28 +171,36 @@ final class PeerSession: Sendable {
     ) -> [FrameBuffer] {
         var result = result
         do throws(KeychainFailure) {
-            let record = AuditRecord(
-                user: peer.uid, process: peer.pid, identity: peer.name,
-                operation: request.operation,
-                itemClass: request.shape?.split(separator: " ").first.map(String.init),
-                result: Int64(result.status.rawValue))
-            try audit.end(record, items: items, hasRoom: request.hasRoom)
+            try audit.end(
+                record(of: request, result.status), items: items, hasRoom: request.hasRoom)
         } catch {
             // A change that was made is reported as successful in any case.
             if request.rule == .reads, case .success = result { result = .failure(error) }
         }
-        let duration = request.start.duration(to: .now)
-        keychain.note(request.operation, result.status, duration)
-        log.request(
-            request.operation, request.shape, of: peer, status: result.status, duration: duration)
+        note(request, result.status)
         return switch result {
         case .success(let frames): frames
         case .failure(let failure): [ServiceMessage.frame(id: id, failure)]
         }
     }
 
-    /// Answers a request for the secret of one item, if that takes no wait for another request,
-    /// another process or the end of a write to the disk. It may wait for a read.
+    private func record(of request: Answered, _ status: Status) -> AuditRecord {
+        AuditRecord(
+            user: peer.uid, process: peer.pid, identity: peer.name, operation: request.operation,
+            itemClass: request.shape?.split(separator: " ").first.map(String.init),
+            result: Int64(status.rawValue))
+    }
+
+    /// Counts and logs a request.
+    private func note(_ request: Answered, _ status: Status) {
+        let duration = request.start.duration(to: .now)
+        keychain.note(request.operation, status, duration)
+        log.request(
+            request.operation, request.shape, of: peer, status: status, duration: duration)
+    }
+
+    /// Answers a request for the secret of one item, if that takes no wait for another request or
+    /// process. It may wait for reads from the disk, and for two small writes of the audit.
     ///
     /// - Returns: The frames of the answer; `nil` if the request wasn't carried out.
     func answerAtOnce(
@@ -202,17 +210,21 @@ final class PeerSession: Sendable {
         guard isGreeted, let engine = keychain.engineAtOnce, let caller = try? caller(claim),
             audit.beginAtOnce()
         else { return nil }
+        let answered = Answered(
+            operation: FindItems.code.name, shape: request.shape, rule: .reads, start: start,
+            hasRoom: true)
+        let success = Status(rawValue: 0)
+        // Without a record, the client has seen nothing, and the request can be carried out anew.
         guard let item = engine.secretAtOnce(request, as: caller),
-            let frames = try? ServiceMessage.frames(id: id, [item], limit: answerByteCount)
+            let frames = try? ServiceMessage.frames(id: id, [item], limit: answerByteCount),
+            audit.endAtOnce(record(of: answered, success), items: [item.reference])
         else {
             audit.cancel()
             return nil
         }
         if item.neededUnlock { keychain.noteUse() }
-        let answered = Answered(
-            operation: FindItems.code.name, shape: request.shape, rule: .reads, start: start,
-            hasRoom: true)
-        return recorded(answered, id, [item.reference], .success(frames))
+        note(answered, success)
+        return frames
     }
 
     // MARK: Rights

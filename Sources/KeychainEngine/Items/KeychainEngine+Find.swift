@@ -137,29 +137,30 @@ extension KeychainEngine {
     }
 
     /// Carries out a request whose answer is the secret of one item, if that takes a single look-up
-    /// and no wait for another request or process.
+    /// and no wait for another request or process. It may wait for a read from the disk.
     ///
     /// - Returns: `nil` if the request has to be carried out by ``execute(_:as:)``, for whatever
     ///   reason.
     package func secretAtOnce(_ request: FindItems, as caller: AccessGroups) -> ItemSnapshot? {
+        let query = request.query
         let item = try? within(latest.withLock { $0 }) { () throws(KeychainFailure) in
-            try authorize(caller, group: request.query.accessGroup)
-            return try dataAlone(request.query, request.retrieval, caller, until: .now)
+            try authorize(caller, group: query.accessGroup)
+            return request.isForOneSecret
+                ? store.lookUpAtOnce(query, visibleTo: caller).flatMap { dataAlone(of: $0, query) }
+                : nil
         }
         guard let item = item ?? nil else { return nil }
         note(request)
-        if TouchedItems.isWanted { TouchedItems.note([item.reference]) }
         return item
     }
 
     /// The secret of the one item that a query identifies, without its attributes; `nil` if a
     /// single look-up is not sufficient.
     private func dataAlone(
-        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups,
-        until deadline: ContinuousClock.Instant? = nil
+        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {
         guard retrieval.includesData, !retrieval.includesAttributes, retrieval.limit == 1,
-            let row = try store.lookUp(query, visibleTo: caller, until: deadline)
+            let row = try store.lookUp(query, visibleTo: caller)
         else { return nil }
         return dataAlone(of: row, query)
     }

@@ -106,6 +106,23 @@ final class Connections: Sendable {
         return try result.get()
     }
 
+    /// Whether the current call must not wait for other processes.
+    @TaskLocal static var mustNotWait = false
+
+    /// Runs `body` on an idle connection, without a transaction. Only reads from the disk may block.
+    ///
+    /// - Returns: `nil` if no connection is idle, if a lock isn't free, or if `body` fails.
+    func runAtOnce<Result>(
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result?
+    ) -> Result? {
+        guard memory == nil, readOnly == nil, let loan = idle.withLock({ $0.popLast() }) else {
+            return nil
+        }
+        loan.connection.deadline = .now
+        defer { idle.withLock { $0.append(loan) } }
+        return Self.$mustNotWait.withValue(true) { (try? body(loan.connection)) ?? nil }
+    }
+
     /// Whether an error was caused by the replacement of the database by another.
     private func isSuperseded(
         _ failure: KeychainFailure, on connection: DatabaseConnection? = nil

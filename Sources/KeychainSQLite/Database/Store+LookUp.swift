@@ -12,25 +12,54 @@ extension Store {
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller whose groups are searched if the query names none.
-    ///   - deadline: See `Connections.run`.
     /// - Returns: `nil` if there is no such row in the guarded tier, if the query has fewer or
     ///   further conditions, or if damage is known or found.
     /// - Throws: Errors of SQLite.
     package func lookUp(
-        _ query: ItemQuery, visibleTo caller: AccessGroups,
-        until deadline: ContinuousClock.Instant? = nil
+        _ query: ItemQuery, visibleTo caller: AccessGroups
     ) throws(KeychainFailure) -> SealedRow? {
-        guard damage.isEmpty, let index = tiers.guarded?.index,
-            let key = KeyLabels(query, visibleTo: caller, index)
-        else { return nil }
+        guard let key = keyLabels(of: query, visibleTo: caller) else { return nil }
         let encounterCount = damage.encounterCount
-        let row = try connections.run(until: deadline) {
-            database throws(KeychainFailure) -> SealedRow? in
-            let cursor = try database.rows(
-                SearchStatement.secretOfKeySQL, [key.first, key.second, key.group])
-            guard try cursor.next() else { return nil }
-            return try? SealedRow(cursor, includesSecret: true)
+        let row = try connections.run { database throws(KeychainFailure) in
+            try Self.row(of: key, SearchStatement.secretOfKeySQL, in: database)
         }
+        return checked(row, key, encounterCount)
+    }
+
+    /// The same row, if it can be read without waiting for another request or process and is one
+    /// of the first ``SearchStatement/window`` with both key attributes. Pages that the row shares
+    /// with no other are not read.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - caller: The caller whose groups are searched if the query names none.
+    /// - Returns: `nil` for whatever reason; ``lookUp(_:visibleTo:)`` may find the row.
+    package func lookUpAtOnce(_ query: ItemQuery, visibleTo caller: AccessGroups) -> SealedRow? {
+        guard let key = keyLabels(of: query, visibleTo: caller) else { return nil }
+        let encounterCount = damage.encounterCount
+        let row = connections.runAtOnce { database throws(KeychainFailure) in
+            try Self.row(of: key, SearchStatement.shortSecretOfKeySQL, in: database)
+        }
+        return checked(row, key, encounterCount)
+    }
+
+    private func keyLabels(of query: ItemQuery, visibleTo caller: AccessGroups) -> KeyLabels? {
+        guard damage.isEmpty, let index = tiers.guarded?.index else { return nil }
+        return KeyLabels(query, visibleTo: caller, index)
+    }
+
+    private static func row(
+        of key: KeyLabels, _ statement: String, in database: DatabaseConnection
+    ) throws(KeychainFailure) -> SealedRow? {
+        let cursor = try database.rows(statement, [key.first, key.second, key.group])
+        guard try cursor.next() else { return nil }
+        return try? SealedRow(cursor, includesSecret: true)
+    }
+
+    /// The row, unless it has other labels or damage was found since `encounterCount` was read.
+    private func checked(
+        _ row: SealedRow?, _ key: KeyLabels, _ encounterCount: UInt64
+    ) -> SealedRow? {
         guard let row, key.areOf(row), damage.encounterCount == encounterCount, damage.isEmpty
         else { return nil }
         return row

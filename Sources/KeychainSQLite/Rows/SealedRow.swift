@@ -103,8 +103,10 @@ package struct SealedRow: Hashable, Sendable {
     /// Whether the row is small enough to be on one page, without overflow pages.
     package var isOnOnePage: Bool {
         metadata.count + (secret?.count ?? 0) + BlindIndex.labelByteCount * labels.terms.count
-            < 3800
+            < Self.byteLimitOnOnePage
     }
+
+    static let byteLimitOnOnePage = 3800
 
     package func contribution(_ authenticator: StoreAuthenticator) -> StoreDigest {
         authenticator.contribution(reference: reference.bytes, metadataTag: metadataTag)

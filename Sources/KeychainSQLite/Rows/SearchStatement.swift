@@ -161,6 +161,14 @@ package struct SearchStatement: Hashable, Sendable {
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
+    /// The same look-up, among few rows and without those that have pages of their own.
+    static let shortSecretOfKeySQL =
+        select(
+            includesSecret: true,
+            entries: "(SELECT entry.id AS id FROM items AS entry INDEXED BY items_key"
+                + " WHERE entry.k1 = ? AND entry.k2 = ? LIMIT \(window)) AS entry")
+        + " WHERE +items.grp = ?"
+        + " AND length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"
 
     /// The beginning of a statement that returns rows; with an index, the rows that its entries,
     /// named `entry`, lead to. See (4).
