@@ -30,7 +30,7 @@ struct DaemonCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The folder of the keychain; with --system the folder of all keychains.",
-            discussion: "Default: $XDG_DATA_HOME/keychain, or /var/lib/keychaind.",
+            discussion: "Default: $XDG_DATA_HOME/keychain; with --system, /var/lib/keychaind.",
             valueName: "path"))
     var directory: String?
 
@@ -55,7 +55,8 @@ struct DaemonCommand: ParsableCommand {
         help: ArgumentHelp(
             "The folder of the registry, which defines the entitlements of programs.",
             discussion:
-                "Default: $XDG_CONFIG_HOME/keychain/programs, or /etc/keychaind/programs.",
+                "Default: $XDG_CONFIG_HOME/keychain/programs; with --system, "
+                + "/etc/keychaind/programs.",
             valueName: "path"))
     var registry: String?
 

@@ -158,9 +158,9 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return count
     }
 
-    /// The number of items that match a query, or 1 if only one item can match. Deleting the
-    /// items one at a time would give an exact count, but could stop half-way; one call deletes all
-    /// or none.
+    /// The number of items that match a query, or 1 if the query is for keys or names an account.
+    /// Deleting the items one at a time would give an exact count, but could stop half-way; one
+    /// call deletes all or none.
     private func count(
         _ query: ItemQuery, _ caller: AccessGroups
     ) throws(KeychainFailure) -> Int {

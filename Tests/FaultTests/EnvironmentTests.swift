@@ -166,7 +166,10 @@ import Testing
         #expect(try folder.contents() == before)
     }
 
-    @Test func `a version number that may be damaged leads to an update first`() throws {
+    @Test
+    func `for a version number that may be damaged, an update is suggested before a recovery`()
+        throws
+    {
         let folder = try keychain()
         var database = try #require(try folder.contents()["keychain.db"])
         database[database.startIndex + 63] = 9

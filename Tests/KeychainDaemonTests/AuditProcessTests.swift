@@ -93,8 +93,8 @@ import Testing
         let json =
             try JSONSerialization.jsonObject(
                 with: Data(lines[11...].joined().utf8)) as? [[String: Any]]
-        // The refused requests are those two, the handshake of the second program, and those
-        // counted above.
+        // The refused requests are those counted above, the handshake of the last program while the
+        // disk was full, and that program's two requests.
         #expect(json?.count == 1)
         #expect(json?.first?["result"] as? Int == 3000 - given + 3)
         print("full disk: \(given) requests had room, \(3000 - given) were refused")

@@ -144,7 +144,7 @@ private let own = AccessGroups(["default"])
         let count = Mutex(0)
         let subscription = try other.subscribe { count.withLock { $0 += 1 } }
         try one.perform(Lock())
-        try eventually("the lock is told of") { count.withLock { $0 } > 0 }
+        try eventually("the other client is notified of the lock") { count.withLock { $0 } > 0 }
         #expect(status { _ = try other.load("a", as: own) } == .interactionNotAllowed)
         #expect(
             status { try other.perform(Unlock(passcode: SecretBytes(copying: [1]))) } == .authFailed

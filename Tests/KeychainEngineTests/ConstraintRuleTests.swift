@@ -53,7 +53,7 @@ private struct Rule: CustomTestStringConvertible, Sendable {
             name: "any biometry", constraints: .biometryAny,
             isEnough: [false, false, false, false]),
         Rule(
-            name: "present biometry", constraints: .biometryCurrentSet,
+            name: "current biometry", constraints: .biometryCurrentSet,
             isEnough: [false, false, false, false]),
         Rule(
             name: "companion", constraints: .companion, isEnough: [false, false, false, false]),

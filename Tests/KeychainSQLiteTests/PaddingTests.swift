@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct PaddingTests {
     @Test func `padded sizes have few steps and cost at most 12 percent`() {
-        // Content with its length field, as defined in the paper.
+        // Padmé sizes (see `Padding`) of a content together with its 4-byte length prefix.
         let expected = [
             0: 32, 28: 32, 29: 36, 60: 64, 61: 72, 100: 104, 124: 128, 125: 144, 252: 256, 253: 272,
             1000: 1024, 1021: 1088, 4096: 4352, 1_000_000: 1_015_808,
@@ -41,7 +41,7 @@ import Testing
             var altered = padded
             altered[index] ^= 1
             let other = Padding.content(of: altered, floor: 32)
-            // A changed length may still be of the same step. Then the content ends with a zero.
+            // Another length may have the same padded size. The content then includes a zero byte.
             #expect(other == nil || index == 3 && other?.count == count ^ 1)
             #expect(other.map { altered[$0] } != content)
         }

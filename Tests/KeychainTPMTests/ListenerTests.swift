@@ -39,8 +39,8 @@ final class Listener: Sendable {
     /// All traffic so far, in both directions.
     var bytes: Data { Data(heard.withLock { $0 }) }
 
-    /// The command codes so far, found by their tags TPM_ST_NO_SESSIONS and TPM_ST_SESSIONS.
-    /// Responses have their response code in the same place.
+    /// The codes of all messages so far: command codes, and response codes, which have the same
+    /// position.
     var commandCodes: [UInt32] {
         var codes: [UInt32] = []
         var rest = Array(heard.withLock { $0 })[...]
@@ -67,7 +67,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Relays one command after the other and its response, as the library sends them.
+    /// Relays a command, then its response, and so on: the library sends one command at a time.
     private func pass(_ client: Int32) {
         defer { close(client) }
         guard let chip = try? LocalSocket.connected(to: chipPath) else { return }

@@ -40,7 +40,7 @@ extension KeychainKey where Value == DeviceState {
 }
 
 @Suite struct ErrorTests {
-    /// Every named status with its error code, and one without a name.
+    /// Statuses and their error codes. The last code has no name.
     static let codes: [(Status, KeychainError.Code)] = [
         (.unimplemented, .unimplemented), (.diskFull, .diskFull), (.ioError, .ioError),
         (.param, .param), (.allocate, .allocate), (.userCanceled, .userCanceled),
@@ -345,8 +345,8 @@ extension KeychainKey where Value == DeviceState {
                 failure { _ = try keychain.load(KeychainKey<DeviceState>("ACCOUNT-7")) })
             #expect(error.storedData == Data(value.utf8))
             if value.contains("1e77777") { error.underlyingError = nil }
-            // Not even in text of a coder that quotes the value.
             #expect("\(error)".contains(". "))
+            // A coder's own error may quote the value. None of these texts does.
             var texts = [
                 "\(error)", String(reflecting: error), error.localizedDescription,
                 error.failureReason ?? "", error.recoverySuggestion ?? "",

@@ -1,4 +1,4 @@
-// SynchronizationCoding: the encoding in messages of the request of synchronization and its answer.
+// SynchronizationCoding: how messages encode the synchronization request and its answer.
 
 extension Synchronize {
     package func encode(to writer: inout MessageWriter) { writer.encode(message, secret) }

@@ -165,8 +165,8 @@ extension Attributes {
     /// The token identifier of Apple's Secure Enclave.
     package static let secureEnclaveToken = "com.apple.setoken"
 
-    /// The token identifiers whose keys are created in this keychain's hardware: Apple's Secure
-    /// Enclave, and the key store's variant of it.
+    /// The token identifiers whose keys are created in this keychain's hardware: those of Apple's
+    /// Secure Enclave and of AppleKeyStore.
     package static let secureEnclaveTokens = [secureEnclaveToken, "com.apple.setoken:aks"]
 
     /// Whether these are the attributes of a key in this keychain's hardware.

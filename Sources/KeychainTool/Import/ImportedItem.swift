@@ -84,7 +84,7 @@ struct ImportedItem {
         }
     }
 
-    /// Two items have the same identity exactly if they have the same name.
+    /// Equal for two items exactly if they have the same class and primary key.
     var identity: [String] {
         [String(describing: itemClass)] + itemClass.primaryKey.map { text($0) }
     }
@@ -94,7 +94,7 @@ struct ImportedItem {
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// The complete error of another parser.
+    /// An error of another parser, which is thrown instead of this problem.
     var failure: ControlFailure?
 }
 

@@ -22,13 +22,13 @@ let sectionB: [Row] = [
         let root = try CertificateFixtures.shared().root.certificate
         #expect(added.result as? SecCertificate == root)
     },
-    Row(25, "a certificate's attributes are numbers where they are numbers") { k in
+    Row(25, "numeric attributes of a certificate are returned as numbers") { k in
         let attributes = try k.add(try certificate(["R.attrs": true])).givesDictionary()
         #expect(attributes["ctyp"] as? NSNumber == 3)
         #expect(attributes["cenc"] as? NSNumber == 3)
         for absent in ["v_Data", "v_Ref", "v_PersistentRef"] { #expect(attributes[absent] == nil) }
     },
-    Row(26, "all that is asked for comes in one dictionary") { k in
+    Row(26, "all requested results are in one dictionary") { k in
         let every: Entries = ["R.attrs": true, "R.data": true, "R.ref": true, "R.pref": true]
         let whole = try k.add(try certificate(every)).givesDictionary()
         let root = try CertificateFixtures.shared().root
@@ -38,7 +38,7 @@ let sectionB: [Row] = [
         #expect(whole["class"] as? String == "cert")
         #expect(whole["labl"] as? String == "Fixture Root")
     },
-    Row(28, "a certificate is there once") { k in
+    Row(28, "a certificate can be added only once") { k in
         k.add(try certificate()).gives(0)
         for key in ["R.attrs", "R.data", "R.ref", "R.pref"] {
             k.add(try certificate([key: true])).gives(-25299)
@@ -54,7 +54,7 @@ let sectionB: [Row] = [
         k.add(GP("a", "s", ["data": bytes("x"), "R.data": NSNumber(value: 1)])).gives(-50)
         k.copy(genp()).gives(-25300)
     },
-    Row(32, "what has no place isn't given") { k in
+    Row(32, "an add needs no place for the result") { k in
         k.addWithoutResult(GP("a", "s", ["data": bytes("x"), "R.attrs": true])).gives(0)
         k.copy(GP("a", "s")).gives(0)
     },

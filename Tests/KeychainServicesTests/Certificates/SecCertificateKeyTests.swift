@@ -21,7 +21,7 @@ import Testing
             (.curve("P-256"), 65), (.curve("P-384"), 97), (.curve("P-521"), 133), (.rsa(2048), 270),
             (.ed25519, 32),
         ] as [(CertificateMaker.KeyKind, Int)])
-    func `a certificate's key is the one it was made for`(
+    func `a certificate returns the public key that it was made for`(
         kind: CertificateMaker.KeyKind, byteCount: Int
     ) throws {
         let certificate = try maker.make("a", subject: "/CN=A", key: kind)

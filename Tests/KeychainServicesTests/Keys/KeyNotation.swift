@@ -30,7 +30,7 @@ func answer<Result>(
     _ source: SourceLocation = #_sourceLocation, of call: (ErrorPlace) -> Result?
 ) throws(KeyRefusal) -> Result {
     var slot: Unmanaged<CFError>?
-    // SAFETY: the variable outlives the call; an error in it is the caller's.
+    // SAFETY: the variable outlives the call; the caller owns an error in it.
     let result = unsafe withUnsafeMutablePointer(to: &slot) {
         call(unsafe ErrorPlace(pointer: $0))
     }

@@ -23,10 +23,10 @@ import Testing
             #expect(read == key)
             #expect(read.hash == key.hash)
             #expect(SecKeyCalls.external(read).value == data)
-            // The same data as the other class.
+            // Read the same data as a key of the other class.
             let other = attributes.merging(["kcls": key.isPrivate ? "0" : "1"]) { $1 }
             switch key.shape {
-            case .ed25519, .x25519: break  // Both halves are any 32 bytes.
+            case .ed25519, .x25519: break  // Any 32 bytes are valid.
             default: #expect(SecKeyCalls.read(data, other).code == errSecParam)
             }
         }
@@ -114,7 +114,7 @@ import Testing
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: external) == nil)
     }
 
-    /// RFC 5480: the algorithm says what a key is for, and its parameters which curve it is on.
+    /// RFC 5480: the algorithm identifier states the use of a key, and its parameters the curve.
     @Test func `a point is accepted only under its own algorithm and curve`() {
         let point = Array(SampleKey.p256.publicKey.publicKey.externalRepresentation)
         func info(_ identifiers: [ASN1ObjectIdentifier]) -> Data {

@@ -1,5 +1,5 @@
-// ReexportTests: the products that on Apple's platforms consist only of the system's modules under
-// other names, used with the names that a program has there.
+// ReexportTests: on Apple's platforms, some products only reexport a system module under another
+// name. The tests use Apple's names through these products.
 
 import KeychainAuthentication
 import KeychainCryptoKit

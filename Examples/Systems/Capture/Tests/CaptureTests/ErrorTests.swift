@@ -37,7 +37,7 @@ import Testing
         #expect(Self.cases.count == 10)
     }
 
-    @Test func `a status that passes, or that a program can act on, says how`() {
+    @Test func `statuses that pass or that a program can act on have a recovery suggestion`() {
         let suggestions: [OSStatus: String] = [
             errSecItemNotFound: "normal at first access", errSecDuplicateItem: "Update the item",
             errSecAuthFailed: "Check the item's accessibility",
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [-36, -34, -25293, -25308, -67671] as [OSStatus])
-    func `saving, loading and deleting fail with a case each and the status`(
+    func `failures to save, load and delete have distinct cases and keep the status`(
         _ status: OSStatus
     ) throws {
         try service.save(Data("old".utf8), forKey: anyKey)
