@@ -121,8 +121,9 @@ extension KeyHierarchy {
             let number = last[protection] ?? 0
             guard number < .max, keys.count < Self.maximumKeyCount else {
                 throw .param(
-                    "The keys were changed so often that the keybag has no room for the earlier ones, "
-                        + "which open Secure Enclave keys that programs keep. Nothing was changed.")
+                    "The keys were changed so often that the keybag has no room for the earlier "
+                        + "ones, which open Secure Enclave keys that programs keep. Nothing was "
+                        + "changed.")
             }
             keys[.retiredClassKey(protection, number: number + 1)] = key
         }

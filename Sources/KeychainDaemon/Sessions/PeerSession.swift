@@ -240,8 +240,8 @@ final class PeerSession: Sendable {
                     .wrongVersion,
                     "The keychain service speaks versions \(versions.lowerBound) to "
                         + "\(versions.upperBound) of its protocol, and the program versions "
-                        + "\(hello.versions.lowerBound) to \(hello.versions.upperBound). Update the "
-                        + "older one.")
+                        + "\(hello.versions.lowerBound) to \(hello.versions.upperBound). Update "
+                        + "the older one.")
             }
             let rights = try rights.get()
             state.withLock { $0.isGreeted = true }
