@@ -3,10 +3,9 @@
 //       attempts send the same transaction. Its comparisons fail if an earlier attempt was carried
 //       out.
 //   (2) In that case, the client recognizes the earlier success by the keys: each key has the value
-//       that the transaction puts, all with one revision, and the deleted keys are absent. So no
-//       two transactions should put the same value, as is the case for signed and encrypted values.
-//       Otherwise two transactions that put the same value, or delete the same key, can both count
-//       as successful.
+//       that the transaction puts, all with one revision, and the deleted keys are absent. So two
+//       transactions that put the same value, or delete the same key, can both count as successful.
+//       Transactions should put different values, as signed and encrypted values are.
 //   (3) If another writer replaced such a value before the next attempt, the transaction counts as
 //       failed, and the outcome has the current items. No data is lost: the caller decides again,
 //       and compares with these items.
@@ -77,8 +76,8 @@ extension EtcdClient {
     ///     at least one comparison is about the revision or version of a key that is changed.
     ///     Otherwise it fails instead.
     ///   - changes: At most one change of each key. etcd accepts 128 changes by default.
-    ///   - reads: The keys whose items the outcome has if the comparisons don't hold. Together with
-    ///     the changed keys, there can be as many as etcd accepts changes.
+    ///   - reads: The keys whose items the outcome has if the comparisons don't hold. etcd's
+    ///     limit also applies to these keys and the changed keys together.
     /// - Returns: The outcome. It isn't an error if the comparisons don't hold.
     /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the changes may also have
     ///   been made.

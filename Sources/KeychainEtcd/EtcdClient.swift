@@ -18,7 +18,7 @@ package actor EtcdClient {
     let transport: EtcdTransport
     /// The index of the node that answered last.
     private(set) var preferred = 0
-    /// The number of keys that is known to fit into an answer.
+    /// An estimate of how many keys fit into an answer.
     var pageLimit = 1000
     private var token: String?
     private var authentication: Task<String, any Error>?
@@ -152,7 +152,7 @@ struct EtcdTries {
 
     var node: String { nodes[index] }
 
-    /// The failure of the call. `node` is the node to report; by default, the next one.
+    /// The failure of the call. `node` is the node to report; by default, the current one.
     func failure(
         _ reason: EtcdFailure.Reason, _ kind: EtcdClient.Kind, at node: String? = nil
     ) -> EtcdFailure {
@@ -184,7 +184,7 @@ struct EtcdTries {
         case .untrusted, .malformed, .answerTooLarge: incurableCount += 1
         default: incurableCount = 0
         }
-        // At least twice, since a node that is being stopped also breaks off a handshake.
+        // The limit is at least 2, since a node that is being stopped also breaks off a handshake.
         guard incurableCount < max(2, nodes.count) else { throw self.failure(reason, kind) }
         return reason
     }

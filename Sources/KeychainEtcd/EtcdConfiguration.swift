@@ -104,8 +104,9 @@ package struct EtcdTiming: Sendable {
     package var longestPause: Duration = .seconds(2)
     /// The interval at which the node of a watch is checked for being alive and having a leader.
     package var watchCheckInterval: Duration = .seconds(15)
-    /// The number of such checks after which a watch begins anew, where it was. So it also notices
-    /// events that something between this process and the node has held back.
+    /// The number of such checks after which a watch begins again at the revision that it has
+    /// reached. So it also notices events that something between this process and the node has held
+    /// back.
     package var watchCheckCount = 4
     /// Waits for a time. Tests replace it.
     package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

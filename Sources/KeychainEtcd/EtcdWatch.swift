@@ -6,7 +6,8 @@
 //   (3) At most one event is read ahead of the program. So a slow program delays the connection,
 //       and uses no additional memory.
 //   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
-//       dead or cut off from the others. After some of these reads it begins anew, where it was.
+//       dead or cut off from the others. After some of these reads, it begins again
+//       at the revision that it has reached.
 
 #if Synchronization
 

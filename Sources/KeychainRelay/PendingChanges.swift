@@ -7,9 +7,9 @@ final class PendingChanges: Sendable {
     enum Change: Hashable, Sendable {
         /// The keychain.
         case local
-        /// The log of a machine, in hexadecimal digits.
+        /// The log of a machine, whose identifier is in hexadecimal digits.
         case log(String)
-        /// The signed head of a machine, in hexadecimal digits.
+        /// The signed head of a machine, whose identifier is in hexadecimal digits.
         case head(String)
         /// The membership log or requests.
         case circle
@@ -71,7 +71,7 @@ final class PendingChanges: Sendable {
 
     func setWatched(_ isWatched: Bool) { watched.withLock { $0 = isWatched } }
 
-    /// The next round reads everything, whenever it comes.
+    /// Makes the next round read everything, without starting one.
     func needAll() { state.withLock { $0 = .everything } }
 
     /// What changed, each time that something did.

@@ -165,7 +165,7 @@ package struct Relay: Sendable {
             do {
                 let keysOfChanges = try await store.changes(keys.all)
                 changes.setWatched(true)
-                // What changed before the watch began.
+                // The watch doesn't show changes from before it began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
                     if let change = PendingChanges.Change(key, keys, besides: own) {

@@ -65,8 +65,9 @@ struct Round {
         return hasNews ? delivery : nil
     }
 
-    /// The position of the last entry of the machine's own log, if the server has lost it. Once in a
-    /// round the server is asked, unless the round has no reason to read or write much.
+    /// The position of the last entry of the machine's own log, if the server has lost it. The
+    /// server is asked only if the round writes, or reads the logs of all machines, and not again
+    /// after it has shown the entry.
     private mutating func lostPosition(
         _ demand: Demand, _ keys: RecordKeys
     ) async throws -> LogPosition? {
@@ -88,7 +89,7 @@ struct Round {
         if let change = demand.change, demand.changeIndex > offeredChange {
             offeredChange = demand.changeIndex
             _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
-            // Whatever is there now decides.
+            // The entry that the server now has at this index counts.
             first = min(first, demand.changeIndex)
         } else if first == endOfMembership {
             delivery.isMembershipEnd = true

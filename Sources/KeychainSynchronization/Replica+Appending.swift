@@ -8,8 +8,8 @@ extension Replica {
     /// most 1 MiB.
     static let versionLimit = 128
     static let versionByteLimit = 768 << 10
-    /// The number of bytes of grants after which an entry has no further ones, and that of the keys
-    /// in one grant.
+    /// The number of bytes after which no further grants are added to an entry, and no further keys
+    /// to a grant.
     static let grantByteLimit = 96 << 10
     static let grantKeyByteLimit = 64 << 10
 
@@ -80,7 +80,7 @@ extension Replica {
         compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
-        // What this machine can't open it can't append again.
+        // This machine can't append again the versions that it can't open.
         let hasUnopened = unopened.values.joined().contains { $0.place.writer == id }
         var compacts = compacts && !hasUnopened
         var renews = !hasUnopened
@@ -100,7 +100,7 @@ extension Replica {
                 continue
             }
             if compacts || renews, versions.count < plan.versions.count {
-                // Without a version that can't be read, the older entries are still needed.
+                // The older entries stay, because they contain a version that can't be loaded.
                 (compacts, renews) = (false, false)
                 continue
             }
@@ -143,16 +143,16 @@ extension Replica {
         if writer == id { regrantVoid() }
     }
 
-    /// Records under which keys an entry's versions are.
+    /// Records the keys under which an entry's versions are sealed.
     mutating func noteUses(_ entry: LogEntry) {
         for case .version(let version) in entry.parts {
             uses[version.key, default: [:]][entry.frame.writer] = entry.index
         }
     }
 
-    /// The keys that a machine needs which begins to read now: those of its scope under which a
-    /// needed entry has a version or the next one may have one. As long as entries are withheld,
-    /// these may need any key.
+    /// The keys for a machine that begins to read now: those in its scope that needed entries use,
+    /// and those of the current epoch. While entries are withheld, all keys in its scope, since the
+    /// withheld entries may use any of them.
     func neededKeys(of machine: MachineID) -> Set<Bytes16> {
         let isWhole = withheld.isEmpty
         let keys = groupKeys.values.filter { key in
@@ -177,8 +177,9 @@ extension Replica {
         return scope == .all || circleKey.map { scope.includes($0.label(of: group)) } ?? false
     }
 
-    /// Owes keys to the machines that this machine added, and as the founder to itself and to the
-    /// recovery code, if its log was interrupted before it granted them. All logs have been read.
+    /// Marks keys to be granted to the machines that this machine added, if its log has no grant to
+    /// them. As the founder, it also grants keys to itself and to the recovery code. Call this
+    /// after all logs have been read.
     package mutating func oweKeys(to added: [MachineID]) {
         guard circleKey != nil else { return }
         // A machine that has written has the circle's key.
@@ -190,7 +191,7 @@ extension Replica {
         }
     }
 
-    /// The identifiers of the keys that are missing to open versions.
+    /// The identifiers of keys that unopened versions need and that were not asked for yet.
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }
         return Set(unopened.keys).subtracting(askedFor)
@@ -281,8 +282,8 @@ extension Replica {
         }
     }
 
-    /// Marks the keys that only the log of an absent machine grants to be granted by this one.
-    /// - Returns: true if there are none left to append, so that the log can be retired.
+    /// Marks for granting by this machine the keys that only an absent machine's log grants.
+    /// - Returns: true if no grants are left to append, so that the log can be retired.
     mutating func adoptGrants(of absent: MachineID) -> Bool {
         let others = granted(by: grants.keys.filter { $0 != absent && !isRetired($0) })
         for (machine, keys) in granted(by: [absent]) where mayBeGranted(machine) {

@@ -44,8 +44,8 @@ extension Replica {
         }
         circleKey = content.circleKey
         if keys.id != id {
-            // They were granted to the recovery code. From here on this machine's log has them,
-            // too.
+            // The grant is to the recovery code. This machine's log grants the keys to this
+            // machine, too.
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []
@@ -60,8 +60,9 @@ extension Replica {
         return changes
     }
 
-    /// Whether a machine may give a key to others. Otherwise it could have them seal items of other
-    /// groups under a key that it knows.
+    /// Whether a machine may give a key to others. A machine that has only some groups may give
+    /// only keys of these groups; otherwise it could make others seal items of other groups under a
+    /// key that it knows.
     private func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
         guard giver != id, let scope = circle.machine(giver)?.scope, scope != .all else {
             return true

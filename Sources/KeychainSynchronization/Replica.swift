@@ -30,8 +30,8 @@ package struct Replica: Sendable {
     /// Whether this machine's own log is being read, so that others may know more of it than this
     /// machine does.
     package var isRestoring = false
-    /// The keys that follow from the recovery code, while this machine reads with them what was
-    /// granted to them.
+    /// The keys derived from the recovery code, while this machine opens grants to the code with
+    /// them.
     package var recoveryKeys: MachineKeys?
     package internal(set) var circle: Circle
     package internal(set) var circleKey: CircleKey?
@@ -355,8 +355,8 @@ package struct Replica: Sendable {
         claimed.merge(heads.indexes) { max($0, $1) }
     }
 
-    /// How far the logs must be read before an item's absence from them has a meaning. What counted
-    /// of a retired log is in other logs.
+    /// How far the logs must be read before an item's absence from them has a meaning. Other
+    /// logs contain the versions of a retired log that counted.
     private var neededClaims: LogIndexes {
         var needed: LogIndexes = [:]
         for (machine, index) in claimed {

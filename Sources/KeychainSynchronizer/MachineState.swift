@@ -6,9 +6,9 @@
 //   (2) The private keys are written once. Nothing else here is secret, except the circle key and
 //       the group keys.
 //   (3) Several processes may have the same keychain open. None overwrites what another one has
-//       stored: each save names the revision that it replaces. What both may learn is merged. Of two
-//       processes that append to the machine's log, or sign a change of the members, the second one
-//       fails, and has to begin again with what the first one stored.
+//       stored: each save names the revision that it replaces. Keys, heads and sightings are
+//       merged. Of two processes that append to the machine's log, or sign a change of the members,
+//       the second one fails, and has to begin again with what the first one stored.
 
 import FoundationEssentials
 import KeychainCore
@@ -29,9 +29,8 @@ struct MachineState: Sendable {
     private(set) var membership: [MembershipEntry] = []
     /// How far the machine has read all logs, its own included.
     var heads: LogHeads = [:]
-    /// The last entry of its own log that the machine has handed out, so that it be stored on the
-    /// server. It is saved before that, so no other machine can have read an entry that isn't
-    /// recorded here.
+    /// The last entry of its own log that the machine has given to the relay to store. This field
+    /// is saved first, so no other machine can have read an entry that isn't recorded here.
     var sent = LogHead.empty
     /// When the other members were last heard of.
     var sightings: [MachineID: Sighting] = [:]
@@ -217,7 +216,7 @@ struct MachineState: Sendable {
         let name = Self.name(ofEntry: membership.count + 1)
         let bytes = Data(entry.bytes)
         if try !Self.add(name, bytes, in: engine) {
-            // Another signature over the same bytes makes the same entry.
+            // Entries that differ only in the signature are one entry.
             guard let present = try Self.item(name, in: engine),
                 (try? MembershipEntry(decoding: Array(present)))?.digest == entry.digest
             else { throw Self.otherProcess }

@@ -44,8 +44,8 @@ extension Session {
         state.sightings = sightings
     }
 
-    /// Suspends a machine that has given no sign of life for some milliseconds. 0: none. All signed
-    /// heads have just been read: this machine may have been away itself.
+    /// Suspends a machine that has given no sign of life for some milliseconds. 0: none. Call
+    /// this right after all signed heads were read, since this machine may have been away itself.
     mutating func suspendAbsent(after limit: Int64) throws(KeychainFailure) {
         guard limit > 0, state.change == nil,
             replica.circle.member(replica.id)?.scope == .all

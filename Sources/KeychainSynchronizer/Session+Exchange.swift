@@ -32,7 +32,7 @@ extension Session {
             try suspendAbsent(after: delivery.absenceLimit)
             try collect()
         }
-        // Before another process, or another machine, can know of the entry.
+        // `sent` is saved before another process, or another machine, can know of the entry.
         let entry = isCurrent ? try nextEntry() : nil
         if let entry { state.sent = entry.head }
         state.circleKey = replica.circleKey ?? state.circleKey
@@ -65,7 +65,7 @@ extension Session {
         var changes: [Replica.Change] = []
         for bytes in delivery.entries {
             guard let entry = try? LogEntry(decoding: Array(bytes)) else {
-                // It may stand in any log that isn't read to its end.
+                // The entry may belong to any log that isn't read to its end.
                 let ends = Set(delivery.ends)
                 rejected.formUnion(
                     wantedLogs.filter { !ends.contains($0) }.map { MachineID($0.machine) })
@@ -84,7 +84,7 @@ extension Session {
                 rejected.remove(entry.frame.writer)
             } catch {
                 if case .gap = error { continue }
-                // While the session compares, it would wait for the next entry in vain.
+                // A session that still compares would otherwise wait for the next entry in vain.
                 if case .repeated = error, isCurrent { continue }
                 // The replica records the reason.
                 rejected.insert(entry.frame.writer)
@@ -97,7 +97,7 @@ extension Session {
         }
     }
 
-    /// Learns from the positions at which the server has nothing how far the logs are read.
+    /// Records which logs were read to their ends: the server has nothing at their next positions.
     private mutating func noteEnds(_ delivery: Delivery) throws(KeychainFailure) {
         let ends = Set(delivery.ends)
         if !isRestored {
@@ -189,7 +189,7 @@ extension Session {
             }
         }
         if let failure { throw failure }
-        // An item that was deleted without a tombstone becomes again what the others have.
+        // An item that was deleted without a tombstone gets back the version that others have.
         for name in missing { replica.abandon(name) }
         return entry
     }

@@ -77,7 +77,7 @@ extension Session {
         let done = collected.filter { !isPending($0.value) }
         for entry in done.keys { collected[entry] = nil }
         try remove(Array(done.keys))
-        // What is left begins with those that were taken out before.
+        // While collected changes wait, the outbox begins with them.
         while collected.isEmpty {
             let page = try engine.outbox(limit: Self.outboxPageCount)
             guard !page.isEmpty else { return }

@@ -1,6 +1,6 @@
 // Session+Membership: changes of the circle's membership that this machine signs.
-//   (1) A change counts once it is read from the membership log. Until then it is kept, and signed
-//       again if another one took its place.
+//   (1) A change counts once it is read from the membership log. Until then it is kept. If another
+//       change takes its place, it is signed again; a suspension or retirement is decided anew.
 
 import FoundationEssentials
 import KeychainCore

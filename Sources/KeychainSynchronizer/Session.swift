@@ -139,7 +139,7 @@ struct Session: Sendable {
         return status
     }
 
-    /// Counts the items whose changes wait, a page of the outbox after the other.
+    /// Counts the items whose changes wait, one page of the outbox after the other.
     private func countWaiting(_ status: inout CircleStatus) throws(KeychainFailure) {
         var counted: Set<ItemReference> = []
         var last = Int64.min

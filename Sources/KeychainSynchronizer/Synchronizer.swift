@@ -98,7 +98,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         }
         guard session.isCurrent else {
             throw .busy(
-                "This machine has not read everything yet that the circle's other machines wrote. "
+                "This machine has not yet read everything that the circle's other machines wrote. "
                     + "Try again.")
         }
         return session
@@ -201,7 +201,7 @@ package final class Synchronizer: SynchronizationAnswerer {
             by: keys)
     }
 
-    /// The keys that follow from a circle's recovery code.
+    /// The keys derived from a circle's recovery code.
     private static func recoveryKeys(
         _ secret: SecretBytes?, _ circle: Circle, _ entries: [MembershipEntry]
     ) throws(KeychainFailure) -> MachineKeys {

@@ -38,8 +38,8 @@ final class EtcdTransport: Sendable {
         // if its connection failed.
         http.timeout.connect = TimeAmount(configuration.timing.tryDeadline * 3 / 4)
         http.httpVersion = .http1Only
-        // This module tries the next node instead, by its own rules.
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
+        // This module tries the next node instead, by its own rules.
         http.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(configuration: http)
     }

@@ -98,7 +98,7 @@ struct TransactionAnswer: Decodable {
 struct StatusAnswer: Decodable {
     let header: AnswerHeader
     let version: String
-    /// The member's number. Omitted, or 0, if there is no leader.
+    /// The number of the member that is the leader. Empty if there is none.
     let leader: String
     let databaseByteCount: Int64
 

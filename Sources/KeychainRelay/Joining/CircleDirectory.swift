@@ -32,9 +32,9 @@ package struct CircleDirectory: Sendable {
     package init(_ store: any RecordStore) { self.store = store }
 
     /// The circles of which the server has records and whose identifiers begin with some digits, in
-    /// ascending order. Other names on the server don't matter.
+    /// ascending order. Names that aren't identifiers are skipped.
     ///
-    /// - Throws: ``JoiningFailure/tooManyCircles`` if more names than 255 begin with the digits.
+    /// - Throws: ``JoiningFailure/tooManyCircles`` if more than 255 names begin with the digits.
     package func circles(beginningWith digits: String = "") async throws -> [CircleID] {
         var circles: [CircleID] = []
         var previous: String?

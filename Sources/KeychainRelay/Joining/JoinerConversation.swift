@@ -1,6 +1,6 @@
 // JoinerConversation: the side of the machine that joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) The machine sends its keys only once a member has answered, and opens its commitment once.
+//   (1) The machine sends its keys after a member has answered, and opens its commitment only once.
 //   (2) It accepts no membership log that is shorter than the one the member knew.
 
 package import KeychainSynchronization
@@ -13,7 +13,7 @@ package actor JoinerConversation {
     private let records: AttemptRecords
     private let timing: JoiningTiming
     private var joiner: Joiner
-    /// The membership log that the digits confirm. `nil` until there are digits.
+    /// The head of the membership log that the digits confirm. `nil` until there are digits.
     private var head: LogHead?
 
     /// A member's answer, and the membership log that it refers to.
@@ -69,7 +69,8 @@ package actor JoinerConversation {
         return Joining.text(of: Joining.code(answer.challenge, opening))
     }
 
-    /// Waits until a member has added this machine. The user has confirmed the digits.
+    /// Waits until a member has added this machine. Call this after the user has confirmed the
+    /// digits.
     ///
     /// - Returns: The membership log, which includes this machine.
     package func confirm() async throws -> CircleLog {

@@ -91,7 +91,7 @@ struct AttemptRecords: Sendable {
 /// How long the steps of joining may take, and how often the server is asked meanwhile.
 package struct JoiningTiming: Sendable {
     package var interval = Duration.milliseconds(500)
-    /// The time for a step that takes a person on the other machine.
+    /// The time for a step that needs a person on the other machine.
     package var limit = Duration.seconds(600)
     /// The time for a step that the other machine takes by itself.
     package var stepLimit = Duration.seconds(30)
@@ -153,7 +153,8 @@ extension JoiningFailure: CustomStringConvertible {
             "No machine of the circle answered in time. Run `keychainctl sync approve` on one of "
                 + "them, and try again."
         case .timedOut(.joiner):
-            "No machine has asked to join. Run `keychainctl sync join` on it, and try again."
+            "No machine has asked to join. Run `keychainctl sync join` on the other machine, and "
+                + "try again."
         case .timedOut(.addition):
             "No machine of the circle added this one in time. Run the same command again."
         case .refused: "The other side refused. Start again on both machines."
@@ -168,8 +169,8 @@ extension JoiningFailure: CustomStringConvertible {
             "The code belongs to neither this circle nor a machine that waits to join it. Copy it "
                 + "from the other machine again."
         case .tokenUsed:
-            "Another machine has used the join token, which counts once. If that was not intended, "
-                + "remove that machine with `keychainctl sync remove`."
+            "Another machine has used the join token, which can be used only once. If that was not "
+                + "intended, remove that machine with `keychainctl sync remove`."
         case .outrun:
             "Other changes of the circle's members came first, again and again. Run the same "
                 + "command again."

@@ -1,8 +1,8 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) One request is answered at a time. A request that was answered and isn't opened counts as a
-//       failure, as does an opening that doesn't fit. Otherwise, an attacker could have many
-//       requests answered, and open the one whose digits happen to be those on the joiner.
+//   (1) One request is answered at a time. If its commitment isn't opened then, or is opened with
+//       other keys, the attempt counts as failed. Otherwise, an attacker could have many requests
+//       answered, and open the one whose digits happen to be those on the joiner.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -50,8 +50,8 @@ package actor MemberConversation {
     ///
     /// - Returns: The machine. The caller has the user compare its digits, and then calls
     ///   ``confirm(_:)`` or ``refuse(_:)``.
-    /// - Throws: ``JoiningFailure`` if no machine asks, and ``SynchronizationFailure`` if what one
-    ///   sends is rejected. It can be called again until ``isClosed``.
+    /// - Throws: ``JoiningFailure`` if no machine asks, and ``SynchronizationFailure`` if a
+    ///   machine's message is rejected. This can be called again until ``isClosed``.
     package func next() async throws -> Candidate {
         while true {
             guard !desk.isClosed else {
@@ -151,7 +151,7 @@ package actor MemberConversation {
 
     // MARK: The decision
 
-    /// The user has confirmed the digits.
+    /// Checks, after the user has confirmed the digits, that the joiner has not refused.
     ///
     /// - Throws: ``JoiningFailure/refused`` if the user of the other machine has refused. The
     ///   machine must not be added then.
@@ -164,7 +164,7 @@ package actor MemberConversation {
         }
     }
 
-    /// The digits differ, or the user has refused.
+    /// Sends a refusal, because the digits differ or the user has refused.
     package func refuse(_ candidate: Candidate) async throws {
         desk.refuse()
         try await AttemptRecords(store, keys, candidate.attempt)

@@ -85,7 +85,7 @@ package struct PastedMember: Sendable {
         return PastedCode(circle: circle, head: log.circle.head)
     }
 
-    /// The machine that is identified by the code that it shows.
+    /// The waiting machine that shows this code.
     ///
     /// - Throws: ``JoiningFailure/unknownCode`` if no machine that waits has this code.
     package func machine(_ code: PastedCode) async throws -> MachineDescription {
@@ -99,7 +99,7 @@ package struct PastedMember: Sendable {
         throw JoiningFailure.unknownCode
     }
 
-    /// Deletes the keys of a machine that was added from the records of joining.
+    /// Deletes the keys of an added machine from the records of joining.
     package func finish(_ machine: MachineDescription) async throws {
         try await AttemptRecords(store, keys, JoinAttempt(machine)).delete()
     }

@@ -12,7 +12,7 @@ package struct RecoveryJoiner: Sendable {
     private let relay: Relay
     private let circle: CircleID
 
-    /// The number of additions that are signed before it is given up.
+    /// The number of repetitions after which joining is given up.
     private static let attemptCount = 10
 
     package init(_ relay: Relay, circle: CircleID) {
@@ -20,7 +20,7 @@ package struct RecoveryJoiner: Sendable {
         self.circle = circle
     }
 
-    /// Joins the circle. What was granted to the code is read by the exchanges that follow.
+    /// Joins the circle. The following exchanges read the keys granted to the code.
     ///
     /// If the machine is in the circle already because an earlier call was interrupted, only the rest
     /// is done.
@@ -42,7 +42,7 @@ package struct RecoveryJoiner: Sendable {
             ).message
             _ = try await relay.store.create(
                 keys.entry(log.circle.head.index + 1), Array(addition))
-            // Whatever is there now decides.
+            // The entry that the server now has at this index counts.
         }
         throw JoiningFailure.outrun
     }

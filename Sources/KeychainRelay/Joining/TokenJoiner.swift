@@ -64,7 +64,7 @@ package struct TokenJoiner: Sendable {
     }
 
     private func withdraw() async throws {
-        // Of all keys from this one up to that with another digit, the server has only this one.
+        // All tokens' identifiers have the same length, so the range contains no other key.
         try await store.delete(from: key, to: key + "0")
     }
 

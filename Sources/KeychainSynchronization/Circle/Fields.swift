@@ -1,7 +1,7 @@
 // Fields: the parts that several formats share.
 // Documentation/Synchronization.md, "Formats".
-//   (1) Each value has one encoding: lists are in ascending order without duplicates, and a reader
-//       rejects any other encoding.
+//   (1) Each value has one encoding: lists of identifiers and heads are in ascending order without
+//       duplicates, and a reader rejects any other encoding.
 
 import KeychainCore
 

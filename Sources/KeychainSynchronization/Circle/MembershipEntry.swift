@@ -63,7 +63,7 @@ package struct MembershipEntry: Hashable, Sendable {
     /// The removal or suspension of a machine, or the retirement of its log.
     package struct Closing: Hashable, Sendable {
         package var machine: MachineID
-        /// How far logs count or go, see `Roster.Change`.
+        /// Heads of logs; what they mean depends on the change, see `Roster.Change`.
         package var heads: LogHeads
 
         package init(machine: MachineID, heads: LogHeads) {
@@ -118,7 +118,7 @@ package struct MembershipEntry: Hashable, Sendable {
 
     package var bytes: [UInt8] { signedBytes + signature }
 
-    /// The digest of the signed bytes. Two signatures over the same bytes make one entry.
+    /// The digest of the signed bytes. Entries that differ only in the signature are one entry.
     package var digest: Digest {
         guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
             preconditionFailure("a digest has another size")

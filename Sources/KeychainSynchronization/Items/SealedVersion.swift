@@ -1,8 +1,8 @@
 // SealedVersion: a version of an item in a log, sealed under a key of its access group.
 // Documentation/Synchronization.md, "Items".
 //   (1) Each version has a new key, which is wrapped under the group key.
-//   (2) The associated data contain circle, writer, place in the writer's log and group key, so a
-//       version that is moved to another place doesn't open.
+//   (2) The associated data contain circle, writer, place in the writer's log and the group key's
+//       identifier, so a version that is moved to another place doesn't open.
 //   (3) The sealed bytes reveal the version's size only in steps, see `Padding`.
 
 import FoundationEssentials

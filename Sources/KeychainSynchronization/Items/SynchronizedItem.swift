@@ -42,7 +42,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         case notValid
     }
 
-    /// The size of an item that travels, in bytes: an entry has to have room for it.
+    /// The maximum size of an item that travels, in bytes. An entry has to have room for it.
     package static let byteLimit = 640 << 10
 
     /// - Returns: `nil` for an item that travels, if its access group is shared.

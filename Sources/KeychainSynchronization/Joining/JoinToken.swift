@@ -138,7 +138,7 @@ package struct JoinToken: Sendable {
                 throw .joining("the join token was used by another machine before")
             }
             guard machine != circle.recovery else {
-                throw .notEntitled("the recovery code's keys as those of a machine")
+                throw .notEntitled("the recovery code's keys can't be those of a machine")
             }
             guard
                 let token = MachineDescription(

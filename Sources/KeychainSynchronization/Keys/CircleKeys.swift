@@ -9,7 +9,7 @@ import KeychainCrypto
 
 /// The key that every member has, for as long as the circle exists. The machines' names are sealed
 /// with it, and the labels of access groups are computed with it. The founding entry contains its
-/// ``check``, and with that the circle's identifier depends on it: a circle has no other key.
+/// ``check``, so the circle's identifier depends on the key, and a circle has only one.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
     package static let nameByteLimit = 255

@@ -69,7 +69,7 @@ package struct LogEntry: Hashable, Sendable {
 
     package var head: LogHead { LogHead(index: index, digest: digest) }
 
-    /// The digest of the signed bytes. Two signatures over the same bytes make one entry.
+    /// The digest of the signed bytes. Entries that differ only in the signature are one entry.
     package var digest: Digest {
         guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
             preconditionFailure("a digest has another size")

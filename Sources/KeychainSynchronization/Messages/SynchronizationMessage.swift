@@ -2,14 +2,14 @@
 // the tool for users talk to the process that has the keychain open.
 // Documentation/Synchronization.md, "Messages".
 //   (1) No message to or from a relay holds a key or a value of an item: entries are sealed, signed
-//       and verified in the process that has the keychain open. Whatever a relay says is taken for
-//       what an untrusted server says.
+//       and verified in the process that has the keychain open. Everything that a relay sends is
+//       treated as data from an untrusted server.
 
 package import FoundationEssentials
 package import KeychainCore
 
 package enum SynchronizationMessage: Hashable, Sendable {
-    /// What there is to tell a user. The answer is ``CircleStatus``.
+    /// Asks for the state of synchronization, for users. The answer is ``CircleStatus``.
     case status
     /// Exchanges entries with the server. The answer is ``Demand``.
     case exchange(Delivery)
@@ -19,15 +19,14 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// The description of this machine, whose keys are made if there are none. The answer is
     /// ``MachineDescription``.
     case describe
-    /// Joins a circle whose membership log, in full, includes this machine. The answer is
-    /// ``CircleStatus``.
+    /// Joins a circle. `membership` is its whole membership log, which includes this machine. The
+    /// answer is ``CircleStatus``.
     case join(membership: [Data])
     /// Signs this machine's addition to a circle with the circle's recovery code, which is the
     /// secret. The answer is the entry that is to come after the last one of the membership log.
     case admit(membership: [Data])
-    /// Joins a circle whose membership log, in full, includes this machine, and reads with the
-    /// recovery code, which is the secret, what was granted to the code. The answer is
-    /// ``CircleStatus``.
+    /// Joins a circle as ``join(membership:)`` does, and reads the keys granted to the recovery
+    /// code, which is the secret. The answer is ``CircleStatus``.
     case recover(membership: [Data])
     /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)
@@ -35,14 +34,14 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case remove(Bytes16)
     /// Forgets the circle without signing anything. The items stay.
     case forget
-    /// Makes a join token, which is the answer's secret. The moment is in milliseconds since
+    /// Makes a join token, which is the answer's secret. `expires` is in milliseconds since
     /// 1970-01-01 UTC.
     case makeToken(groups: [String]?, expires: Int64)
 }
 
 /// What the relay read from the server, and what it wrote to it. Everything in it may be wrong.
 package struct Delivery: Hashable, Sendable {
-    /// The entries of the membership log from the index that was demanded on.
+    /// The entries of the membership log, from the demanded index on.
     package var membership: [Data] = []
     /// Entries of logs, each log in order.
     package var entries: [Data] = []

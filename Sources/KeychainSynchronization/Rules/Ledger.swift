@@ -72,10 +72,10 @@ package struct Ledger: Hashable, Sendable {
         /// The machine whose log was the last to contain the item. `nil` if that log was retired,
         /// or the machine is unknown.
         let writer: MachineID?
-        /// Whether any machine may have been the last, since this one doesn't know it.
+        /// Whether that machine is unknown, so that it may be any.
         var isAnyones = false
-        /// How far this machine must have read the logs: as far as `writer` had or, if its log was
-        /// retired, as far as the logs went that had taken over its versions.
+        /// How far this machine must have read the logs: as far as `writer` had; if its log was
+        /// retired, as far as the machine that retired the log had.
         let needed: LogIndexes
     }
 
@@ -355,11 +355,11 @@ package struct Ledger: Hashable, Sendable {
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
     }
 
-    /// The number of entries that are not needed in front of a log before they are dropped.
+    /// The number of unneeded entries that are kept at the beginning of a log.
     private static let spareCount: UInt64 = 64
 
-    /// Whether more of this machine's entries are without a current version than there are current
-    /// versions, so that appending these again pays.
+    /// Whether this machine's log has more entries without a version than current versions, so that
+    /// it pays to append these versions again.
     package var isWorthCompacting: Bool {
         guard let log = logs[me], log.head - log.first >= Self.spareCount else { return false }
         let length = Int(log.head - log.first) + 1

@@ -58,7 +58,7 @@ package struct Roster: Hashable, Sendable {
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
 
-    /// The epoch when the membership log had an index.
+    /// The epoch after the entry at an index of the membership log.
     package func epoch(knowing known: UInt64) -> UInt64 {
         UInt64(closings.count { $0.machine == nil && $0.index <= known })
     }

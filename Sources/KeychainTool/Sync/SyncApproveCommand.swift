@@ -14,7 +14,7 @@ import KeychainSynchronization
 struct SyncApproveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
-        abstract: "Lets a machine that asks to join into the circle.",
+        abstract: "Approves a machine that asks to join the circle.",
         discussion: """
             The other machine runs `keychainctl sync join`. Both show six digits; compare them, \
             and confirm only if they are the same. With --paste, a code is pasted on each machine \
@@ -25,7 +25,7 @@ struct SyncApproveCommand: ParsableCommand {
 
     @OptionGroup var groups: SyncGroupOptions
 
-    @Flag(help: "Shows a code to paste on the other machine, and asks for that machine's.")
+    @Flag(help: "Shows a code to paste on the other machine, and asks for that machine's code.")
     var paste = false
 
     @OptionGroup var options: SyncOptions

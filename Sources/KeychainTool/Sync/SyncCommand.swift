@@ -17,8 +17,8 @@ struct SyncCommand: ParsableCommand {
             approves it. `keychainctl sync run` then synchronizes all the time.
 
             The server is configured in keychain/sync.json in $XDG_CONFIG_HOME or ~/.config, a \
-            JSON object with endpoints, prefix, authority, certificate, key, user and \
-            passwordFile.
+            JSON object with endpoints, prefix, authority, certificate, key, user, passwordFile \
+            and suspendAfter.
             """,
         subcommands: [
             SyncFoundCommand.self, SyncJoinCommand.self, SyncApproveCommand.self,

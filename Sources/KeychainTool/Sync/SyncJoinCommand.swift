@@ -31,7 +31,8 @@ struct SyncJoinCommand: ParsableCommand {
             valueName: "hex"))
     var circle: String?
 
-    @Flag(help: "Shows a code to paste on a machine of the circle, and asks for that machine's.")
+    @Flag(
+        help: "Shows a code to paste on a machine of the circle, and asks for that machine's code.")
     var paste = false
 
     @Flag(help: "Joins with the circle's recovery code, which is asked for.")
@@ -86,7 +87,7 @@ struct SyncJoinCommand: ParsableCommand {
                     + "\(counted(status.machines.count, "machine")).")
             guard status.state == .current else {
                 return Output.complain(
-                    "Not everything could be read yet that other machines wrote. `keychainctl sync "
+                    "Not everything that other machines wrote could be read yet. `keychainctl sync "
                         + "run` continues.")
             }
         }
@@ -94,14 +95,14 @@ struct SyncJoinCommand: ParsableCommand {
 
     // MARK: With the approval of a member
 
-    /// Has this machine added to a circle.
+    /// Gets this machine added to a circle.
     ///
     /// - Returns: The membership log, which includes this machine.
     private func admission(to sync: SyncSession) throws -> CircleLog {
         let token = try tokenDescriptor.map(Self.token(from:))
         let circle = try token?.grant.circle ?? sync.circle(beginningWith: self.circle)
-        // A server could have added keys that an earlier attempt showed to it, to a circle of its
-        // own. So each attempt has new ones, unless a token confirms the circle.
+        // A server could have added the keys of an earlier attempt to a circle of its own. So each
+        // attempt has new ones, unless a token confirms the circle.
         if token == nil { try sync.keychain.send(.forget) }
         let machine = try sync.keychain.machine()
         if let token { return try join(sync, machine, token) }
@@ -170,8 +171,8 @@ struct SyncJoinCommand: ParsableCommand {
             throw ControlFailure(
                 .failure,
                 "No machine of the circle has added this one. One that has all access groups must "
-                    + "run `keychainctl sync run`, and the token must not have expired: it does at "
-                    + "\(expires). Run this command again to go on waiting.")
+                    + "run `keychainctl sync run`, and the token must not have expired: it expires "
+                    + "at \(expires). Run this command again to go on waiting.")
         }
     }
 
@@ -192,8 +193,8 @@ struct SyncJoinCommand: ParsableCommand {
         switch status.state {
         case .none: circle = try sync.circle(beginningWith: self.circle)
         case .restoring, .comparing:
-            // A join was interrupted. The keychain needs the code again to read what was granted
-            // to it.
+            // A join was interrupted. The keychain needs the code again to read the keys granted to
+            // the code.
             guard let digest = Digest(status.circle) else { throw ControlFailure.noCircle }
             circle = CircleID(digest)
         case .current, .locked, .removed:

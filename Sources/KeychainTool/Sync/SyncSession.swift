@@ -152,7 +152,7 @@ struct SyncSession {
                 digits.isEmpty
                     ? "The server has no circle. `keychainctl sync found` founds one; if there "
                         + "should be one, check the endpoints and the prefix in the configuration."
-                    : "The server has no circle whose identifier begins so.")
+                    : "The server has no circle whose identifier begins with these digits.")
         }
         guard matching.count == 1 else {
             throw ControlFailure(

@@ -1,5 +1,5 @@
 // SyncTokenCommand: makes a join token, with which one machine joins without a person.
-//   (1) A token decrypts nothing, but whoever has it first can join with it. It goes to standard
+//   (1) A token decrypts nothing, but whoever uses it first can join with it. It goes to standard
 //       output and nowhere else.
 
 #if Synchronization
@@ -16,8 +16,8 @@ struct SyncTokenCommand: ParsableCommand {
         commandName: "token",
         abstract: "Makes a join token, with which one machine can join without a person.",
         discussion: """
-            The token is printed alone, in Base64 with - and _ (RFC 4648, section 5). It counts \
-            once, and until it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
+            The token is printed alone, in Base64 with - and _ (RFC 4648, section 5). It can be \
+            used once, until it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
             machine with all access groups must run `keychainctl sync run`, or synchronize later. \
             The new machine is named after its identifier; `keychainctl sync members` shows it.
             """)
@@ -55,7 +55,7 @@ struct SyncTokenCommand: ParsableCommand {
             }
             if Descriptor.isTerminal(STDOUT_FILENO) {
                 Output.complain(
-                    "The token is a secret until it has been used: who has it first can join.")
+                    "The token is a secret until it has been used: whoever uses it first can join.")
             }
             try Output.print(SyncTokenText.text(of: secret))
         }
