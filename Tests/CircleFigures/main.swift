@@ -1,5 +1,5 @@
-// circle-figures: how fast changes travel between machines through etcd, beside etcd itself. Three
-// nodes with TLS, users and passwords run on this machine; so do all machines of the circle.
+// circle-figures: how fast changes travel between machines through etcd, compared with etcd itself.
+// Three nodes with TLS, users and passwords run on this machine; so do all machines of the circle.
 
 #if Synchronization
 
@@ -143,10 +143,10 @@ struct Figures {
         return devices
     }
 
-    /// What became of changes at a rate.
+    /// The outcome of changes at one rate.
     struct Load {
         var backlog = 0
-        /// Whether the changes were made as fast as they were to be.
+        /// Whether the changes were made at that rate.
         var isInTime = true
         /// From the end of the changes until each machine has those of all others.
         var rest = Duration.zero
@@ -207,8 +207,8 @@ struct Figures {
         return start.duration(to: .now)
     }
 
-    /// The highest rate of changes that eight machines hold for a minute. Steps of five seconds show
-    /// where to begin.
+    /// Measures the highest rate of changes that eight machines sustain for a minute. Runs of five
+    /// seconds find the rate to begin with.
     func measureLoad() async throws -> Bool {
         let devices = try await eightDevices()
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -76,7 +76,7 @@ package actor EtcdCluster {
     ) throws {
         certificates = try TestCertificates(folder: folder)
         (self.folder, self.hasUsers) = (folder, hasUsers)
-        // Those of the nodes for clients, then those for peers.
+        // The nodes' ports for clients, then their ports for peers.
         let count = ports.count / 2
         let clients = ports.prefix(count).map { "https://127.0.0.1:\($0)" }
         let peers = ports.suffix(count).map { "https://127.0.0.1:\($0)" }
@@ -131,7 +131,7 @@ package actor EtcdCluster {
     private func waitUntilReady(_ index: Int) async throws {
         let client = try EtcdClient(configuration(nodes: [index]))
         do {
-            // With users it is refused, which is an answer of the cluster, too.
+            // With users, the request is refused, which is an answer of the cluster, too.
             _ = try await client.get("readiness")
         } catch let failure as EtcdFailure where failure.reason == .permissionDenied {
         } catch {
@@ -143,14 +143,14 @@ package actor EtcdCluster {
 
     // MARK: For tests
 
-    /// As by default, but for a machine that has many other tests to run.
+    /// The default limits, with more time for each call: the machine runs many other tests.
     package static var patient: EtcdTiming {
         var timing = EtcdTiming()
         timing.overallDeadline = .seconds(60)
         return timing
     }
 
-    /// What a client is made with. It knows some of the nodes, in this order, or all of them.
+    /// The configuration of a client for some of the nodes, in this order, or for all of them.
     package func configuration(
         prefix: String = "test/", nodes chosen: [Int]? = nil, user: User? = nil,
         timing: EtcdTiming = patient

@@ -1,6 +1,6 @@
 // EtcdNode: one process of etcd, which a test can kill, stop and start again.
-//   (1) It ends with the test's process, however that ends: a shell beside it reads from a pipe
-//       that only the test's process holds open, and kills it at the end of that.
+//   (1) It ends with the test's process, however that ends: a shell reads from a pipe that only
+//       the test's process holds open, and kills etcd at the end of the pipe.
 
 #if Synchronization
 
@@ -53,7 +53,7 @@ final class EtcdNode {
         self.process = nil
     }
 
-    /// The last that it said.
+    /// The last lines of its log.
     var lastWords: String {
         let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: "\n")

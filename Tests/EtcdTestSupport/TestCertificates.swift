@@ -58,7 +58,7 @@ package enum Program {
         let paths = folders.split(separator: ":").map { "\($0)/\(name)" }
         guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
             throw MissingProgram(
-                description: "These tests take \(name), which is not installed. Debian has it in "
+                description: "These tests need \(name), which is not installed. Debian has it in "
                     + "its package: apt-get install \(package)")
         }
         return path

@@ -1,8 +1,8 @@
 // CircleModel: what the machines of a circle must agree on in the end.
 //   (1) An account that only one machine changes has its last acknowledged value, or that of a later
 //       change whose acknowledgement was lost, whatever the clocks say.
-//   (2) An account that several machines change has a value that was written, and none that a machine
-//       had before it, or another one that had read from it, wrote a later value.
+//   (2) An account that several machines change has a value that was written, but none that a
+//       machine had when it wrote another one.
 
 #if Synchronization
 

@@ -30,7 +30,7 @@ extension `With etcd` {
     ) async throws {
         for machine in machines {
             try machine.startRelay()
-            // These stay.
+            // These items stay on their machine.
             let device = ["--accessible", "when-unlocked-this-device-only"]
             #expect(try machine.set("planted local", "planted here", []).isDone)
             #expect(try machine.set("planted device", "planted here", device).isDone)
@@ -53,9 +53,9 @@ extension `With etcd` {
             let said = reader.verification.problems.map(\.text)
             #expect(reader.verification.isSound, "\(said)")
             #expect(reader.values == values)
-            // Those that travel: no class of this device only is among them.
+            // Only items that travel are there: none is of a class of this device only.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
-            // Those that join with tokens are named after them.
+            // Machines that join with tokens are named after their identifiers.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")
         }

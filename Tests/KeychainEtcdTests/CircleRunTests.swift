@@ -147,8 +147,8 @@ extension `With etcd` {
                             outcome.output.isEmpty == (status != 0), "\(command) \(redirection)")
                     }
                 }
-                // A token that can't be written is a failure, and a reader that is gone ends nothing
-                // else.
+                // A token that can't be written is a failure, and so is output to a reader that is
+                // gone.
                 #expect(try one.run(shell: "\"$keychainctl\" sync token >&-").status == 1)
                 let gone = try one.run(
                     shell: """

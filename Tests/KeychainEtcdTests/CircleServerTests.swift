@@ -70,7 +70,7 @@ extension `With etcd` {
     @Test func `a full cluster is named, and the relay goes on when it has space again`()
         async throws
     {
-        // The smallest database that etcd makes has some of this already.
+        // A new database of etcd takes some of this already.
         let quota = 4 << 20
         try await EtcdCluster.with(
             nodes: 1, users: [Self.alice], options: ["--quota-backend-bytes", "\(quota)"]
@@ -117,8 +117,8 @@ extension `With etcd` {
         }
     }
 
-    /// What the two machines have when the cluster loses records: all but the last change is known to
-    /// both.
+    /// Expects that two machines with the same items notice when the cluster loses records, and
+    /// keep their items.
     private static func expectLoss(
         of cluster: EtcdCluster, _ machines: [CircleMachine],
         _ lose: () async throws -> Void

@@ -10,14 +10,14 @@ import TestPrograms
 import Testing
 
 struct CircleTrial {
-    /// What lasts until it is ended.
+    /// A failure that lasts until the trial ends it.
     private enum Trouble: Hashable {
         case killedNode(Int)
         case suspendedNode(Int)
         /// The other nodes can't reach it.
         case cutNode(Int)
         case suspendedRelay(Int)
-        /// Of a machine to a node.
+        /// The link of a machine to a node.
         case cutLink(Int, Int)
         case silentLink(Int, Int)
         case fullDisk(Int)

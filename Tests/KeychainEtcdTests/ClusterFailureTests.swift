@@ -27,7 +27,7 @@ extension `With etcd` {
                             let key = EtcdKey("log/\(writer)/\(100 + index)")
                             let outcome = try await client.putIfAbsent(
                                 key, Self.bytes("\(writer) \(index)"))
-                            // Each key has one writer: a refusal would be its own first try.
+                            // Only an earlier attempt of this writer could be in the way.
                             #expect(outcome.succeeded, "\(writer) \(index)")
                             written[key] = outcome.revision
                             reporter.yield(index)
@@ -55,8 +55,8 @@ extension `With etcd` {
         }
     }
 
-    /// A counter that every writer reads, adds one to and swaps: a swap that is made twice, or
-    /// reported wrongly, makes the sum differ.
+    /// Each swap writes the next value of a counter. If a swap is made twice or reported wrongly,
+    /// the counts differ.
     @Test func `a suspended leader's unanswered swaps are made once`() async throws {
         try await EtcdCluster.with(nodes: 3) { cluster in
             let leader = try await cluster.leader()

@@ -1,4 +1,4 @@
-// What the client promises, with real nodes of etcd that are killed, stopped and started again.
+// What the client promises, tested with real nodes of etcd.
 
 #if Synchronization
 
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a node that asks for a certificate accepts none of another authority`()
+    @Test func `a node that asks for a certificate refuses a client without one`()
         async throws
     {
         try await EtcdCluster.with(nodes: 1) { cluster in

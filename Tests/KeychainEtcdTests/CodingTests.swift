@@ -96,7 +96,7 @@ import Testing
     func `an endpoint that is no plain https URL is refused, and not shown`(_ endpoint: String) {
         do {
             _ = try EtcdConfiguration(endpoints: [endpoint], prefix: "p")
-            Issue.record("It is taken.")
+            Issue.record("The endpoint is accepted.")
         } catch {
             #expect(error is EtcdFailure)
             #expect(!"\(error)".contains("secret"))

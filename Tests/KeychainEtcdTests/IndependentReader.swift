@@ -63,7 +63,7 @@ struct IndependentReader: Decodable {
         guard FileManager.default.isExecutableFile(atPath: python) else {
             throw MissingProgram(
                 description:
-                    "The independent reader takes a Python at \(python), which `./dev test` "
+                    "The independent reader needs a Python at \(python), which `./dev test` "
                     + "makes: python3 -m venv .build/venv && .build/venv/bin/pip install -r "
                     + "Documentation/Formats/reader/requirements.txt")
         }

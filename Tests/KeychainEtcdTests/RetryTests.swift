@@ -29,7 +29,7 @@ import Testing
                 servers.map(\.endpoint), files, try: .seconds(5))
             #expect(try await client.get("k")?.value == Array("v".utf8))
             #expect(servers[0].requests(Self.range).count == 1)
-            // From then on, the one that answered.
+            // From then on, the node that answered is asked.
             _ = try await client.get("k")
             #expect(servers[0].requests(Self.range).count == 1)
         }
@@ -79,15 +79,15 @@ import Testing
 
     @Test(
         arguments: [
-            // Its own value, whatever came of the rest.
+            // All values are those of this transaction.
             ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")], []], 5),
-            // Of another writer, or of none.
+            // A value is of another writer, or missing.
             ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "3")], []], nil),
             ([[Wire.pair("test/a", "1")], [], []], nil),
             ([[], [], []], nil),
-            // Of two transactions.
+            // The values are of two transactions.
             ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2", revision: 6)], []], nil),
-            // What is to be deleted is there.
+            // The key to delete is there.
             (
                 [
                     [Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")],
@@ -163,7 +163,7 @@ import Testing
         "etcdserver: authentication failed, invalid user ID or password",
         "etcdserver: user name is empty",
     ])
-    func `a wrong password is told without the password`(_ message: String) async throws {
+    func `a wrong password is reported without the password`(_ message: String) async throws {
         try await StandInServer.with([{ _ in Wire.refusal(400, 3, message) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files, user: Self.user)
             let failure = await #expect(throws: EtcdFailure.self) { _ = try await client.get("k") }
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `a node that never takes a token is given up, and so is a token that is none`()
+    @Test func `a node that accepts no token is given up, and so is one that gives an invalid one`()
         async throws
     {
         try await StandInServer.with([

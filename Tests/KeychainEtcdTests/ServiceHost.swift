@@ -69,7 +69,7 @@ final class ServiceHost {
         kill_service
         """
 
-    /// Has an order carried out.
+    /// Sends an order to the shell, and waits until it is carried out.
     func order(_ order: String) throws {
         try orders.fileHandleForWriting.write(contentsOf: Data((order + "\n").utf8))
         guard let answer = shell.line(), order.hasPrefix(answer) else {
@@ -90,7 +90,7 @@ final class ServiceHost {
         let paths = folders.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
         guard let path = paths.first(where: FileManager.default.fileExists(atPath:)) else {
             throw MissingProgram(
-                description: "These tests take libfaketime, which is not installed: apt-get "
+                description: "These tests need libfaketime, which is not installed: apt-get "
                     + "install libfaketime")
         }
         return path

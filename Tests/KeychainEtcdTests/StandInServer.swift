@@ -192,7 +192,7 @@ enum Wire {
     }
 }
 
-/// A client of stand-ins, which waits for little, and for pauses not at all.
+/// A client of stand-in servers, which doesn't pause between rounds.
 func standInClient(
     _ endpoints: [String], _ certificates: TestCertificates, user: EtcdConfiguration.User? = nil,
     try limit: Duration = .seconds(20), overall: Duration = .seconds(60),

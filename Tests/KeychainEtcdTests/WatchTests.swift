@@ -10,7 +10,7 @@ import Testing
     private static let watch = "/v3/watch"
     private static let created = Wire.watch(#","created":true"#)
 
-    /// The revisions of puts, and what else is reported as a negative number.
+    /// The revisions of puts, and those of other events as negative numbers.
     private static func revisions(_ watch: EtcdWatch, count: Int) async throws -> [Int64] {
         var revisions: [Int64] = []
         for try await event in watch {
@@ -24,8 +24,8 @@ import Testing
         return revisions
     }
 
-    /// Runs a watch from revision 5 at one node, which sends these parts and breaks off, one list
-    /// after the other.
+    /// Runs a watch from revision 5 at one node, which sends one list of parts on each connection
+    /// and then breaks it off.
     private static func follow(
         _ connections: [[String]], count: Int,
         _ check: ([Int64], [String]) -> Void
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// Each is followed by a connection that sends what it should.
+    /// After each message there is a connection with a valid event.
     @Test(arguments: [
         Wire.events([Wire.pair("other/k", "v", revision: 6)]), Wire.events([Self.put(4)]),
         Wire.watch(#","canceled":true,"compact_revision":"5""#), "{}\n", "garbage\n",
@@ -141,7 +141,7 @@ import Testing
         Wire.watch(#","events":[{"type":"OTHER","kv":{}}]"#),
         Wire.watch(#","events":[{}]"#), Wire.watch(#","created":true,"canceled":true"#),
     ])
-    func `a message that is none of etcd's is passed over with its connection`(
+    func `a message that isn't etcd's ends its connection, and the watch goes on`(
         _ message: String
     ) async throws {
         try await Self.follow(

@@ -103,7 +103,7 @@ import Testing
         #expect(try !c.append())
         #expect(a.values == ["before": "1", "of the removed": "2", "after": "3"])
         #expect(b.values == a.values)
-        // Its log can go: others have what counted of it.
+        // Its log can be deleted: other logs have its versions that counted.
         var retirement = a.replica.retirement(of: c.id)
         while retirement == nil {
             try a.exchange()
@@ -164,7 +164,7 @@ import Testing
         guard case .found(let content) = founding.change else { return }
         let keys = MachineKeys(recovery, salt: content.salt)
         #expect(keys.description == circle.recovery)
-        // With the code, the keys that were given to it open what is there.
+        // The keys granted to the code open everything on the server.
         var reader = Replica(keys, circle)
         var items: [SynchronizedItem] = []
         for (writer, log) in server.logs {

@@ -10,7 +10,7 @@ import Testing
 @Suite struct GrantTests {
     private let server = TestServer()
 
-    /// What a machine reads that has nothing but its private keys.
+    /// A machine that has nothing but its private keys, and has read everything.
     private func reader(_ keys: MachineKeys) throws -> TestMachine {
         let reader = TestMachine(Replica(keys, try server.circle()), server)
         let own = server.logs[keys.id] ?? [:]

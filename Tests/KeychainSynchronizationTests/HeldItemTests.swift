@@ -9,7 +9,7 @@ import Testing
     private let name = Bytes16(high: 1, low: 2)
     private let stamp = VersionStamp(modified: 1, isDeletion: false, digest: .zero)
 
-    /// A machine of two that begins again, and remembers how far it had read.
+    /// Two machines. The second one begins again, and remembers how far it had read.
     private func begunAgain() throws -> (one: TestMachine, two: TestMachine) {
         let one = try TestMachine.founder(server)
         let two = try one.add("two")

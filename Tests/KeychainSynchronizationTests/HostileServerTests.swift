@@ -1,5 +1,5 @@
 // HostileServerTests: a server that withholds, replays, forks, exchanges, drops, reorders and
-// alters. Nothing wrong is taken, and what can be noticed is.
+// alters. No machine accepts anything wrong, and what can be noticed is reported.
 
 import Foundation
 import KeychainCore
@@ -19,7 +19,7 @@ import Testing
         try converge(a, b)
     }
 
-    /// Entries that one machine appended since, which no other has seen.
+    /// Appends entries that no other machine has seen.
     private func entries(of machine: TestMachine, _ count: Int) throws -> [LogEntry] {
         try (0..<count).map { number in
             try machine.set("new \(number)", "\(number)")
@@ -52,7 +52,7 @@ import Testing
         }
         #expect(failure(new[1], by: b) == nil)
         #expect(failure(new[2], by: b) == nil)
-        #expect(b.values["new 2"] == nil, "the machine's own read does what it is told here")
+        #expect(b.values["new 2"] == nil, "these tests don't store what a replica takes")
         #expect(b.replica.notices.isEmpty)
     }
 
@@ -184,7 +184,7 @@ import Testing
         try a.set("two", "2")
         try a.exchange()
         try c.exchange()
-        // The second machine is shown nothing of the first one's log.
+        // The last entry of the first machine's log is hidden from the second machine.
         let hidden = server.logs[a.id]
         let last = try #require(hidden?.keys.max())
         server.logs[a.id]?[last] = nil

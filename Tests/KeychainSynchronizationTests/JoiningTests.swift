@@ -27,16 +27,16 @@ import Testing
         #expect(Joining.text(of: 42) == "000 042")
     }
 
-    /// An attacker between both, who has the joiner believe that it speaks to the member, and the
-    /// member that it speaks to the joiner, whose keys it replaces.
+    /// Whether an attacker between both sides, which replaces the joiner's keys, makes them show
+    /// the same digits.
     private func isDeceived(attempt: UInt64) throws -> Bool {
         func nonce(_ name: UInt8) -> [UInt8] {
             Fingerprint.sha256(of: [name, UInt8(attempt >> 8), UInt8(attempt & 255)])
         }
         var joiner = Joiner(joiner.description, circle: circle.id, nonce: nonce(1))
         var desk = JoinDesk(member: member.id)
-        // Its own keys and nonce have to be committed to before the member's nonce is known, and
-        // the nonce for the joiner has to be sent before the joiner's is known.
+        // The attacker must commit to its own keys and nonce before it knows the member's nonce,
+        // and send a nonce to the joiner before it knows the joiner's.
         let theirs = Joining.Opening(machine: attacker.description, nonce: nonce(2))
         let commitment = theirs.commitment(in: circle.id)
         let challenge = try desk.answer(commitment, circle, nonce: nonce(3))
@@ -74,7 +74,7 @@ import Testing
             return Joining.code(answer, opening, outOf: 256) == seen
         }
         #expect(found)
-        // The member takes none that was not committed to.
+        // The member accepts no opening that was not committed to.
         #expect(throws: SynchronizationFailure.self) {
             try desk.take(
                 Joining.Opening(
@@ -137,7 +137,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func `a token counts once, until it expires, for a machine that has it`() throws {
+    @Test func `a token can be used once, until it expires, by a machine that has it`() throws {
         let token = try JoinToken(for: .all, expires: 1000, in: circle, by: member)
         let read = try #require(JoinToken(decoding: Array(token.bytes.data)))
         let request = try read.request(for: joiner.description)

@@ -5,7 +5,7 @@ import KeychainSynchronization
 import Testing
 
 @Suite struct ModelTests {
-    /// Goes through all sequences of events up to a length, and looks at what each comes to. A
+    /// Goes through all sequences of events up to a length, and checks the outcome of each. A
     /// state that was reached before, with as many steps left, is not looked at again.
     private struct Search {
         var seen: [Set<World>]

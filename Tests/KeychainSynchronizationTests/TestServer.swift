@@ -1,4 +1,4 @@
-// TestServer: an engine in memory that a test can have lie, and machines that use it.
+// TestServer: a server in memory that a test can make lie, and machines that use it.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ import KeychainSQLite
 import KeychainSynchronization
 import Testing
 
-/// What a circle has in its engine, as bytes.
+/// The records of a circle, as bytes.
 final class TestServer {
     var membership: [[UInt8]] = []
     var logs: [MachineID: [UInt64: [UInt8]]] = [:]
@@ -163,7 +163,7 @@ final class TestMachine {
     }
 }
 
-/// Lets machines exchange until nothing changes.
+/// Lets machines exchange six times each, so that nothing changes any more.
 func converge(_ machines: TestMachine...) throws {
     for _ in 0..<6 {
         for machine in machines { try machine.exchange() }

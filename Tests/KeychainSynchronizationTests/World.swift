@@ -9,7 +9,7 @@ struct World: Hashable {
     static let item = Bytes16(high: 0, low: 7)
     static let machines = (1...3).map { MachineID(Bytes16(high: 0, low: $0)) }
 
-    /// With all three of them.
+    /// The circle with all three machines.
     static let roster: Roster = {
         var roster = Roster(founder: machines[0])
         for (index, machine) in machines.enumerated().dropFirst() {
@@ -283,8 +283,8 @@ struct World: Hashable {
             return "an item that nobody wrote"
         }
         if value >= last.stamp { return nil }
-        // What a machine wrote while it was away stays, though its clock says that a deletion came
-        // later which the others have forgotten.
+        // What a machine wrote while it was away stays, even if the others have made a deletion
+        // that is later by the clocks, and have forgotten it.
         if isSuspended, write.machine == 2, last.stamp.isDeletion { return nil }
         return last.stamp.isDeletion ? "a deleted item is back" : "an older value won"
     }

@@ -31,11 +31,11 @@ import Testing
             request throws(KeychainFailure) in
             try device.engine.perform(request, as: AccessGroups([]))
         }
-        // Until all have been read that others do meanwhile.
+        // Several times, to read what others write meanwhile.
         for _ in 0..<3 { try await relay.settle() }
     }
 
-    /// Lets some times ten days pass, after each of which some devices exchange. The others don't.
+    /// Lets ten days pass several times. After each, only these devices exchange.
     private func pass(_ times: Int, _ devices: Device..., limit: Int64 = Self.limit) async throws {
         for _ in 0..<times {
             for device in devices { device.clock.now += 10 * Self.day }
@@ -86,7 +86,7 @@ import Testing
         #expect(Set(try await suspended(one)) == ["two", "three"])
     }
 
-    @Test func `of two machines that sign a suspension at the same time, one does`() async throws {
+    @Test func `of two suspensions signed at the same time, one is in the log`() async throws {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         for device in [one, two] { device.clock.now += 11 * Self.day }

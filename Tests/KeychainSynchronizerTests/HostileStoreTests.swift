@@ -97,7 +97,7 @@ import Testing
         let left = try #require(try await log(of: one).dropFirst(before.count).first)
         server.hide { $0 == left }
         try await two.settle()
-        // What follows is the latest value, and the entry that is missing is reported.
+        // The other item stays, and the entry that is missing is reported.
         #expect(try two.values()["b"] == "2")
         #expect(try await two.status().machines.map(\.withheldCount).max() ?? 0 > 0)
         server.hide { _ in false }
@@ -167,7 +167,7 @@ import Testing
         #expect(status.isOwnLogMissing)
         #expect(status.waitingCount == 1)
         #expect(server.records.isEmpty)
-        // Without a change, it is noticed when everything is read.
+        // Without a change, the loss is noticed when everything is read.
         try await two.settle()
         #expect(try await two.status().isOwnLogMissing)
         #expect(try one.values() == ["a": "3", "b": "2"])
@@ -178,8 +178,8 @@ import Testing
     }
 
     @Test func `two different entries in one place are never joined`() async throws {
-        // The server gives machine two another second half of the log of machine one, which a copy
-        // of that machine has written.
+        // The server shows machine two an earlier entry of machine one in the place of one that
+        // machine two has read.
         let before = server.records
         try one.set("a", "original")
         try await one.settle()

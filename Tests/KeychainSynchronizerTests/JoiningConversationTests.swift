@@ -342,7 +342,7 @@ import Testing
         let (one, _) = try await devices()
         let circle = try await circle(of: one)
         let digits = circle.description
-        // Names before and after that of the circle, which no circle has.
+        // Names that no circle has, before and after the circle's in order.
         for number in 0..<300 { server.records["\(number)-other/a"] = [1] }
         for number in 0..<300 { server.records["g\(number)/a"] = [1] }
         let directory = CircleDirectory(server)

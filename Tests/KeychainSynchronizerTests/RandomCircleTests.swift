@@ -24,7 +24,7 @@ import Testing
     private struct Model {
         private struct Latest {
             var modified: Double
-            /// Those with this date. `nil` is a deletion.
+            /// The values with this date. `nil` is a deletion.
             var values: Set<String?>
         }
 
@@ -36,8 +36,8 @@ import Testing
             if before == modified { latest[account]?.values.insert(value) }
         }
 
-        /// Whether a machine has the latest value of each account. Of several with one date a
-        /// deletion counts, or else any, but all machines have the same.
+        /// Whether a machine has the latest value of each account. If several changes have one
+        /// date, a deletion counts; without a deletion, any of them may.
         func allows(_ values: [String: String]) -> Bool {
             let expected = latest.filter { !$0.value.values.contains(nil) }
             return values.count == expected.count

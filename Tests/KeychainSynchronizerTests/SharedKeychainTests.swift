@@ -35,7 +35,8 @@ import Testing
             try one.set("a", "\(number)")
             try await one.settle()
             try await two.settle()
-            // It has not seen that entry of its own machine, and reads that machine two has.
+            // The other process hasn't read that entry of its own log, and learns that machine two
+            // has.
             try await other.settle()
             #expect(try await other.status().notices == [])
             try other.set("b", "\(number)")

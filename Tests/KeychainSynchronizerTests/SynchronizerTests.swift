@@ -381,7 +381,7 @@ import Testing
         #expect(
             Set(try await three.status().machines.map(\.name)) == ["two", ""])
     }
-    @Test func `joining with the recovery code again and again comes second, and still joins`()
+    @Test func `a machine that comes second three times still joins with the recovery code`()
         async throws
     {
         let code = RecoveryCode.random()
@@ -407,7 +407,7 @@ import Testing
         #expect(try await two.status().machines.count == 5)
     }
 
-    @Test func `joining with the recovery code that always comes second changes nothing`()
+    @Test func `a machine that always comes second with the recovery code changes nothing`()
         async throws
     {
         let code = RecoveryCode.random()

@@ -1,4 +1,4 @@
-// Device: a machine with a keychain in memory and a relay, which share a server with others.
+// Device: a machine with a keychain, in memory or in a folder, and a relay to a shared server.
 
 import Foundation
 package import KeychainCore
@@ -186,7 +186,7 @@ package final class Device: Sendable {
     }
 }
 
-/// Lets devices settle until nothing changes.
+/// Lets devices settle four times each, so that nothing changes any more.
 package func converge(_ devices: Device...) async throws {
     for _ in 0..<4 {
         for device in devices { try await device.settle() }
