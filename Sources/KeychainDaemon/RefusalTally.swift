@@ -12,7 +12,7 @@ final class RefusalTally: Sendable {
     /// The refusals that are counted together.
     struct Kind: Hashable, Sendable {
         let message: String
-        /// `nil` if the kernel doesn't report the user.
+        /// `nil` if the kernel doesn't report the user, or for the users beyond `userCount`.
         let user: uid_t?
         /// The name of the peer, or the reason.
         let subject: String

@@ -101,7 +101,7 @@ public struct KeychainDatabase: Sendable {
     /// Whether items that are replaced or deleted are kept as earlier versions.
     var keepsVersions = false
 
-    /// Returns the handler, which authenticates the user, and the caller. This method is called for
+    /// Returns the caller, and the handler, which authenticates the user. This method is called for
     /// every request. The first call that succeeds opens the database.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 

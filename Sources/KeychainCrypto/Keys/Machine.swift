@@ -33,7 +33,7 @@ package struct Machine: Sendable {
     /// A machine to which nothing can be bound.
     package static let unidentified = Machine()
 
-    /// The reason why nothing can be bound to the machine; `nil` if it is possible.
+    /// The reason why nothing can be bound to the machine; `nil` if binding is possible.
     package var whyNotBindable: String? {
         guard identity == nil, chip?.isPresent != true else { return nil }
         return absence ?? "This machine has no permanent identity."
@@ -59,8 +59,8 @@ extension KeychainFailure {
         return KeychainFailure(
             .notAvailable,
             "\(what) \(counted) can't be read here; all others can. Nothing "
-                + "was deleted. Use the machine that the keychain comes from, or its recovery code: "
-                + "`keychainctl bind --recovery-code`.",
+                + "was deleted. Use the machine that the keychain comes from, or its recovery "
+                + "code: `keychainctl bind --recovery-code`.",
             cause: .otherMachine)
     }
 }

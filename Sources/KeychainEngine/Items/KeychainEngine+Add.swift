@@ -47,7 +47,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Adds an item. If `keepsExisting` is set and its primary key exists, returns that item.
+    /// Adds an item, or, if `keepsExisting` is set, returns an existing one with its primary key.
     ///
     /// A careless or malicious issuer can give the same serial number to certificates with
     /// different public keys. If the existing certificate has another public key, this throws
@@ -138,7 +138,8 @@ extension KeychainEngine {
     /// duplicate, a damaged row is set aside, and a tombstone is removed. `labels` are those in the
     /// tier that the item goes to. In an update, `id` is that of the row being changed.
     ///
-    /// - Returns: As `removeTombstones(of:butNot:in:)`.
+    /// - Returns: The latest modification date of the deleted tombstones, in seconds since
+    ///   2001-01-01.
     @discardableResult
     func makeRoom(
         for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
@@ -149,8 +150,8 @@ extension KeychainEngine {
         return try removeTombstones(under: record, butNot: id, in: &transaction)
     }
 
-    /// The row that has a primary key, in either tier. A damaged row that has it is set aside. The
-    /// arguments are those of `makeRoom`.
+    /// The row that has the primary key of `record`, in either tier. A damaged row that has it is
+    /// set aside. The arguments are those of `makeRoom`.
     func occupant(
         of record: ItemRecord, _ labels: RowLabels, in tier: Tier, besides id: Int64? = nil,
         _ transaction: inout StoreTransaction
@@ -171,7 +172,7 @@ extension KeychainEngine {
 
     /// Deletes the tombstones that have the primary key of an item.
     ///
-    /// - Returns: As `removeTombstones(of:butNot:in:)`.
+    /// - Returns: Their latest modification date, in seconds since 2001-01-01.
     @discardableResult
     func removeTombstones(
         under record: ItemRecord, butNot id: Int64? = nil,

@@ -55,7 +55,7 @@ package struct StoreTransaction {
         RowSearch(query, visibleTo: caller, indexes: tiers.indexes(for: query, header))
     }
 
-    /// All rows that the labels select, in the order in which they were added.
+    /// All rows that the search selects, in the order in which they were added.
     package func rows(
         _ search: RowSearch, includesSecret: Bool
     ) throws(KeychainFailure) -> [Store.Found] {
@@ -69,7 +69,7 @@ package struct StoreTransaction {
         return found
     }
 
-    /// The row with a primary key.
+    /// The row whose primary key has the given labels.
     package func row(under labels: RowLabels) throws(KeychainFailure) -> SealedRow? {
         try row(Self.rowOfKeySQL, [labels.first, labels.second, labels.rest]) {
             [$0.labels.first, $0.labels.second, $0.labels.rest]
@@ -80,7 +80,7 @@ package struct StoreTransaction {
         SearchStatement.select(includesSecret: false, index: "items_key")
         + " WHERE entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?"
 
-    /// The row with a reference.
+    /// The row with the given reference.
     package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
         try row(Self.rowOfReferenceSQL, [reference.value]) { [$0.reference.value] }
     }
@@ -121,8 +121,8 @@ package struct StoreTransaction {
 
     // MARK: Changing
 
-    /// Adds a row whose primary key is free. With `keepingID` it gets its own `id`, if that is
-    /// free, too.
+    /// Adds a row whose primary key is free. With `keepingID`, the row keeps its `id` if that
+    /// `id` is free.
     package mutating func insert(
         _ row: SealedRow, keepingID: Bool = false
     ) throws(KeychainFailure) {
@@ -135,7 +135,7 @@ package struct StoreTransaction {
         noteTouched(row)
     }
 
-    /// Replaces `old` by a row, which gets its id and reference. Without `replacesSecret`, the
+    /// Replaces `old` by `row`, with the id and reference of `old`. Without `replacesSecret`, the
     /// stored secret stays and `row.secret` is ignored.
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
@@ -302,7 +302,8 @@ package struct StoreTransaction {
 
     // MARK: Sharing
 
-    /// Carries out a write after others. If it fails, it has no effect, and its `failure` is set.
+    /// Carries out a queued write in this transaction, which other writes share. If the write
+    /// fails, it has no effect, and its `failure` is set.
     ///
     /// - Throws: An error that has ended the whole transaction.
     mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {

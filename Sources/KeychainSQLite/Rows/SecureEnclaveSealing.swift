@@ -2,7 +2,7 @@
 // Documentation/Formats/secure-enclave-key-v1.md.
 //   (1) The value is sealed under the class key of the key's protection class. If the constraints
 //       require an application password, it is first sealed under a key derived from that password.
-//       The class's retired keys can open it, too.
+//       A blob sealed under one of the class's retired keys can still be opened.
 //   (2) The AAD contains everything else in the blob, and the keychain's identifier.
 
 package import FoundationEssentials

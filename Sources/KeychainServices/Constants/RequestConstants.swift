@@ -1,5 +1,5 @@
-// RequestConstants: the keys and values of a request dictionary, other than the attributes of an
-// item: the class, the options, the search conditions, the passed values and the requested results.
+// RequestConstants: the keys and values of a request dictionary for the class, the options, the
+// search conditions, the passed values and the requested results, but not for item attributes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
