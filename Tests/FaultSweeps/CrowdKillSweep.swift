@@ -12,7 +12,7 @@ package struct CrowdKillSweep {
     private var random: SeededGenerator
     package private(set) var report = SweepReport("crowds")
 
-    /// The accounts of each process.
+    /// The number of accounts of each process.
     private static let accountCount = 12
     private static let processCount = 8
 

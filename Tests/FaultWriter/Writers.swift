@@ -122,7 +122,7 @@ struct Crowd {
         let engine = try KeychainEngine.open(
             directory: directory, options: options(rememberingIn: runtime))
         if runtime != nil {
-            // The test starts all processes once all of them have opened the keychain.
+            // The test lets the processes write once all of them have opened the keychain.
             acknowledge("opened")
             _ = readLine()
         }
@@ -158,7 +158,7 @@ struct Filling {
             var bounds = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
             // SAFETY: the structure is read within the call.
             guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &bounds) == 0 else {
-                throw KeychainFailure(.ioError, "no limit")
+                throw KeychainFailure(.ioError, "The file size limit can't be set.")
             }
         }
         for number in 0..<100_000 {

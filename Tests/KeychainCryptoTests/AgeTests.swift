@@ -1,8 +1,8 @@
 // The age format: the community's test vectors, and files written here.
 //
-// The vectors are a selection of those of C2SP/CCTV, without the armored ones, those for keys other
-// than X25519 (which backups don't use), and repetitions of one rule. Those of more than 64 KiB are
-// stored as their header and a recipe for their chunks.
+// The vectors are from C2SP/CCTV. Omitted are armored files, the types of keys that backups don't
+// use, and repetitions of one rule. A file of more than 64 KiB is stored as its header and a recipe
+// for its chunks.
 
 import Crypto
 import Foundation
@@ -18,8 +18,8 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// "0" is 64 KiB of zeros, "1" of ones. "L" marks the last chunk, "E" is an empty last one, and
-    /// anything else is appended unchanged.
+    /// "0" is a chunk of 64 KiB of zeros, "1" one of ones. A following "L" marks the last chunk.
+    /// "E" is an empty last chunk. Anything else is hexadecimal and appended without encryption.
     let chunks: [String]?
     let fileKey: String?
     let nonce: String?

@@ -24,7 +24,7 @@ private let hostile = [
         var text = ""
         while let scalar = rest.popFirst() {
             if scalar == "\"" {
-                #expect(rest.isEmpty, "the field ends where it says so")
+                #expect(rest.isEmpty, "the field goes on after its closing quotation mark")
                 return text
             }
             guard scalar == "\\" else {

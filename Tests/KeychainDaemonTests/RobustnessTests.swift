@@ -38,7 +38,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     @Test(arguments: [
         WrongBytes("a size of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF]),
         WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
-        WrongBytes("a size of nothing", [0, 0, 0, 0]),
+        WrongBytes("a size of zero", [0, 0, 0, 0]),
         WrongBytes("no message", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
         WrongBytes("a message without an id", [0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
         WrongBytes("an older version of the protocol", [0, 0, 0, 6, 8, 1, 82, 2, 8, 1]),
@@ -135,8 +135,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The thread that carries out a request logs it before it answers. There the first requests
-    /// wait until as many are in progress as one connection may have.
+    /// The thread that carries out a request logs it before the answer. The first of these calls
+    /// wait until one connection's maximum number of requests is in progress.
     @Test func `requests of one connection are carried out concurrently, and each is answered`()
         throws
     {
@@ -181,11 +181,11 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             }
             sent += 1
         }
-        #expect(sent < 99_000, "the service takes everything")
+        #expect(sent < 99_000, "the service reads everything")
         // The client also subscribes to changes, and doesn't read those notifications either.
         for _ in 0..<50 { try goesOn(service) }
         #expect(service.server.connectionCount >= 1)
-        // The service's end doesn't wait for this client either.
+        // Stopping the service doesn't wait for this client either.
         service.stop()
         #expect(service.server.connectionCount == 0)
     }
@@ -214,7 +214,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         let socket = service.configuration.socket
         let silent = try (0..<20).map { _ in try RawClient(socket, isAnswering: false) }
-        try eventually("the first are told to go") {
+        try eventually("the first refusals are logged") {
             service.log.all.count { $0.contains("too many connections") } >= RefusalTally.toldCount
         }
         try goesOn(service)
@@ -383,7 +383,7 @@ struct GivenSockets: Sendable {
         #expect(try service.client().perform(HasPasscode()) == false)
     }
 
-    @Test func `a file at the socket's path that is no socket isn't replaced`() throws {
+    @Test func `a file at the socket's path is kept if it isn't a socket`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("run")
         let file = try folder.put("precious", "run/socket")

@@ -21,7 +21,7 @@ import Testing
         #expect(codes.count == 10)
     }
 
-    // From RFC 6238, appendix B, with keys as long as the hash, as in its program.
+    // From RFC 6238, appendix B, with keys as long as the hash, as in the RFC's program.
     @Test(
         arguments: [
             (59, "94287082", "46119246", "90693936"),

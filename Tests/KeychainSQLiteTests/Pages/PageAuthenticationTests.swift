@@ -145,7 +145,7 @@ struct PageAuthenticationTests {
         #expect(try DatabaseFileCheck(ofFileAt: first.path).damagedPages == [6])
     }
 
-    @Test func `another program can read the database, and a log with zeroed page ends`() throws {
+    @Test func `another program can read the database, and a log without page tags`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let connection = try database.open()
@@ -192,7 +192,7 @@ struct PageAuthenticationTests {
         let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
         #expect(check.committedFrameCount > 50)
         #expect(check.droppedFrameCount == 0)
-        // As after the end of the process, when the index of the log is built again from the log.
+        // The copy has no index of the log, so SQLite builds one, as after a crash.
         let copy = try PageDatabase()
         try database.bytes().write(to: URL(filePath: copy.path))
         try database.bytes(suffix: "-wal").write(to: URL(filePath: copy.path + "-wal"))
@@ -264,7 +264,7 @@ struct PageAuthenticationTests {
         #expect(PageDamage.registry(forPath: path).damagedPages == [1])
     }
 
-    @Test func `with a known key, pages of version 1 are foreign`() throws {
+    @Test func `with a known key, pages of version 1 count as damage`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         try database.overwrite([8], at: 20)
@@ -273,7 +273,7 @@ struct PageAuthenticationTests {
         #expect(database.damage.damagedPages == [1])
     }
 
-    @Test func `a database whose key is unknown is foreign`() throws {
+    @Test func `a database whose key is unknown counts as damaged`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let path = database.path + "-elsewhere"
