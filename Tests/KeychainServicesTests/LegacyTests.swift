@@ -45,7 +45,7 @@ import Testing
         #expect(Set(passwords).count == 1000)
     }
 
-    @Test func `every character of generated passwords occurs`() throws {
+    @Test func `every allowed character occurs in generated passwords`() throws {
         var seen: Set<Character> = []
         // The probability that one of 56 characters is missing after 24,000 draws is 10⁻¹⁸⁶.
         for _ in 0..<2000 {

@@ -29,7 +29,7 @@ let sectionF: [Row] = [
         #expect(found["acct"] as? Int == 5)
         #expect(!(found["acct"] is String))
     },
-    Row(110, "a blob is no boolean, date or null") { k in
+    Row(110, "a blob attribute accepts no boolean, date or null") { k in
         for value in [true, Date(), NSNull(), UUID(), [1], 1.5] as [Any] {
             k.add(genp(["acct": value])).gives(-50)
             k.copy(genp(["acct": value])).gives(-50)
@@ -53,18 +53,17 @@ let sectionF: [Row] = [
         #expect(found["ptcl"] as? String == "htps")
         #expect(found["atyp"] as? String == "form")
     },
-    Row(116, "data is no number") { k in
+    Row(116, "a number attribute accepts no data") { k in
         k.add(inet(["port": bytes("80")])).gives(-50)
     },
-    // Differences.md: on Apple's platforms an access group given as data is in no caller's list,
-    // except in a search.
+    // Differences.md: Apple's platforms accept an access group given as data only in a search.
     Row(121, "text attributes take UTF-8 data") { k in
         k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
         let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()
         #expect(found["agrp"] as? String == "G1")
         k.add(GP("b", "s", ["agrp": Data([0xFF, 0xFE])])).gives(-50)
     },
-    Row(122, "text attributes take no number") { k in
+    Row(122, "a text attribute accepts no number") { k in
         k.add(GP("a", "s", ["agrp": 5])).gives(-50)
     },
     Row(124, "the data can't become text") { k in
@@ -135,7 +134,7 @@ let sectionF: [Row] = [
 
     // SecDbItem.c, copyNumber: a 32-bit integer, in the form in which it is printed.
     @Test(arguments: Backend.allCases)
-    func `text is accepted as a number if it is a 32-bit integer as printed`(on backend: Backend)
+    func `text is a number if it is a 32-bit integer in canonical form`(on backend: Backend)
         throws
     {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -157,7 +156,9 @@ let sectionF: [Row] = [
 
     // SecDbItem.c, copyUUID; SecDbQuery.c, query_update_applier.
     @Test(arguments: Backend.allCases)
-    func `the user must be a UUID, and is ignored in an update`(on backend: Backend) throws {
+    func `the user attribute must be a UUID, and is ignored in an update`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         for none in [Data(), NSNull()] as [Any] { k.copy(genp(["musr": none])).gives(0) }
@@ -178,7 +179,7 @@ let sectionF: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `dates must be dates`(on backend: Backend) throws {
+    func `a date attribute accepts only a date`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         k.update(GP("a", "s"), ["cdat": "2020"]).gives(-50)

@@ -7,11 +7,11 @@ import Testing
 private func fixture() throws -> FixtureIdentity { try CertificateFixtures.shared().root }
 
 let sectionR: [Row] = [
-    Row(394, "a certificate alone is no identity") { k in
+    Row(394, "a certificate alone isn't an identity") { k in
         k.add(["ref": try fixture().certificate]).gives(0)
         k.copy(idnt()).gives(-25300)
     },
-    Row(395, "a key alone is no identity") { k in
+    Row(395, "a key alone isn't an identity") { k in
         k.add(["ref": try fixture().key]).gives(0)
         k.copy(idnt()).gives(-25300)
     },
@@ -21,7 +21,7 @@ let sectionR: [Row] = [
         try k.copy(keys(["R.attrs": true, "limit": all])).givesArray(1)
         k.copy(idnt()).gives(0)
     },
-    Row(398, "an identity is there once") { k in
+    Row(398, "an identity can't be added twice") { k in
         k.add(["ref": try fixture().identity]).gives(0)
         k.add(["ref": try fixture().identity, "R.pref": true]).gives(-25299)
     },
@@ -48,7 +48,7 @@ let sectionR: [Row] = [
         k.copy(idnt(["agrp": "G1", "labl": "L"])).gives(0)
         k.copy(idnt(["agrp": "G2", "labl": "L"])).gives(-25300)
     },
-    Row(404, "half an identity in another's group is none") { k in
+    Row(404, "an identity in two groups is found only by a caller in both") { k in
         k.add(["ref": try fixture().certificate, "agrp": "G1"]).gives(0)
         k.member(of: "G3").add(["ref": try fixture().key]).gives(0)
         k.copy(idnt()).gives(-25300)

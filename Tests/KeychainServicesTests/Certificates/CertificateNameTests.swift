@@ -53,7 +53,7 @@ import Testing
                 == "300f310d300b06035504031304" + "41422043")
     }
 
-    @Test func `the item's name is the content of the sequence`() throws {
+    @Test func `the item's subject is the content of the normalized sequence`() throws {
         let certificate = try maker.make("a", subject: "/CN=Ab", printable: true)
         #expect(
             certificate.itemAttributes[.subject]

@@ -22,7 +22,7 @@ import Testing
         #expect(client.passwords == ["tiger", "lion"])
     }
 
-    @Test func `is missing until somebody provisions it`() async throws {
+    @Test func `is missing until it is provisioned`() async throws {
         let client = Client()
         let missing = await #expect(throws: MissingSecret.self) {
             try await Database(Secrets(keychain), client).connect()

@@ -9,11 +9,11 @@ import Testing
 @testable import Capture
 
 @Suite(.freshKeychain) struct `Log` {
-    @Test func `the log is that of the subsystem and the category of the app`() {
+    @Test func `the logger's label is the app's subsystem and category`() {
         #expect(KeychainService().logger.label == "app.rial.keychain")
     }
 
-    @Test func `logs name operation and key, never a value`() throws {
+    @Test func `the log names operations and keys, never a value`() throws {
         let lines = Lines()
         let service = KeychainService(logger: Logger(label: "test") { _ in lines })
         let device = CaptureDevice(keychain: service)

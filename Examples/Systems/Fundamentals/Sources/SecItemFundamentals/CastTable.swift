@@ -1,5 +1,5 @@
-// CastTable: the Swift type of the result for each return key, alone or with attributes, and each
-// limit. Every row can be executed.
+// CastTable: the Swift type of the result for each return key, and for data with attributes, at
+// each limit. Every row can be executed.
 
 import Foundation
 import Security

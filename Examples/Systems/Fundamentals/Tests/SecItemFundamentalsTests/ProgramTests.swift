@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a locked service is answered by trying later`() throws {
+    @Test func `while the service is locked, the program reports it and deletes nothing`() throws {
         let home = try home()
         let service = try ServiceProcess(in: home)
         home.environment["KEYCHAIN_SERVICE"] = service.socket

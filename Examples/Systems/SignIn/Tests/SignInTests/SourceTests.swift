@@ -32,7 +32,7 @@ import Testing
             })
     }
 
-    @Test func `it stands on the SecItem functions alone`() throws {
+    @Test func `the app imports no keychain library but Security`() throws {
         let library = try sources("SignIn")
         #expect(library.count >= 6)
         #expect(
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `one file speaks to the keychain`() throws {
+    @Test func `only one file calls the keychain`() throws {
         let sources = try sources("SignIn") + sources("sign-in")
         let speakers = sources.filter { $0.code.contains(/SecItem\w+\(|kSec[A-Z]/) }
         #expect(speakers.map(\.name) == ["KeychainService.swift"])
@@ -57,7 +57,7 @@ import Testing
         #expect(code.matches(of: /SecItem\w+\(/).count == 6)
     }
 
-    @Test func `the types are classes and enumerations of these names`() throws {
+    @Test func `the sources contain the required declarations`() throws {
         let code = try sources("SignIn").map(\.code).joined()
         for declaration in [
             "final class KeychainService", "static let shared", "enum Key: String",

@@ -30,8 +30,8 @@ public final class KeychainManager: Sendable {
     ///   - service: The service that the value belongs to.
     ///   - account: The account of the value.
     /// - Throws: ``KeychainError/encodingFailed`` if the value can't be encoded as JSON;
-    ///   ``KeychainError/unexpectedStatus(_:)`` with `errSecInteractionNotAllowed` while the device
-    ///   is locked, or with another status of the keychain.
+    ///   ``KeychainError/unexpectedStatus(_:)`` with `errSecInteractionNotAllowed` before the
+    ///   first unlock, or with another status of the keychain.
     ///
     /// The corresponding calls are `SecItemAdd` and, for an existing item, `SecItemUpdate`.
     public func save<T: Codable>(_ object: T, service: String, account: String) throws {
@@ -58,9 +58,9 @@ public final class KeychainManager: Sendable {
     ///   - service: The service that the value belongs to.
     ///   - account: The account of the value.
     /// - Returns: The value, or `nil` if none exists.
-    /// - Throws: `DecodingError` if the stored value can't be decoded as this type. It is not
-    ///   changed, and can still be loaded as its original type. The error contains the type and
-    ///   nothing of the value. ``KeychainError/unexpectedStatus(_:)`` with
+    /// - Throws: `DecodingError` if the stored value can't be decoded as this type. The value
+    ///   isn't changed, and can still be loaded as its original type. The error contains the type
+    ///   and nothing of the value. ``KeychainError/unexpectedStatus(_:)`` with
     ///   `errSecInteractionNotAllowed` before the first unlock, with `errSecDecode` for an item
     ///   without data, or with another status of the keychain.
     ///
@@ -81,7 +81,7 @@ public final class KeychainManager: Sendable {
         } catch {
             // The decoder's error is replaced, because it can describe the value.
             throw DecodingError.dataCorrupted(
-                .init(codingPath: [], debugDescription: "The stored value is no \(type)."))
+                .init(codingPath: [], debugDescription: "The stored value isn't a valid \(type)."))
         }
     }
 

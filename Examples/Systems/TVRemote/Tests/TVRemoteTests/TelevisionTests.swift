@@ -68,7 +68,7 @@ import Testing
         #expect(try manager.loadCredentials()?.clientKey != nil)
     }
 
-    @Test func `a late answer is waited for, and not longer than the time limit`() async throws {
+    @Test func `connecting waits for a late answer, but not beyond the time limit`() async throws {
         _ = try home.run("television on late")
         manager.timeLimit = .milliseconds(100)
         await #expect(throws: LGTVControlError.noAnswer) {
@@ -90,7 +90,7 @@ import Testing
         #expect(try manager.loadCredentials()?.clientKey == nil)
     }
 
-    @Test func `one that comes back knows the key`() async throws {
+    @Test func `a television that is switched off and on knows the key`() async throws {
         _ = try home.run("television on")
         try await manager.connect(ip: ip, mac: mac)
         let key = try manager.loadCredentials()?.clientKey
@@ -103,7 +103,7 @@ import Testing
         #expect(try manager.loadCredentials()?.clientKey == key)
     }
 
-    @Test func `one that was reset refuses the old key, and pairs again after clearing`()
+    @Test func `a television that was reset refuses the old key, and pairs after clearing`()
         async throws
     {
         _ = try home.run("television on")
@@ -141,7 +141,7 @@ import Testing
                 == ["name": "LG TV Remote"])
     }
 
-    @Test func `an IPv6 address stands in brackets`() throws {
+    @Test func `an IPv6 address is in brackets`() throws {
         let television = Television(ipAddress: "fe80::1", port: 80, timeLimit: .seconds(60))
         #expect(
             try television.registration(clientKey: nil).url?.absoluteString
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "10.0.0.14/", "me@10.0.0.14", "fe80::1/"])
-    func `what is not an address is an error, and is not asked`(_ address: String) async throws {
+    func `an invalid address is an error, and nothing is sent`(_ address: String) async throws {
         let television = Television(ipAddress: address, port: 3000, timeLimit: .seconds(60))
         await #expect(throws: LGTVControlError.invalidAddress) {
             try await television.register(clientKey: nil)
