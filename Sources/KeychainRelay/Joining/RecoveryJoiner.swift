@@ -12,7 +12,7 @@ package struct RecoveryJoiner: Sendable {
     private let relay: Relay
     private let circle: CircleID
 
-    /// The number of repetitions after which joining is given up.
+    /// The maximum number of additions that are signed.
     private static let attemptCount = 10
 
     package init(_ relay: Relay, circle: CircleID) {
@@ -31,12 +31,13 @@ package struct RecoveryJoiner: Sendable {
         let directory = CircleDirectory(relay.store)
         let keys = RecordKeys(circle: circle.description)
         let machine = MachineDescription(decoding: try await relay.send(.describe).message)
-        for _ in 0...Self.attemptCount {
+        for attempt in 0...Self.attemptCount {
             let log = try await directory.log(of: circle, reaching: 1)
             if let machine, log.includes(machine) {
                 _ = try await relay.send(.recover(membership: log.records), secret: code.bytes)
                 return
             }
+            guard attempt < Self.attemptCount else { break }
             let addition = try await relay.send(
                 .admit(membership: log.records), secret: code.bytes
             ).message
