@@ -2,8 +2,8 @@
 //   (1) A label is the first 16 bytes of HMAC-SHA-256 under the index key.
 //   (2) Equal values of one attribute of one class have equal labels. The labels reveal nothing
 //       else.
-//   (3) The encoding of each input is injective: all fields have a fixed size or are preceded by
-//       their length.
+//   (3) The encoding of each input is injective: each field has a fixed size, is preceded by its
+//       length, or is the last one.
 
 package import KeychainCore
 import Synchronization

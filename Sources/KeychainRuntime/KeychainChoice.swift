@@ -70,8 +70,8 @@ package struct KeychainChoice: Hashable, Sendable {
     private static let decided = Mutex<KeychainChoice?>(nil)
 
     /// The choice of this process.
-    /// - Throws: `param` for an invalid variable or configuration file, and if two services
-    ///   conflict, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a folder
+    ///   that other users can enter, and if another keychain would be opened, see (3) and (4).
     package static func current() throws(KeychainFailure) -> KeychainChoice {
         try decided.withLock { decided throws(KeychainFailure) in
             if let choice = decided { return choice }
@@ -82,8 +82,8 @@ package struct KeychainChoice: Hashable, Sendable {
     }
 
     /// Decides from the context of a process.
-    /// - Throws: `param` for an invalid variable or configuration file, and if two services
-    ///   conflict, see (3) and (4).
+    /// - Throws: `param` for an invalid variable or configuration file, for a socket in a folder
+    ///   that other users can enter, and if another keychain would be opened, see (3) and (4).
     package init(_ context: ChoiceContext) throws(KeychainFailure) {
         if let value = context.variable(Self.variable) {
             let reason = "the variable \(Self.variable)"

@@ -26,8 +26,8 @@ package enum OldKeychain: String, CaseIterable, Sendable {
         }
     }
 
-    /// A keychain of version 2, except for its keybag, header and rows, with a passcode and without
-    /// a log. It has two items of the service `mail`: `a` with `secret a`, and `b`.
+    /// A keychain of version 2 whose keybag, header and rows are still of version 1. It has a
+    /// passcode and no log, and two items of the service `mail`: `a` with `secret a`, and `b`.
     package static var withAuthenticatedPages: FolderImage {
         FolderImage(
             of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")

@@ -30,7 +30,7 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
 /// Runs SQL like a program that doesn't know the keychain's page checksums.
 func execute(_ sql: String, onDatabaseAt path: String) throws {
     var connection: OpaquePointer?
-    // SAFETY: the handle is used here alone and closed before it goes.
+    // SAFETY: only this function uses the handle, and closes it before it returns.
     defer { unsafe sqlite3_close(connection) }
     try #require(unsafe sqlite3_open(path, &connection) == SQLITE_OK)
     try #require(unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
@@ -76,7 +76,7 @@ final class TemporaryFolder {
         where !["in-use", "lock", "keychain.db-shm"].contains(name) {
             all[name] = FileManager.default.contents(atPath: path + "/" + name)
         }
-        // An empty log doesn't count: that of a damaged database isn't deleted when it is closed.
+        // An empty log doesn't count: closing a damaged database doesn't delete its log.
         if all["keychain.db-wal"]?.isEmpty == true { all["keychain.db-wal"] = nil }
         return all
     }

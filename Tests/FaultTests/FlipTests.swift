@@ -12,7 +12,8 @@ import Testing
     /// The long sweep `flips` flips every byte.
     private func step(_ file: String) -> Int { file.hasPrefix("keychain.db") ? 7 : 1 }
 
-    /// Sweeps a file with two concurrent processes.
+    /// Flips bytes of a file, one at a time, in two concurrent processes.
+    /// - Returns: The number of flips.
     private func sweep(_ master: TemporaryFolder, _ file: String) throws -> Int {
         let size = try #require(try master.contents()[file]).count
         let step = step(file)
@@ -110,9 +111,8 @@ import Testing
                     missing.append(account)
                 }
             }
-            // A flip can make one item unreadable, never two, and never without a report. If it is
-            // in a part that the digest covers, the items beside it on the page are set aside by
-            // name.
+            // A flip makes at most one item unreadable, and never without a report. Other missing
+            // items are rows in doubt: they are set aside, and the report lists them.
             let illegibleCount = missing.count - report.doubtfulItems.count
             #expect(illegibleCount <= (report.isComplete ? 0 : 1), "\(place): \(missing)")
             #expect(missing.isEmpty || !report.isComplete, "\(place): \(missing)")
@@ -127,11 +127,12 @@ import Testing
         print(
             "recoveries: \(flips) flips in \(itemCount) items, \(tally.structural) of them in the "
                 + "structure or an item, "
-                + "\(tally.lost) lost that the flip was in, \(tally.doubtful) rows left in doubt, "
-                + "0 other items lost, 0 deleted ones back")
+                + "\(tally.lost) items lost, \(tally.doubtful) rows left in doubt, "
+                + "0 items lost without a report, 0 deleted items back")
     }
 
-    /// Items of many sizes and remains of deleted items, some of it only in the log.
+    /// Adds items of many sizes, then deletes some of them. Part of the data is only in the log.
+    /// - Returns: The secrets of the remaining items, and the files.
     private func fill(
         _ folder: TemporaryFolder, itemCount: Int, deletedCount: Int
     ) throws -> (values: [String: Data], files: [String: Data]) {
@@ -151,8 +152,9 @@ import Testing
         return (values, try folder.contents())
     }
 
-    /// Every load returns the written value or an error.
-    /// - Returns: `nil` if some loads failed.
+    /// Loads all items and expects the values that were written.
+    /// - Returns: `true`.
+    /// - Throws: The error of the first load that fails.
     private func probe(_ folder: TemporaryFolder, _ expected: [String: Data]) throws -> Bool {
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
@@ -170,7 +172,8 @@ import Testing
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))
         first.close()
-        // The checksum matches, because a page with a wrong one would not be written to.
+        // `PageSeal` also corrects the page's checksum: a page with a wrong checksum couldn't be
+        // changed below.
         try PageSeal.change(folder.path + "/keychain.db") { bytes in
             let place = try #require(Data(bytes).firstRange(of: Data("KCS2".utf8))).lowerBound
             bytes[place + 60] ^= 1

@@ -48,14 +48,15 @@ struct FullDiskOfThreads {
         close(descriptor)
     }
 
-    /// Makes additions that are all queued before the first of their commit is carried out.
-    /// - Returns: The status of each.
+    /// Makes additions that share one commit, because all are queued before it.
+    /// - Returns: For each addition, the status of its failure, or `nil`.
     private func additions(_ name: String, to engine: KeychainEngine) throws -> [Status?] {
         let statuses = Mutex([Status?](repeating: nil, count: Self.threadCount))
         let ended = DispatchGroup()
         let store = engine.store
         let generation = try store.header().keybagGeneration
-        // It fails with the others, because it is part of their commit.
+        // This write lets the additions queue and is part of their commit. If that fails, so does
+        // this write.
         _ = try? store.write(keybagGeneration: generation) { _ in
             for thread in 0..<Self.threadCount {
                 ended.enter()

@@ -168,7 +168,7 @@ struct CircleVectors {
             algorithm: "swift-keychain circle",
             notes: [
                 "Reader": "What one machine reads.",
-                "Altered": "One thing is another than what was signed.",
+                "Altered": "One part differs from what was signed.",
             ],
             tests: [
                 vector("the founder", "Reader", of: machines[0]),

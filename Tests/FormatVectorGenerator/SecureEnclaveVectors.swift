@@ -34,9 +34,9 @@ struct SecureEnclaveVectors {
                 algorithm: "swift-keychain Secure Enclave key",
                 notes: [
                     "Content": "What the sealed authorization holds.",
-                    "Form": "The fields before it, and the sizes.",
+                    "Form": "The fields before the sealed authorization, and the sizes.",
                     "Password": "An authorization value under an application password.",
-                    "Seal": "What the box is bound to.",
+                    "Seal": "The data to which the sealed authorization is bound.",
                 ],
                 tests: try valid() + malformed() + inauthentic() + contents())
         }
@@ -116,7 +116,7 @@ struct SecureEnclaveVectors {
         let enrollment = Data(Example.counting(from: 1, count: 64))
         let biometry: AccessConstraints = [.privateKeyUsage, .biometryCurrentSet]
         return [
-            valid("a key that nothing is asked for", "Content", self.plain),
+            valid("a key that requires no authentication", "Content", self.plain),
             valid("a key without constraints", "Content", plain(Self.blob(publicKey, []))),
             valid(
                 "a key for a biometric enrollment", "Content",
@@ -219,7 +219,7 @@ struct SecureEnclaveVectors {
                 "an enrollment of 65 bytes", biometry, enrollment: 65, authorization: value),
             content("a value of 33 bytes", .privateKeyUsage, authorization: value + [0]),
             content(
-                "a value that is under no password", [.privateKeyUsage, .applicationPassword],
+                "a value without the required password", [.privateKeyUsage, .applicationPassword],
                 authorization: value),
             test(
                 "another application password", "Password", guarded,

@@ -170,8 +170,8 @@ package struct LabelVector: FormatVector {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     package var domain: Domain
-    /// The attribute, or those that are set among the remaining key attributes or the parts of the
-    /// server.
+    /// The attribute; for the domains `remainingKey` and `server`, those attributes of the label
+    /// that are set.
     package var fields: [FieldVector]
     /// UTF-8. Absent for the label of an attribute or a server.
     package var accessGroup: Hex?
@@ -267,7 +267,7 @@ package struct RowVector: FormatVector {
     package var keychain: Int
     package var keychainID: Hex
     package var uuid: Hex
-    /// The class in the row. The keys are those of `keysOfProtection`.
+    /// The class in the row. The row is opened with the keys of the class `keysOfProtection`.
     package var protection: UInt8
     package var keysOfProtection: UInt8
     package var grp: Hex

@@ -84,7 +84,7 @@ private final class Home {
     }
 }
 
-@Suite(.serialized) struct `A socket that was left` {
+@Suite(.serialized) struct `A socket that a killed service left` {
     /// Starts a service, adds an item through it and kills it.
     private static func killed(_ home: Home, _ arguments: String...) throws {
         let service =
@@ -150,7 +150,7 @@ private final class Home {
     }
 
     @Test
-    func `a socket isn't stale while a service holds its lock, and a new service waits for it`()
+    func `a socket locked by a service isn't stale, and a new service waits for a program's check`()
         throws
     {
         let home = try Home()

@@ -174,8 +174,8 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         }
     }
 
-    /// Whether a process holds a lock on a file, as any user can see. Only root could list the open
-    /// files of a process that can't be traced.
+    /// Whether a process holds a lock on a file, according to `/proc/locks`. Only root could list
+    /// the open files of the service, which can't be traced.
     private func hasLock(_ process: Int32, on path: String) throws -> Bool {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         let inode = try #require(attributes[.systemFileNumber] as? NSNumber)

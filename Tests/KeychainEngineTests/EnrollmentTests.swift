@@ -74,7 +74,7 @@ import Testing
         #expect(failure?.status.rawValue == -25316)
         #expect(failure?.item == added.reference)
         #expect(failure?.reason.contains("enrollment has changed") == true)
-        // Only the first finger is enrolled again.
+        // Reopening the keychain changes nothing.
         try keychain.reopen()
         try keychain.engine.unlock(passcode: passcode("1234"))
         #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)

@@ -24,7 +24,7 @@ import Testing
         #expect(Set(StatusRow.all.map(\.expected)).count == 381)
     }
 
-    @Test func `these codes and one private one have texts, and no two are the same`() {
+    @Test func `each public code and one private code has a text of its own`() {
         #expect(StatusMessages.all.count == 382)
         #expect(
             Set(StatusMessages.all.map(\.0))

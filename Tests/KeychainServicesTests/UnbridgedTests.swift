@@ -1,5 +1,5 @@
-// UnbridgedTests: the content of a caller's Foundation objects is read at once and completely,
-// whatever their classes.
+// UnbridgedTests: the content of a caller's Foundation objects is read in one step and
+// completely, whatever their classes.
 
 import Foundation
 import KeychainServices
@@ -112,7 +112,7 @@ private final class ForeignDictionary: NSDictionary {
             let few = questionCount(10, call)
             #expect(few > 0 && questionCount(10_000, call) == few, "\(name)")
         }
-        // Shows that the test can find a difference, which bridging makes.
+        // The test can detect bridging, which makes more calls for larger data.
         let bridge = { (data: NSData) in #expect(!(data as Data).isEmpty) }
         #expect(questionCount(10_000, bridge) > questionCount(10, bridge))
     }

@@ -72,8 +72,8 @@ import Testing
         #expect(timestamp(seconds) == "\(seconds)")
     }
 
-    // From openssl asn1parse -genstr with these parts. Every truncation and bit flip of the first
-    // one is tried.
+    // The bytes are from `openssl asn1parse -genstr`. Every truncation and every bit flip of the
+    // shorter name is tried.
     @Test func `a certificate's distinguished name is decoded, and invalid bytes don't trap`() {
         let name: [UInt8] =
             [0x31, 0x0B, 0x30, 0x09, 0x06, 0x03, 0x55, 0x04, 0x06, 0x13, 0x02, 0x44, 0x45]

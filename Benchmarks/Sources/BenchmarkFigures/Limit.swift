@@ -1,11 +1,11 @@
 // Limit: all limits on the figures, in one table.
-//   (1) Each limit is defined only here, together with the aim still to be reached. The times in
-//       milliseconds that the systems' sources require are in `systems-benchmarks` in
-//       Examples/Systems.
-//   (2) Noise is determined from the rounds of the same run. A limit is missed if its median and at
-//       least three of four rounds miss it. If the median misses it but more than a quarter of the
-//       rounds don't, the result is within noise. A figure that was counted or measured once has no
-//       noise.
+//   (1) Each limit is defined only here, together with the aim still to be reached. The limits in
+//       milliseconds that the specifications of the example systems define are in
+//       `systems-benchmarks` in Examples/Systems.
+//   (2) Noise is determined from the rounds of the same run. A limit is missed if the median and
+//       at least three of four rounds miss it. If the median misses it but more than a quarter of
+//       the rounds don't, the result is within noise. A figure that was counted or measured once
+//       has no noise.
 
 package enum Limit: String, CaseIterable, Encodable, Sendable {
     case load = "load by key, against the floor"
@@ -47,8 +47,8 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         case .roundTripReference: .atLeast(1)
         case .logFramesOfNewItem: .atMost(7)
         case .logFramesOverItem: .atMost(2)
-        // The ratio of the measured rate to the expected rate. The expected rate is that of one
-        // writer times the gain of as many writers on bare SQLite, at most times four.
+        // The ratio of the measured rate to the expected rate. The expected rate is the rate of
+        // one writer times the speedup that as many writers have on bare SQLite, at most 4.
         case .threads, .processes: .atLeast(1)
         // On one thread.
         case .list: .atLeast(100_000)

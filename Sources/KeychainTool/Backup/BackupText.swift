@@ -4,7 +4,7 @@ import KeychainCore
 import KeychainEngine
 
 enum BackupText {
-    /// The maximum number of items shown of a list that can be as long as the keychain.
+    /// The maximum number of items of each list that the plan of a restore shows.
     private static let shownCount = 20
 
     static func text(of summary: BackupSummary) -> String {

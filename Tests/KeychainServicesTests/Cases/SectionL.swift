@@ -11,13 +11,13 @@ let sectionL: [Row] = [
             .givesDictionary()
         #expect(found["agrp"] as? String == "A")
     },
-    Row(263, "one group is enough") { k in
+    Row(263, "one group suffices to add, find and delete an item") { k in
         let x = k.member(of: "X")
         x.copy(GP("a", "s", ["agrp": "X"])).gives(-25300)
         x.add(GP("a", "s", ["agrp": "X"])).gives(0)
         x.delete(GP("a", "s", ["agrp": "X"])).gives(0)
     },
-    Row(269, "a lost group is foreign") { k in
+    Row(269, "a group the caller no longer has is foreign") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         k.member(of: "B").copy(GP("a", "s", ["agrp": "A"])).gives(-34018)
         k.member(of: "B").update(GP("a", "s", ["agrp": "A"]), ["labl": "x"]).gives(-34018)
@@ -70,7 +70,7 @@ let sectionL: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a caller without a group may do nothing`(on backend: Backend) throws {
+    func `a caller without a group can't do anything`(on backend: Backend) throws {
         let groupless = Client(try backend.open(), groups: [])
         groupless.add(GP("a", "s")).gives(-34018)
         groupless.copy(GP("a", "s")).gives(-34018)

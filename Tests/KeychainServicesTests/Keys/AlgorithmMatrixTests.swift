@@ -162,8 +162,8 @@ private func isOnlySaid(
         .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,
     ]
 
-    /// The error code for unsupported algorithms: whether Apple has the algorithm, or none has that
-    /// name.
+    /// The error code if an operation isn't supported: -4 for an algorithm of Apple's that isn't
+    /// built for any key, otherwise -50.
     private func expectedCode(_ name: String) -> Int {
         notBuilt.contains(name) ? -4 : -50
     }

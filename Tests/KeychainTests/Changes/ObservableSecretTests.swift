@@ -35,7 +35,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a save through one is visible in all others at once`(way: Way) async throws {
+    func `a save through one observable item is at once visible in others`(way: Way) async throws {
         let test = try TestDatabase(way)
         let one = ObservableSecret(.token, in: test.keychain())
         let other = ObservableSecret(.token, in: test.keychain(accessibility: .whenUnlocked))
@@ -53,7 +53,7 @@ import KeychainEngine
         #expect(try await !other.delete())
     }
 
-    @Test func `property wrappers of one item with different types share it`() async throws {
+    @Test func `observable items with one key and different types share the secret`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let text = ObservableSecret(KeychainKey<String>("n"), in: keychain)
         let number = ObservableSecret(KeychainKey<Int>("n"), in: keychain)

@@ -1,5 +1,5 @@
-// ProgramTests: runs sign-in, where each run is a launch: the sessions of README.md, and keychains
-// that fail.
+// ProgramTests: runs the program sign-in, once for each launch of the app: the sessions of
+// README.md, and keychains that fail.
 
 import ExampleTesting
 import Foundation
@@ -89,7 +89,7 @@ import Testing
         #expect(entitlements["com.apple.security.application-groups"] == nil)
     }
 
-    @Test func `a save is seen in the console, and no value`() throws {
+    @Test func `a save is logged to the console without its value`() throws {
         try turnOn()
         let report = try home.run("sign-in --verbose sign-in alice 2>console")
         let user = try #require(report.split(separator: " ").last).trimmingCharacters(
@@ -104,7 +104,7 @@ import Testing
         #expect(try home.run("sign-in status 2>&1 >/dev/null") == "")
     }
 
-    @Test func `neither identifier nor names stand readable in the keychain's files`() throws {
+    @Test func `the keychain's files don't contain the identifier or names in plaintext`() throws {
         try turnOn()
         let user = String(try signIn().dropFirst("signed in: ".count).dropLast())
         for text in [user, "com.steeven.mysubguard", "userIdentifier"] {
@@ -137,7 +137,7 @@ import Testing
         #expect(try home.run("sign-in status") == alice)
     }
 
-    @Test func `a failed sign-in is told, and the next one succeeds`() throws {
+    @Test func `a failed sign-in is reported, and the next one succeeds`() throws {
         try turnOn("fail slow")
         #expect(
             try home.run("sign-in sign-in alice") == """
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: ["keychain.db", "device.key"])
-    func `a damaged keychain is reported and ends no program by a signal`(file: String) throws {
+    func `a damaged keychain is reported and crashes no program`(file: String) throws {
         try turnOn()
         _ = try signIn()
         let path = home.keychain.appending(path: file)
@@ -197,7 +197,7 @@ import Testing
     @Test(arguments: [
         "", "status alice", "signin alice", "sign-in alice bob", "--verbose", "sign-out now",
     ])
-    func `wrong usage is told`(arguments: String) throws {
+    func `wrong usage is reported`(arguments: String) throws {
         let report = try home.run("sign-in \(arguments)")
         #expect(report.hasPrefix("usage: sign-in [--verbose] sign-in [ACCOUNT]"))
         #expect(report.hasSuffix("\n[64]\n"))

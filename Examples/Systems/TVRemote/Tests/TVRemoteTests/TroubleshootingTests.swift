@@ -32,7 +32,7 @@ import Testing
         #expect(try home.run("mv list \(file); tv-widget") == Processes.connected)
     }
 
-    @Test func `a list without the group gives -34018 to a program that names it`() throws {
+    @Test func `entitlements without the group give -34018 to a program that names it`() throws {
         let stranger = "bin/tv-stranger.entitlements"
         _ = try home.run("sed s/LGTVRemoteWidget/Stranger/ bin/tv-app.entitlements >\(stranger)")
         #expect(try home.run("tv-stranger").contains("\nIn the app's group: -34018: "))
@@ -40,7 +40,7 @@ import Testing
         #expect(try home.run("tv-stranger").contains("\nIn the app's group: 0: "))
     }
 
-    @Test func `before pairing and after clearing the status is -25300, and no error`() throws {
+    @Test func `before pairing and after clearing, -25300 is not reported as an error`() throws {
         let list = "KEYCHAIN_ENTITLEMENTS=$PWD/bin/tv-app.entitlements"
         #expect(try home.run("tv-app clear") == "Cleared.\n")
         let before = try home.run("\(list) tv-stranger").split(separator: "\n")
