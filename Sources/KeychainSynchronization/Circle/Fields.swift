@@ -1,5 +1,5 @@
 // Fields: the parts that several formats share.
-// Documentation/Synchronization.md, "Formats".
+// Documentation/Synchronization.md, "Conventions".
 //   (1) Each value has one encoding: lists of identifiers and heads are in ascending order without
 //       duplicates, and a reader rejects any other encoding.
 

@@ -16,7 +16,7 @@ package struct MembershipEntry: Hashable, Sendable {
 
     /// The first entry.
     package struct Founding: Hashable, Sendable {
-        /// Random, so that two circles of the same founder have different identifiers.
+        /// Random or, with a recovery code, derived from the code and the founder's keys.
         package var salt: Bytes16
         /// The digest of the circle key, see ``CircleKey/check``.
         package var keyCheck: Digest
@@ -45,7 +45,7 @@ package struct MembershipEntry: Hashable, Sendable {
         /// none was used.
         package var token: Bytes16?
         package var sealedName: [UInt8]
-        /// How far each log goes at least. The new machine accepts no shorter logs.
+        /// How far the signer has read each log. The new machine reports what is missing.
         package var heads: LogHeads
 
         package init(
