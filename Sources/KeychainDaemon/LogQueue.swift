@@ -38,8 +38,9 @@ final class LogQueue: Sendable {
 
     /// The maximum number of bytes in the queue: a few thousand lines.
     static let byteLimit = 1 << 20
-    /// The maximum number of bytes that are written together. A pipe takes that many at once, so
-    /// lines aren't mixed with what other processes write to it.
+    /// The maximum number of bytes of lines that are written together. A pipe takes that many at
+    /// once, so they aren't mixed with what other processes write to it. A longer line is written
+    /// alone.
     private static let batchByteLimit = Int(PIPE_BUF)
     /// How long the thread waits for further lines after it has written all, in microseconds.
     private static let patience: UInt32 = 5000

@@ -199,11 +199,13 @@ package struct DaemonLogHandler: LogHandler {
     /// Writes lines to standard error in one call and under a lock, so that the lines of several
     /// threads don't mix.
     package static let writeToStandardError: @Sendable (String) -> Void = { lines in
-        let bytes = Array(lines.utf8)
-        standardError.withLock { _ in
-            _ = Descriptor.write(bytes, to: STDERR_FILENO)
-        }
+        standardError.withLock { _ in write(lines, to: STDERR_FILENO) }
     }
 
     private static let standardError = Mutex(())
+
+    /// Writes lines, and waits until the descriptor accepts them even if it is non-blocking.
+    static func write(_ lines: String, to descriptor: Int32) {
+        _ = Descriptor.write(Array(lines.utf8), to: descriptor, waits: true)
+    }
 }

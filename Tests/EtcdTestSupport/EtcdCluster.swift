@@ -52,10 +52,12 @@ package actor EtcdCluster {
             at: folder, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        let ports = FreePorts.some(2 * count).map { Int($0) }
+        // All at once, so that no link has the port of a node.
+        let free = FreePorts.some((hasPeerLinks ? 3 : 2) * count).map { Int($0) }
+        let ports = Array(free.prefix(2 * count))
         var links: [TestLink] = []
-        for port in ports.suffix(hasPeerLinks ? count : 0) {
-            links.append(try await TestLink(to: port))
+        for (port, peer) in zip(free.dropFirst(2 * count), ports.suffix(count)) {
+            links.append(try await TestLink(at: port, to: peer))
         }
         let cluster = try EtcdCluster(
             ports: ports, links: links, options: options, folder: folder,

@@ -22,12 +22,20 @@ package final class TestLink: Sendable {
     private let target: Int
     private let state = Mutex(State())
 
-    /// Opens a link to a port on loopback, at a port of its own.
-    package init(to target: Int) async throws {
+    /// Opens a link to a port on loopback.
+    ///
+    /// - Parameters:
+    ///   - port: The link's own port. `nil` for any that is free now: a program that takes its port
+    ///     later may find the link there.
+    ///   - target: The port to which the bytes are passed on.
+    /// - Throws: The system's error if the link can't listen at its port.
+    package init(at port: Int? = nil, to target: Int) async throws {
         self.target = target
-        port = Int(FreePorts.some(1)[0])
+        self.port = port ?? Int(FreePorts.some(1)[0])
         try await listen()
     }
+
+    deinit { state.withLock { $0.listener }?.close(promise: nil) }
 
     package var endpoint: String { "https://127.0.0.1:\(port)" }
 

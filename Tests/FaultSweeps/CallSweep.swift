@@ -6,6 +6,7 @@
 import Foundation
 import KeychainEngine
 import KeychainCore
+package import TestPrograms
 
 package struct CallSweep {
     private let strace: Strace

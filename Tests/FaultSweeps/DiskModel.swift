@@ -8,6 +8,7 @@
 //       no longer considers it dirty.
 
 import Foundation
+import TestPrograms
 
 struct DiskModel {
     private enum Change {

@@ -6,6 +6,7 @@
 
 import Foundation
 import KeychainEngine
+package import TestPrograms
 
 package struct PowerCutSweep {
     private let strace: Strace

@@ -1,6 +1,7 @@
 // SoakSweep: the long sweeps by name.
 
 import Foundation
+import TestPrograms
 
 package enum SoakSweep: String, CaseIterable, Sendable {
     case kills

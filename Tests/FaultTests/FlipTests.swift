@@ -153,16 +153,14 @@ import Testing
     }
 
     /// Loads all items and expects the values that were written.
-    /// - Returns: `true`.
     /// - Throws: The error of the first load that fails.
-    private func probe(_ folder: TemporaryFolder, _ expected: [String: Data]) throws -> Bool {
+    private func probe(_ folder: TemporaryFolder, _ expected: [String: Data]) throws {
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
         for (account, data) in expected {
             let loaded = try engine.load(account)
             #expect(loaded == data, "a wrong or missing answer without an error")
         }
-        return true
     }
 }
 

@@ -11,6 +11,7 @@ import KeychainEngine
 import KeychainCore
 import KeychainServices
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 /// A parser with valid inputs as its corpus.

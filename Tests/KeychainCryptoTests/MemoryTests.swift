@@ -50,6 +50,40 @@ private let cases = [
     }
 }
 
+@Suite struct `Secret memory` {
+    /// Sizes around those of the arena's blocks, and of a page.
+    @Test(arguments: [0, 1, 63, 64, 65, 255, 256, 257, 4096, 4097])
+    func `secrets don't share memory, which is zeroed when they are released`(byteCount: Int) {
+        for _ in 0..<3 {
+            let secrets = (0..<300).map { number in
+                SecretBytes(
+                    copying: [UInt8](repeating: UInt8(number % 255 + 1), count: byteCount))
+            }
+            for (number, secret) in secrets.enumerated() {
+                #expect(secret.count == byteCount)
+                #expect(secret.plainBytes.allSatisfy { $0 == UInt8(number % 255 + 1) })
+            }
+        }
+        // These secrets are kept, so each is in another of the blocks that were released above.
+        // Those of more than 256 bytes have new mappings, which are always zero.
+        let secrets = (0..<300).map { _ in
+            // SAFETY: the bytes are only read.
+            unsafe SecretBytes(byteCount: byteCount) { bytes in
+                #expect(unsafe bytes.allSatisfy { $0 == 0 })
+            }
+        }
+        #expect(secrets.count == 300)
+    }
+
+    @Test func `bytes are appended in their order`() {
+        let parts = [0, 3, 64, 0, 200].map { count in (0..<count).map { UInt8($0) } }
+        let whole = parts.reduce(SecretBytes(copying: [])) {
+            $0.appending(SecretBytes(copying: $1))
+        }
+        #expect(whole.plainBytes == parts.flatMap { $0 })
+    }
+}
+
 @Suite struct `The variables of a process` {
     @Test func `a value that isn't UTF-8 gives no path`() throws {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {

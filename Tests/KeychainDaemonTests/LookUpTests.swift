@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import Glibc
 import KeychainCore
 import KeychainCrypto
 import KeychainRuntime
@@ -100,22 +101,59 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(turns(of: other) == 0)
     }
 
-    @Test func `a burst over one connection takes its turns in the pool`() throws {
-        let service = try TestService()
-        _ = try service.client().perform(AddItem(password("a", "one")), as: own)
-        let client = try RawClient(service.configuration.socket)
-        try client.greet()
-        var burst: [UInt8] = []
-        for id in 2..<UInt64(202) {
-            burst += try client.request(id, lookUp("a"), as: own.names)
+    @Test func `requests that are sent in advance take their turns in the pool`() throws {
+        let blockade = Blockade()
+        let service = try TestService(log: blockade.log()) { $0.limits.requests = 1 }
+        let client = service.client()
+        _ = try client.perform(AddItem(password("a", "one")), as: own)
+        let burst = try RawClient(service.configuration.socket)
+        try burst.greet()
+        let other = service.client()
+        _ = try other.welcome()
+        let updated = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            _ = try? client.perform(
+                UpdateItems(passwordQuery("a"), ItemChanges(data: Data("two".utf8))), as: own)
+            updated.signal()
         }
-        try client.send(burst)
-        var answers: [UInt64: ServiceMessage] = [:]
-        for _ in 0..<200 {
-            let reply = try client.reply()
-            answers[reply.id] = reply.kind
+        blockade.isBlocked.wait()
+        let ids = 2..<UInt64(202)
+        try burst.send(try ids.flatMap { try burst.request($0, lookUp("a"), as: own.names) })
+        // A look-up over another connection is answered meanwhile.
+        for _ in 0..<20 { _ = try other.perform(lookUp("a"), as: own) }
+        #expect(!burst.hasBytes)
+        blockade.open.signal()
+        updated.wait()
+        let replies = try ids.map { _ in try burst.reply() }
+        #expect(Set(replies.map(\.id)) == Set(ids))
+        #expect(replies.allSatisfy { $0.kind == .answer })
+    }
+
+    @Test func `a service whose event loop hangs gives systemd no sign of life`() throws {
+        let isBlocked = DispatchSemaphore(value: 0)
+        let open = DispatchSemaphore(value: 0)
+        let blocks = Mutex(false)
+        // A look-up is logged on the event loop.
+        let log = LogLines { line in
+            guard line.hasPrefix("info find"), blocks.withLock({ $0 }) else { return }
+            isBlocked.signal()
+            _ = open.wait(timeout: .now() + 60)
         }
-        #expect(Set(answers.keys) == Set(2..<202))
-        #expect(answers.values.allSatisfy { $0 == .answer })
+        let service = try TestService(log: log)
+        let client = service.client()
+        _ = try client.perform(AddItem(password("a", "one")), as: own)
+        let signs = Mutex(0)
+        service.server.showLife(within: .milliseconds(20)) { _ in signs.withLock { $0 += 1 } }
+        try eventually("signs of life") { signs.withLock { $0 } > 2 }
+        blocks.withLock { $0 = true }
+        Thread.detachNewThread { _ = try? client.perform(lookUp("a"), as: own) }
+        isBlocked.wait()
+        blocks.withLock { $0 = false }
+        // The last probe before the loop hung may still be answered.
+        let last = signs.withLock { $0 } + 1
+        usleep(300_000)
+        #expect(signs.withLock { $0 } <= last)
+        open.signal()
+        try eventually("further signs of life") { signs.withLock { $0 } > last }
     }
 }

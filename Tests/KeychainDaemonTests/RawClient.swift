@@ -114,6 +114,11 @@ final class RawClient {
         unsafe frame.withUnsafeBytes { unsafe Array($0) }
     }
 
+    /// Whether the service has sent anything that was not received yet.
+    var hasBytes: Bool {
+        Descriptor.ready(among: [descriptor], for: POLLIN, milliseconds: 0)?[0] == true
+    }
+
     /// Waits for the service to close the connection, and returns whether it has.
     func isClosed() throws -> Bool {
         do {

@@ -41,7 +41,10 @@ final class CircleMachine {
         certificates = cluster.certificates
         var links: [TestLink] = []
         for endpoint in cluster.endpoints {
-            links.append(try await TestLink(to: URL(string: endpoint)?.port ?? 0))
+            guard let port = URL(string: endpoint)?.port else {
+                throw Failure(what: "There is no port in \(endpoint).")
+            }
+            links.append(try await TestLink(to: port))
         }
         self.links = links
         for path in ["config/keychain", "data"] {

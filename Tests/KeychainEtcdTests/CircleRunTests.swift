@@ -167,9 +167,13 @@ extension `With etcd` {
                         shell: """
                             "$keychainctl" sync run \(redirection) &
                             relay=$!
+                            trap 'kill -KILL "$relay" 2>/dev/null' EXIT
+                            end=$((SECONDS + 120))
                             printf %s "value" | "$keychainctl" set -s soak -a "planted run \(number)" \
                                 --synchronizable --no-prompt || exit 9
-                            until "$keychainctl" sync status --json | grep -q '"waiting": 0'; do :; done
+                            until "$keychainctl" sync status --json | grep -q '"waiting": 0'; do
+                                [ "$SECONDS" -lt "$end" ] || exit 8
+                            done
                             kill -TERM "$relay" && wait "$relay"
                             """)
                     #expect(outcome.status == 0, "\(redirection): \(outcome)")

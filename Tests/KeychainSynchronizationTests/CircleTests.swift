@@ -161,7 +161,9 @@ import Testing
         var circle = try server.circle()
         #expect(circle.roster.members.isEmpty)
         let founding = try MembershipEntry(decoding: try #require(server.membership.first))
-        guard case .found(let content) = founding.change else { return }
+        guard case .found(let content) = founding.change else {
+            throw SynchronizationFailure.malformed("the founding entry")
+        }
         let keys = MachineKeys(recovery, salt: content.salt)
         #expect(keys.description == circle.recovery)
         // The keys granted to the code open everything on the server.

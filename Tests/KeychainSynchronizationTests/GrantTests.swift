@@ -78,7 +78,9 @@ import Testing
     @Test func `a circle's identifier depends on its circle key`() throws {
         let a = try TestMachine.founder(server)
         let founding = try MembershipEntry(decoding: try #require(server.membership.first))
-        guard case .found(var content) = founding.change else { return }
+        guard case .found(var content) = founding.change else {
+            throw SynchronizationFailure.malformed("the founding entry")
+        }
         #expect(content.keyCheck == a.replica.circleKey?.check)
         content.keyCheck = CircleKey.random().check
         let other = try MembershipEntry(

@@ -13,6 +13,14 @@ import Testing
     private static let day = 86_400.0
     private static let limit: Int64 = 60 * 86_400_000
 
+    @Test func `a machine that was away suspends none of the others`() async throws {
+        let (one, two, three) = try await devices()
+        try await pass(7, one, two, limit: 0)
+        three.clock.now = one.clock.now
+        try await settle(three)
+        #expect(suspensionCount == 0)
+    }
+
     private func devices() async throws -> (Device, Device, Device) {
         let one = try Device("one", server)
         let (two, three) = (try Device("two", server), try Device("three", server))
@@ -27,10 +35,7 @@ import Testing
     private func settle(
         _ device: Device, _ store: (any RecordStore)? = nil, limit: Int64 = Self.limit
     ) async throws {
-        let relay = Relay(store ?? server, absenceLimit: limit) {
-            request throws(KeychainFailure) in
-            try device.engine.perform(request, as: AccessGroups([]))
-        }
+        let relay = device.relay(through: store ?? server, absenceLimit: limit)
         // Several times, to read what others write meanwhile.
         for _ in 0..<3 { try await relay.settle() }
     }

@@ -1,4 +1,4 @@
-// IdleRelayTests: a relay that has nothing to do asks the server nothing.
+// IdleRelayTests: a relay that has nothing to do reads nothing from the server.
 
 import KeychainCore
 import KeychainRelay
@@ -73,12 +73,17 @@ import Testing
         }
     }
 
-    @Test func `rounds without changes read nothing while the watch runs`() async throws {
+    private func circle() async throws -> (CountingStore, Device, Device) {
         let server = CountingStore()
         let (one, two) = (try Device("one", server), try Device("two", server))
         try await one.found()
         try await one.add(two)
         try await converge(one, two)
+        return (server, one, two)
+    }
+
+    @Test func `rounds without changes read nothing while the watch runs`() async throws {
+        let (server, one, _) = try await circle()
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
             let now = counts.withLock { $0.add(reads) }
@@ -88,11 +93,7 @@ import Testing
     }
 
     @Test func `what another machine writes is read while the watch runs`() async throws {
-        let server = CountingStore()
-        let (one, two) = (try Device("one", server), try Device("two", server))
-        try await one.found()
-        try await one.add(two)
-        try await converge(one, two)
+        let (server, one, two) = try await circle()
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
             let now = counts.withLock { $0.add(reads) }

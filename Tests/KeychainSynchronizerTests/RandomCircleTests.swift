@@ -6,20 +6,10 @@ import KeychainCore
 import KeychainEngine
 import KeychainSynchronization
 import SynchronizationTestSupport
+import TestPrograms
 import Testing
 
 @Suite struct `Random operations of a circle` {
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// The latest acknowledged changes of each account, by modification date.
     private struct Model {
         private struct Latest {
@@ -59,7 +49,7 @@ import Testing
 
     @Test(arguments: 1...24)
     func `all machines converge on the latest changes, and none is lost`(seed: Int) async throws {
-        var random = Generator(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let server = MemoryStore()
         let devices = try (0..<3).map { number in
             let clock = TestClock()

@@ -362,6 +362,33 @@ import Testing
         try await converge(two)
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
+
+    @Test func `a circle that is founded for the public keys of a recovery code is not joined`()
+        async throws
+    {
+        let code = RecoveryCode.random()
+        let one = try Device("one", server)
+        try await one.found(recovery: code)
+        let record = try #require(server.records.first { $0.key.contains("/m/") })
+        guard case .found(var content) = try MembershipEntry(decoding: record.value).change else {
+            throw SynchronizationFailure.malformed("the founding entry")
+        }
+        // Everything but the founder is as before, also the salt.
+        let attacker = MachineKeys.random()
+        content.founder = attacker.description
+        let founding = try MembershipEntry(
+            .found(content), after: .empty, in: nil, created: 0, by: attacker)
+        let own = try await one.circle().description
+        let key = record.key.replacingOccurrences(
+            of: own, with: CircleID(founding.digest).description)
+        let forged = MemoryStore()
+        _ = try await forged.create(key, founding.bytes)
+        let two = try Device("two", forged)
+        await #expect(throws: KeychainFailure.self) { try await two.recover(code) }
+        #expect(try await two.status().state == .none)
+        #expect(forged.records.count == 1)
+    }
+
     @Test func `the recovery code opens a circle whose founder was removed`() async throws {
         let code = RecoveryCode.random()
         let (one, two) = (try Device("one", server), try Device("two", server))
@@ -381,7 +408,19 @@ import Testing
         #expect(
             Set(try await three.status().machines.map(\.name)) == ["two", ""])
     }
-    @Test func `a machine that comes second three times still joins with the recovery code`()
+
+    /// A server on which another machine is added before each of the first changes of the members.
+    private func racing(_ one: Device, count: Int) -> RacingStore {
+        RacingStore(server, count: count) {
+            let machine = MachineKeys.random().description
+            let addition = SynchronizationMessage.add(
+                machine: Data(machine.bytes), name: "other", groups: nil)
+            _ = try await one.relay.send(addition)
+            try await one.settle()
+        }
+    }
+
+    @Test func `a machine that comes second nine times still joins with the recovery code`()
         async throws
     {
         let code = RecoveryCode.random()
@@ -390,21 +429,12 @@ import Testing
         try one.set("a", "1")
         try await one.settle()
         // Whenever the machine has signed its addition, another change gets in first.
-        let racing = RacingStore(server, count: 3) {
-            let machine = MachineKeys.random().description
-            let addition = SynchronizationMessage.add(
-                machine: Data(machine.bytes), name: "other", groups: nil)
-            _ = try await one.relay.send(addition)
-            try await one.settle()
-        }
-        let joining = Relay(racing) { request throws(KeychainFailure) in
-            try two.engine.perform(request, as: AccessGroups([]))
-        }
+        let joining = two.relay(through: racing(one, count: 9))
         try await RecoveryJoiner(joining, circle: try await one.circle()).join(code)
         try await converge(two)
         #expect(try two.values() == ["a": "1"])
         #expect(try await two.status().notices == [])
-        #expect(try await two.status().machines.count == 5)
+        #expect(try await two.status().machines.count == 11)
     }
 
     @Test func `a machine that always comes second with the recovery code changes nothing`()
@@ -413,18 +443,11 @@ import Testing
         let code = RecoveryCode.random()
         let (one, two) = (try Device("one", server), try Device("two", server))
         try await one.found(recovery: code)
-        let racing = RacingStore(server, count: .max) {
-            let machine = MachineKeys.random().description
-            let addition = SynchronizationMessage.add(
-                machine: Data(machine.bytes), name: "other", groups: nil)
-            _ = try await one.relay.send(addition)
-            try await one.settle()
-        }
-        let joining = Relay(racing) { request throws(KeychainFailure) in
-            try two.engine.perform(request, as: AccessGroups([]))
-        }
+        let joining = two.relay(through: racing(one, count: .max))
         let joiner = RecoveryJoiner(joining, circle: try await one.circle())
         await #expect(throws: JoiningFailure.outrun) { try await joiner.join(code) }
+        // After ten additions that came second, none is signed.
+        #expect(try await one.status().machines.count == 11)
         #expect(try await two.status().state == .none)
         try await two.recover(code)
         #expect(try await two.status().state == .current)

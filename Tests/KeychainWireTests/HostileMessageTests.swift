@@ -3,6 +3,7 @@
 import Foundation
 import KeychainCore
 import KeychainWire
+import TestPrograms
 import Testing
 
 /// A value with one field that an honest peer never sends, as the bytes of all its fields.

@@ -3,6 +3,7 @@
 import Foundation
 import KeychainCore
 import KeychainWire
+import TestPrograms
 import Testing
 
 @Suite struct `Messages of the service` {

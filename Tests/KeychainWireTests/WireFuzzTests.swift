@@ -5,6 +5,7 @@
 import Foundation
 import KeychainCore
 import KeychainWire
+import TestPrograms
 import Testing
 
 @Suite struct `Fuzzed messages` {

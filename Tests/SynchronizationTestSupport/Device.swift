@@ -68,8 +68,11 @@ package final class Device: Sendable {
         opened.withLock { $0 = engine }
     }
 
-    package var relay: Relay {
-        Relay(server) { request throws(KeychainFailure) in
+    package var relay: Relay { relay(through: server) }
+
+    /// A relay between this machine's keychain and a server, which may be another than its own.
+    package func relay(through server: any RecordStore, absenceLimit: Int64 = 0) -> Relay {
+        Relay(server, absenceLimit: absenceLimit) { request throws(KeychainFailure) in
             try self.engine.perform(request, as: AccessGroups([]))
         }
     }

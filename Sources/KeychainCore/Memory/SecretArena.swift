@@ -7,20 +7,17 @@ import Synchronization
 
 /// Allocates small blocks of locked memory.
 struct SecretArena: ~Copyable, Sendable {
-    /// The sizes of blocks. A secret that exceeds both gets its own mapping.
-    static let blockByteCounts = (small: 64, large: 256)
+    /// The sizes of blocks, ascending. A larger secret gets its own mapping.
+    static let blockByteCounts = [64, 256]
     private static let chunkByteCount = 16 * 1024
 
     static let shared = SecretArena()
 
     private struct State {
-        /// The addresses of released blocks.
-        var small: [UInt] = []
-        var large: [UInt] = []
+        /// The addresses of free blocks, for each of the sizes.
+        var free: [[UInt]] = blockByteCounts.map { _ in [] }
         var isLocked = true
     }
-
-    private typealias FreeList = WritableKeyPath<State, [UInt]>
 
     private let state = Mutex(State())
 
@@ -29,14 +26,16 @@ struct SecretArena: ~Copyable, Sendable {
 
     /// - Returns: `byteCount` zeroed bytes at an address that doesn't change.
     func allocate(byteCount: Int) -> UnsafeMutableRawBufferPointer {
-        let address =
-            if byteCount <= Self.blockByteCounts.small {
-                block(of: Self.blockByteCounts.small, from: \.small)
-            } else if byteCount <= Self.blockByteCounts.large {
-                block(of: Self.blockByteCounts.large, from: \.large)
-            } else {
-                mapping(of: Self.roundedToPages(byteCount))
+        let address = state.withLock { state -> UInt in
+            guard let size = Self.size(of: byteCount) else {
+                return mapLocked(byteCount: Self.roundedToPages(byteCount), &state.isLocked)
             }
+            if let address = state.free[size].popLast() { return address }
+            let base = mapLocked(byteCount: Self.chunkByteCount, &state.isLocked)
+            let blocks = stride(from: 0, to: Self.chunkByteCount, by: Self.blockByteCounts[size])
+            state.free[size] = blocks.dropFirst().reversed().map { base + UInt($0) }
+            return base
+        }
         // SAFETY: nothing else uses the block or the mapping, which has at least this size.
         return unsafe UnsafeMutableRawBufferPointer(
             start: UnsafeMutableRawPointer(bitPattern: address), count: byteCount)
@@ -47,11 +46,9 @@ struct SecretArena: ~Copyable, Sendable {
         guard let base = bytes.baseAddress else { return }
         // SAFETY: the caller passes a block that `allocate` returned, and doesn't use it again.
         unsafe SystemMemory.erase(bytes)
-        let address = UInt(bitPattern: base)
-        if bytes.count <= Self.blockByteCounts.small {
-            state.withLock { $0.small.append(address) }
-        } else if bytes.count <= Self.blockByteCounts.large {
-            state.withLock { $0.large.append(address) }
+        if let size = Self.size(of: bytes.count) {
+            let address = UInt(bitPattern: base)
+            state.withLock { $0.free[size].append(address) }
         } else {
             // SAFETY: the mapping starts at this address and has this length.
             unsafe SystemMemory.unmap(
@@ -60,18 +57,9 @@ struct SecretArena: ~Copyable, Sendable {
         }
     }
 
-    private func block(of byteCount: Int, from list: FreeList) -> UInt {
-        state.withLock { state in
-            if let address = state[keyPath: list].popLast() { return address }
-            let base = mapLocked(byteCount: Self.chunkByteCount, &state.isLocked)
-            state[keyPath: list] = stride(from: 0, to: Self.chunkByteCount, by: byteCount)
-                .reversed().map { base + UInt($0) }
-            return state[keyPath: list].removeLast()
-        }
-    }
-
-    private func mapping(of byteCount: Int) -> UInt {
-        state.withLock { mapLocked(byteCount: byteCount, &$0.isLocked) }
+    /// The position of the smallest block size that is sufficient; `nil` if none is.
+    private static func size(of byteCount: Int) -> Int? {
+        blockByteCounts.firstIndex { byteCount <= $0 }
     }
 
     private func mapLocked(byteCount: Int, _ isLocked: inout Bool) -> UInt {

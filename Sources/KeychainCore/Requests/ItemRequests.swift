@@ -86,10 +86,10 @@ package struct FindItems: Request {
     package var shape: String? { query.shape }
     package var effort: RequestEffort { retrieval.effort(derives: showsPassword) }
 
-    /// Whether the answer is at most one secret, without attributes.
+    /// Whether the answer is at most one secret, without attributes, and not that of a key, whose
+    /// attributes are always needed.
     package var isForOneSecret: Bool {
-        retrieval.includesData && !retrieval.includesAttributes && retrieval.limit == 1
-            && query.itemClass != .key
+        retrieval.isOfOneSecret && query.itemClass != .key
     }
 
     package func usedUnlockedKeys(_ answer: [ItemSnapshot]) -> Bool {
@@ -302,6 +302,9 @@ package struct Retrieval: Hashable, Sendable {
     /// Whether to skip items whose secret can't be opened with the query's authorization, instead
     /// of throwing an error. It has an effect only if secrets are opened.
     package var skipsConstrained: Bool
+
+    /// Whether at most one secret is returned, without attributes.
+    package var isOfOneSecret: Bool { includesData && !includesAttributes && limit == 1 }
 
     package init(
         limit: Int? = 1, includesData: Bool = false, includesAttributes: Bool = true,

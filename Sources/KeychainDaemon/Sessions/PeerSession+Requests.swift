@@ -9,7 +9,7 @@ import KeychainWire
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
-    /// Answers the message if that takes no wait. `nil` if it always may.
+    /// Answers the message if that takes no wait. `nil` if the message may always have to wait.
     private var answerAtOnce: (@Sendable (PeerSession) -> [FrameBuffer]?)?
 
     private init(

@@ -5,7 +5,8 @@
 //       none after a refused `hello`.
 //   (3) Each request has one answer, one line in the log and one record in the audit. If the record
 //       can't be written, the result of a read is withheld.
-//   (4) Methods block, except `answerAtOnce`. Several threads may call them at once.
+//   (4) Methods may wait for other requests and processes, except `answerAtOnce`. Several threads
+//       may call them at once.
 
 import KeychainCore
 import KeychainCrypto

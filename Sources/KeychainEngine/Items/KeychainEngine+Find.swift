@@ -159,8 +159,7 @@ extension KeychainEngine {
     private func dataAlone(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {
-        guard retrieval.includesData, !retrieval.includesAttributes, retrieval.limit == 1,
-            let row = try store.lookUp(query, visibleTo: caller)
+        guard retrieval.isOfOneSecret, let row = try store.lookUp(query, visibleTo: caller)
         else { return nil }
         return dataAlone(of: row, query)
     }

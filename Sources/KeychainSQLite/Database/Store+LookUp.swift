@@ -26,9 +26,9 @@ extension Store {
         return checked(row, key, encounterCount)
     }
 
-    /// The same row, if it can be read without waiting for another request or process and is one
-    /// of the first ``SearchStatement/window`` with both key attributes. Pages that the row shares
-    /// with no other are not read.
+    /// The same row, if it can be read without waiting for another request or process. It has to be
+    /// one of the first ``SearchStatement/window`` with both key attributes, and without overflow
+    /// pages, which are not read.
     ///
     /// - Parameters:
     ///   - query: The query.

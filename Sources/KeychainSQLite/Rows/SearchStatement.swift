@@ -161,7 +161,7 @@ package struct SearchStatement: Hashable, Sendable {
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
-    /// The same look-up, among few rows and without those that have pages of their own.
+    /// The same look-up among the first `window` entries, without rows that have overflow pages.
     static let shortSecretOfKeySQL =
         select(
             includesSecret: true,

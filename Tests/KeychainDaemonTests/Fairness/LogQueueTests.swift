@@ -2,6 +2,7 @@
 
 import Dispatch
 import Glibc
+import KeychainCrypto
 import Synchronization
 import Testing
 
@@ -53,6 +54,27 @@ import Testing
         for number in 0..<1000 { queue.add("\(number)\n") }
         queue.end(within: .seconds(60))
         #expect(written.withLock { $0.joined() } == (0..<1000).map { "\($0)\n" }.joined())
+    }
+
+    @Test func `a pipe that is non-blocking and full loses no line`() throws {
+        let (reading, writing) = try #require(Descriptor.pipe())
+        try #require(fcntl(writing.number, F_SETFL, O_NONBLOCK) == 0)
+        let queue = LogQueue(loss: { "lost \($0)\n" }) {
+            DaemonLogHandler.write($0, to: writing.number)
+        }
+        let lines = (0..<20_000).map { "line \($0)\n" }
+        for line in lines { queue.add(line) }
+        var received: [UInt8] = []
+        let expected = lines.joined()
+        while received.count < expected.utf8.count {
+            let ready = Descriptor.ready(among: [reading.number], milliseconds: 60_000)
+            try #require(ready?[0] == true, "a line was lost")
+            let bytes = try #require(Descriptor.bytes(atMost: 1 << 16, of: reading.number))
+            try #require(!bytes.isEmpty)
+            received += bytes
+        }
+        #expect(String(decoding: received, as: UTF8.self) == expected)
+        queue.end(within: .seconds(60))
     }
 
     @Test func `a few refusals of each kind are logged, and the others are counted`() {

@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 /// The row that each byte of a file belongs to, over all copies of the rows in it.

@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 struct SalvageDestructionTests {

@@ -4,6 +4,7 @@
 
 import Foundation
 import KeychainCore
+import TestPrograms
 import Testing
 
 @testable import KeychainServices

@@ -68,7 +68,7 @@ class Reader:
         self.circle_key: bytes | None = None
         self.group_keys: dict[bytes, GroupKey] = {}
         self.stored: list[Stored] = []
-        #: Who has or gets a key by a grant, whoever it is; and who wants one.
+        #: Which recipient has or gets a key by a grant, and which places need one.
         self.granted: set[tuple[bytes, bytes]] = set()
         self.wanted: list[tuple[Place, bytes]] = []
         self.grants_opened = 0

@@ -49,6 +49,11 @@ extension PasswordStore {
             let item = query.merging(value) { $1 }
             status = SecItemAdd(item as CFDictionary, nil)
         }
+        if status == errSecDuplicateItem {
+            // Another process added the password in between.
+            status = SecItemUpdate(
+                query as CFDictionary, value as CFDictionary)
+        }
         guard status == errSecSuccess else {
             throw StatusError(status: status)
         }
