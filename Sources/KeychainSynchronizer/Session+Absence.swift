@@ -56,8 +56,9 @@ extension Session {
             guard let sighting = state.sightings[machine],
                 let place = signers.filter({ $0 != machine }).firstIndex(of: replica.id)
             else { continue }
-            let wait = max(limit, Self.shortestAbsence) + Int64(place) * Self.turn
-            guard engine.milliseconds - sighting.seen >= wait,
+            // The limit is the relay's, which may state any number.
+            let absence = engine.milliseconds - sighting.seen - Int64(place) * Self.turn
+            guard absence >= max(limit, Self.shortestAbsence),
                 let change = replica.suspension(of: machine)
             else { continue }
             try wishIfValid(change)
