@@ -1,4 +1,5 @@
-// StepRunner: carries out steps, in the process that is interrupted or in that of a sweep.
+// StepRunner: carries out steps, in a fault-writer process that a sweep may interrupt or in the
+// process of the sweep itself.
 
 import KeychainCrypto
 package import KeychainEngine
@@ -82,8 +83,8 @@ package struct StepRunner {
         SecretBytes(copying: Contents.passcode(passcode))
     }
 
-    /// Whether a step that keeps versions was carried out already. Repeating it would keep another
-    /// one.
+    /// Whether the account's item has the value already. A step that keeps versions is then not
+    /// carried out again, because that would keep another version.
     private mutating func holds(_ account: Int, _ value: Int) throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
             let found = try opened().perform(
@@ -142,8 +143,8 @@ package struct StepRunner {
             try opened().removePasscode(Self.secret(old))
             passcode = nil
         case .unlock(let known):
-            // A keychain can't be opened during its recovery, so this waits until other processes
-            // have closed it.
+            // A keychain that has to be recovered can't be opened, so this step doesn't open it:
+            // `opened` unlocks the keychain when a later step opens it.
             passcode = known
             try engine?.unlock(passcode: Self.secret(known))
         case .seal:

@@ -33,18 +33,19 @@ import Testing
     }
 
     @Test(arguments: [0, 8, 3000, 20_000])
-    func `a search for secrets only returns no attributes`(byteCount: Int) throws {
+    func `a search for secrets alone returns no attributes`(byteCount: Int) throws {
         let keychain = try TemporaryKeychain()
         let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0) })
         try add("a", data, to: keychain)
         let item = try #require(try find("a", in: keychain))
         #expect(item.data == data && item.hasData)
-        // A long secret is checked against the metadata, which is therefore decrypted.
+        // A row that is too large for one page is opened as a whole, so its attributes are returned
+        // too.
         #expect(item.attributes.isEmpty == (byteCount < 20_000))
         #expect(keychain.engine.openedSecretCount == 1)
     }
 
-    @Test func `a search for secrets only finds an item that has none`() throws {
+    @Test func `a search for secrets alone finds an item without a secret`() throws {
         let keychain = try TemporaryKeychain()
         _ = try keychain.engine.perform(
             AddItem(
@@ -55,7 +56,7 @@ import Testing
         #expect(item.data == nil && !item.hasData)
     }
 
-    @Test func `a search for secrets only returns none that requires authentication`() throws {
+    @Test func `a search for secrets alone returns none that requires authentication`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add("a", Data("secret".utf8), constraints: .userPresence, to: keychain)
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test
-    func `a search for secrets only reports a lock, and checks a class that labels don't show`()
+    func `a search for secrets alone compares the protection class, and reports a locked keychain`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -80,7 +81,7 @@ import Testing
         #expect(status { _ = try find("a", in: keychain) } == .interactionNotAllowed)
     }
 
-    @Test func `a search for secrets only doesn't look into the groups of others`() throws {
+    @Test func `a search for secrets alone doesn't look into other access groups`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", Data("secret".utf8), to: keychain)
         #expect(

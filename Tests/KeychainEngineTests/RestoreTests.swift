@@ -114,7 +114,7 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    /// The numbers are stored in databases, and the texts in those of version 1, so neither is ever
+    /// A database stores the number of a reason, and one of version 1 its text, so neither is ever
     /// changed.
     @Test func `the reason why a row was set aside is stored and read back`() throws {
         let keychain = try keychain(["a", "b"])
@@ -136,7 +136,7 @@ import Testing
         #expect(failure?.reason.contains("keychainctl recover") == true)
     }
 
-    @Test func `a reference of which nothing is set aside restores nothing`() throws {
+    @Test func `a reference under which no row is set aside restores nothing`() throws {
         let keychain = try keychain(["a"])
         try keychain.reopen()
         #expect(

@@ -3,8 +3,8 @@
 //   (1) What is counted are calls of the test's body, not the arguments that it was declared with.
 //
 // A row is what one caller does to an empty, unlocked keychain with a passcode, as a member of the
-// groups G1 and G2. Keys are the short names of the cases; a name that isn't listed below is
-// Apple's own string.
+// groups G1 and G2. The keys of dictionaries are named as in Documentation/Cases.md: by the short
+// names in `shortNames`, or by the values of Apple's constants.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -86,7 +86,7 @@ func bytes(_ text: String) -> Data { Data(text.utf8) }
 
 // MARK: - Calls
 
-/// A caller of the four functions.
+/// A caller of the four `SecItem` functions.
 final class Client {
     let keychain: any KeychainUnderTest
     private let groups: AccessGroups

@@ -1,4 +1,5 @@
-// Internet passwords: the same operations and guarantees for servers, through both handlers.
+// Internet passwords: a keychain for a server has the same operations and guarantees as one for a
+// service, through both handlers.
 
 import Foundation
 import Testing
@@ -15,7 +16,7 @@ import KeychainTesting
         "example.com", protocol: .https, port: 443, path: "/login", securityDomain: "staff",
         authenticationType: .httpBasic)
 
-    /// Servers that differ in one attribute each.
+    /// Servers that differ from `full` in one attribute each, and one that has only a host.
     private static let others: [Keychain.Server] = {
         var others = Array(repeating: full, count: 6)
         others[0].host = "www.example.com"
@@ -134,7 +135,9 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `an error names the server and the account`(way: Way) throws {
+    func `an error has the server and the account, and its description lacks the server`(
+        way: Way
+    ) throws {
         let test = try TestDatabase(way)
         let keychain = keychain(Self.full, in: test)
         try keychain.save(Data([0xFF]), for: KeychainKey("alice"))

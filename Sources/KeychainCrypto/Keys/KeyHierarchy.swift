@@ -3,8 +3,8 @@
 //   (1) A key is wrapped under a key derived from the device key; from the tier key as well, if the
 //       key belongs to the guarded tier and a passcode or credential is set; and from the machine
 //       key as well, if its class is *this device only* and the keychain is bound.
-//   (2) To add a way in or change the machine, only the tier key or machine key is wrapped again.
-//       No row is touched.
+//   (2) To add another way in, or bind a moved keychain to its new machine, only the tier key or
+//       machine key is wrapped again. No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while there is a tier key.
 //   (4) While there is a tier key, at least one way in opens it. The last way in is removed only
 //       together with the tier key.
@@ -55,7 +55,7 @@ package struct TierKeys: Sendable {
 
 /// The guarded tier, opened with a way in.
 package struct UnlockedTier: Sendable {
-    /// The tier key, which is in the slots of all ways in.
+    /// The tier key. Every slot that opens the guarded tier contains it, wrapped.
     let tierKey: SecretBytes
     /// The machine key: the one already known or, if there is none, the one in a recovery code's
     /// slot.
@@ -83,7 +83,7 @@ package struct KeyHierarchy: Sendable {
     package let machineState: MachineState
     let deviceKey: SecretBytes
     let machine: Machine
-    /// `nil` if the keychain isn't bound, or not to this machine.
+    /// `nil` if the keychain isn't bound, or its machine slot can't be opened on this machine now.
     let machineKey: SecretBytes?
 
     /// - Throws: `invalidKeychain` if the keybag was created with another device key, or was

@@ -87,8 +87,8 @@ package struct KeySlot: Hashable, Sendable {
         self.boxes = boxes
     }
 
-    /// Returns the slot without the keys in `end`, which no longer exist; `nil` if it opens nothing
-    /// else.
+    /// Returns the slot without the keys in `end`, which no longer exist. `nil` if the slot opens
+    /// nothing else, or if it is of an unknown kind and opens one of them.
     func removing(_ end: Opens) -> KeySlot? {
         var slot = self
         slot.opens = opens.subtracting(end)

@@ -90,7 +90,8 @@ extension KeychainEngine {
     }
 
     /// The record of a new item, and its labels. The record names the program that adds the item
-    /// only if the program has no entitlements. If `program` is empty, its name is unknown.
+    /// only if the program has no entitlements. An empty `program` means that the program's name is
+    /// unknown; the record then names none.
     func record(
         of item: NewItem, group: String, by program: String?, _ transaction: StoreTransaction
     ) throws(KeychainFailure) -> (ItemRecord, RowLabels) {

@@ -2,7 +2,8 @@
 // the new one.
 //   (1) The keybag used is the authentic one with the highest generation among the keybag file and
 //       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
-//       if there is no other, and one of version 1 only if there is none of version 2.
+//       if there is no other. Within each of these two groups, one of version 1 is used only if
+//       there is none of version 2.
 //   (2) A keybag of a lower generation than the newest header states is refused before the passcode
 //       is checked. It may open with an earlier passcode, which others may know.
 
@@ -82,7 +83,8 @@ struct RecoveryKeys {
                 + "changed.", cause: .damage)
     }
 
-    /// Rows of version 2 are kept unchanged.
+    /// The row for the new database. A row of version 1 is sealed again under the new keys, unless
+    /// it can't be opened. A row of version 2 is kept unchanged.
     func row(_ row: SealedRow) -> SealedRow {
         old.tiers.isVersion1 ? old.row(row, for: new) ?? row : row
     }

@@ -1,5 +1,5 @@
-// StoreTiers: the keys that a store's structure needs. Those of the open tier are always available,
-// those of the guarded tier from the first unlock on.
+// StoreTiers: the keys with which the rows of each tier are found and authenticated. Those of the
+// open tier are always available, those of the guarded tier from the first unlock on.
 //   (1) A row is found and authenticated with the keys of the tier of its protection class.
 //   (2) A database of version 1 has one tier for all rows, the open one.
 
@@ -62,7 +62,8 @@ package struct StoreTiers: Sendable {
     /// are in it.
     package var indexes: [BlindIndex] { [guarded, open].compactMap { $0?.index } }
 
-    /// The indexes that a query has to search, at least one. A tier without items isn't searched.
+    /// The indexes that a query has to search, at least one: that of the tier of its protection
+    /// class or, if the query has no class, those of the tiers that contain items.
     func indexes(for query: ItemQuery, _ header: StoreHeader) -> [BlindIndex] {
         if let protection = query.protection, !isVersion1 {
             return [protection.tier == .open ? open.index : (guarded ?? open).index]
@@ -92,9 +93,10 @@ package struct TierDigests: Hashable, Sendable {
 }
 
 extension KeychainFailure {
-    /// The error for a search in the guarded tier before the first unlock.
+    /// The error for a request that needs the guarded tier before the first unlock.
     package static let lockedBeforeFirstUnlock = KeychainFailure(
         .interactionNotAllowed,
         "The keychain hasn't been unlocked since it was opened, so it is unknown which items it "
-            + "contains. Keep the value and try again after unlocking the keychain.")
+            + "contains. Keep any value that you were about to save, and try again after unlocking "
+            + "the keychain.")
 }

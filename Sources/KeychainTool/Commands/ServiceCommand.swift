@@ -1,5 +1,6 @@
 // ServiceCommand: starts, stops and shows the service of this user.
-//   (1) The completed steps are shown one by one, as the user could have typed them.
+//   (1) The completed steps are shown at the end, one per line. A call of systemctl is shown with
+//       its arguments.
 //   (2) A state that exists already is left unchanged and is not a failure.
 
 import ArgumentParser
@@ -90,7 +91,7 @@ struct ServiceCommand: ParsableCommand {
     }
 }
 
-/// The options of all subcommands.
+/// The options of the subcommands `enable`, `disable` and `status`.
 struct ServiceOptions: ParsableArguments {
     enum Manager: String, ExpressibleByArgument, CaseIterable {
         case systemd, none

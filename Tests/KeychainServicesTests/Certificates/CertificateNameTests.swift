@@ -38,13 +38,14 @@ import Testing
         #expect((names.0 == names.1) == isOne)
     }
 
-    @Test func `case and extra spaces count in other strings`() throws {
+    @Test func `case is not ignored in other strings`() throws {
         #expect(
             try name("/CN=Marianne", printable: false) != name("/CN=MARIANNE", printable: false))
     }
 
-    /// Written by hand from RFC 5280's structure and Apple's rule.
-    @Test func `the normalized form is DER with capital letters`() throws {
+    /// Written by hand from RFC 5280's structure and Apple's rule, which changes only printable
+    /// strings.
+    @Test func `the normalized form is DER, with capital letters in printable strings`() throws {
         let expected = "300d310b300906035504030c02613a"
         #expect(try name("/CN=a:", printable: false).hexadecimal == expected)
         // A printable string of two words, with the spaces between them reduced to one.
@@ -63,7 +64,7 @@ import Testing
                 == SecCertificateCopyNormalizedSubjectSequence(certificate) as Data?)
     }
 
-    /// The lengths around the name need two bytes before normalization and one byte after it.
+    /// The lengths of the DER elements around the name are smaller after normalization.
     @Test func `a name that becomes much shorter is still valid DER`() throws {
         let long = try name("/CN=a" + String(repeating: " ", count: 55) + "b/O=c", printable: true)
         #expect(long == (try name("/CN=a b/O=c", printable: true)))

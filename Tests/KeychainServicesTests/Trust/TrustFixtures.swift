@@ -67,7 +67,7 @@ func judge(
     return isTrusted == (error == nil) ? error : CFError(status: errSecInternal)
 }
 
-/// Whether the certificate is trusted.
+/// Evaluates a trust object without asking for the error.
 func isTrusted(_ trust: SecTrust) -> Bool {
     SecTrustEvaluateWithError(trust, nil)
 }

@@ -72,7 +72,7 @@ struct WholeProcesses: Caller {
                 }
             guard isRight else {
                 throw ChildFailure(
-                    description: "\(program) answered \(call) \(index) with something else")
+                    description: "\(program) gave a wrong answer to the call \(call) \(index)")
             }
             times.append(run.duration)
         }
