@@ -1,4 +1,4 @@
-// KeychainEngine: one keychain, opened in this process, and the environment it is given.
+// KeychainEngine: one keychain, opened in this process with the given options.
 //   (1) A request is authorized first, then carried out in one transaction.
 //   (2) Every response is made only from rows whose tags were checked.
 //   (3) Keys are protected by one lock, which is never held during input or output.
@@ -53,9 +53,10 @@ package final class KeychainEngine: RequestHandler {
     ///   - directory: An absolute path.
     ///   - options: The clock, the cost of new passcodes, and the hardware that a sealed device key
     ///     requires.
-    /// - Returns: The keychain, unlocked if it has no passcode.
-    /// - Throws: `notAvailable` if it is damaged or belongs to another user, `wrongVersion` if its
-    ///   format is newer, `readOnly`, `diskFull`. In these cases no existing file is changed.
+    /// - Returns: The keychain, unlocked if it has no passcode or the credential unlocks it.
+    /// - Throws: `notAvailable` if it is damaged or belongs to another user, `invalidKeychain` if
+    ///   the device key is missing or doesn't open the keybag, `wrongVersion` if its format is
+    ///   newer, `readOnly`, `diskFull`. In these cases no existing file is changed.
     package static func open(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> KeychainEngine {
@@ -77,7 +78,7 @@ package final class KeychainEngine: RequestHandler {
     }
 
     /// Opens a keychain in memory, in the state after a boot of the device: unlocked if it has no
-    /// passcode, otherwise with the keys of the *always* classes only.
+    /// passcode or the credential unlocks it, otherwise with the keys of the *always* classes only.
     ///
     /// - Parameters:
     ///   - memory: The memory that holds the keychain. Engines on the same memory see the same
@@ -215,7 +216,8 @@ package struct EngineOptions: Sendable {
     /// Returns the credential with which a service unlocks the keychain without a user. It is
     /// called if the keychain has a slot for a credential.
     package var credential: @Sendable () -> SecretBytes?
-    /// Makes what answers the messages of synchronization for one keychain.
+    /// Creates the object that answers the messages of synchronization for one keychain. Returns
+    /// `nil` in a program that was built without synchronization.
     package var synchronization: @Sendable () -> (any SynchronizationAnswerer)? = { nil }
     /// Whether each connection to the database keeps few pages in memory, as in a service, which has
     /// several keychains open for long.
@@ -223,8 +225,8 @@ package struct EngineOptions: Sendable {
     /// When the database is verified, and where the result is recorded. `nil` to verify it only on
     /// request, and to record the result in the memory of this process.
     package var freshness: FreshnessOptions?
-    /// The folder without a keychain that an empty keychain in memory represents. The status
-    /// reported is that of the folder.
+    /// The path of a folder without a keychain, if this is an empty keychain in memory that answers
+    /// in its place. The status reported is then that of the folder.
     package var absentFolder: String?
     /// Receives each operation with the shape of its query and its status.
     package var log: Logger

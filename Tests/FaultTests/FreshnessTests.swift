@@ -43,7 +43,7 @@ import Testing
         #expect(try engine.check().isSound)
     }
 
-    @Test func `a killed process causes at most one more verification`() throws {
+    @Test func `opening a keychain after a process was killed leaves it verified`() throws {
         let folder = try TemporaryFolder()
         let made = try open(folder)
         try made.save("first", Data())
@@ -64,7 +64,8 @@ import Testing
         }
     }
 
-    /// A page in the log, in its own place, as left by a failed transaction. Its tag is valid.
+    /// The log's last frame of a page gets the content of an earlier frame of the same page. Its
+    /// tag is valid, as in a frame that a failed transaction left.
     @Test func `a frame that a failed transaction left in the log is detected`() throws {
         let folder = try TemporaryFolder()
         let directory = folder.path + "/keychain"

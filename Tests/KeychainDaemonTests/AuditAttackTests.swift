@@ -110,7 +110,7 @@ import Testing
         #expect(try sample.findings() == [.missing(13...19)])
     }
 
-    @Test func `a rollback of file and anchor shows against a position noted elsewhere`()
+    @Test func `a rollback of file and anchor is detected with a position noted elsewhere`()
         throws
     {
         let sample = try sample()
@@ -120,9 +120,9 @@ import Testing
         // The service's log contains this position too.
         #expect(sample.log.all.contains("notice audit: ended, \(witness.description)\n"))
         try sample.restore(early)
-        #expect(try sample.findings().isEmpty, "nothing in the folder tells")
+        #expect(try sample.findings().isEmpty, "nothing in the folder shows the rollback")
         #expect(try sample.findings(expecting: witness) == [.missing(13...19)])
-        // The same number of new records doesn't help: they differ from the original ones.
+        // The same number of new records doesn't hide it: they differ from the original ones.
         try sample.write(5)
         #expect(try sample.verify().witness?.count == witness.count)
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
@@ -175,7 +175,7 @@ import Testing
         #expect(taken.position.next == 12)
         let whole = try sample.snapshot()
 
-        // One record is forged, with the current key and with each of the keys derived from it.
+        // One record is forged, with the current key and with each of the 19 keys after it.
         for steps in 0..<20 {
             var attacker = taken
             for _ in 0..<steps { _ = attacker.line(1) }
@@ -183,7 +183,8 @@ import Testing
             #expect(try sample.findings() == [.altered(5, file: sample.file)])
             try sample.restore(whole)
         }
-        // All records from one on are forged, with an anchor that fits them except for the key.
+        // All records from number 5 on are forged: first with the service's anchor, and then with
+        // the position that follows the forged records.
         var attacker = taken
         try sample.change { lines in
             lines.removeSubrange(5...)
@@ -193,8 +194,8 @@ import Testing
         try sample.write(attacker.position)
         #expect(try sample.findings().contains(.altered(5, file: sample.file)))
         try sample.restore(whole)
-        // The end is cut off, with an anchor that fits the shorter file: once with the current key,
-        // and once with a later key at an earlier position.
+        // The records from number 5 on are cut off, and the anchor says that 5 is the next number:
+        // once with the current key, and once with the key after it.
         try sample.change { $0.removeSubrange(5...) }
         for key in [taken.position.key, taken.position.key.next()] {
             let bytes = taken.position.encoded.plainBytes

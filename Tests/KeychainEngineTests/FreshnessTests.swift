@@ -142,7 +142,7 @@ import Testing
         }
         let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
         #expect(failure?.reason.contains("commits after number 2 of 3 are missing") == true)
-        // With the old anchor only the freshness note shows it.
+        // With the old anchor, only the freshness note shows that commits are missing.
         try keychain.write(anchor, to: keychain.path(.anchor))
         #expect(throws: KeychainFailure.self) { try keychain.open() }
         keychain.boot = 2
@@ -152,7 +152,8 @@ import Testing
         #expect(status { _ = try keychain.find("b") } == .itemNotFound)
     }
 
-    /// As if the keys had been rotated since: the database with the highest number is the keychain.
+    /// The old database gets a name as if a rotation had created it: the database with the highest
+    /// number is the keychain.
     @Test func `an old database under a higher number is refused until the next boot`()
         throws
     {

@@ -114,8 +114,8 @@ import Testing
                 step += 1
             }
         }
-        // The write fails at the beginning, at least after the row and the header, and before the
-        // commit.
+        // The write failed in at least four ways: at the beginning, after the row, after the header
+        // and before the commit.
         #expect(step >= 4)
         #expect(try engine.check().itemCount == 2)
     }

@@ -1,4 +1,4 @@
-// Watches of nodes that break off, go silent, or send what they should not.
+// Watches at nodes that end the connection, send nothing more, or send an invalid message.
 
 #if Synchronization
 
@@ -10,7 +10,8 @@ import Testing
     private static let watch = "/v3/watch"
     private static let created = Wire.watch(#","created":true"#)
 
-    /// The revisions of puts, and those of other events as negative numbers.
+    /// The revisions of the events: r of a put as r, of a deletion as -r, and of a compaction as
+    /// -1000 - r.
     private static func revisions(_ watch: EtcdWatch, count: Int) async throws -> [Int64] {
         var revisions: [Int64] = []
         for try await event in watch {
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a revision that came in part comes again`() async throws {
+    @Test func `a revision of which only a part arrived is requested again`() async throws {
         try await Self.follow(
             [
                 [Wire.events([Self.put(6), Self.put(7)], fragment: true)],
@@ -75,7 +76,8 @@ import Testing
         }
     }
 
-    @Test func `progress without events counts, the creation of the watch doesn't`()
+    @Test
+    func `a message without events advances the start, unless it reports the watch's creation`()
         async throws
     {
         try await Self.follow(
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a cluster that was set back is reported as compaction is`() async throws {
+    @Test func `a cluster restored to an earlier state is reported as a compaction`() async throws {
         try await Self.follow(
             [[Wire.events([Self.put(20)])], [Self.created, Wire.events([Self.put(10)])]], count: 3
         ) { revisions, starts in
@@ -141,7 +143,7 @@ import Testing
         Wire.watch(#","events":[{"type":"OTHER","kv":{}}]"#),
         Wire.watch(#","events":[{}]"#), Wire.watch(#","created":true,"canceled":true"#),
     ])
-    func `a message that isn't etcd's ends its connection, and the watch goes on`(
+    func `an invalid message or an error ends its connection, and the watch goes on`(
         _ message: String
     ) async throws {
         try await Self.follow(
@@ -181,7 +183,8 @@ import Testing
         }
     }
 
-    /// The check fails while the second event waits for the program: it must not be lost.
+    /// The check of the node fails while the second event waits for the program to request it. This
+    /// event must not be lost.
     @Test func `no event is lost while the program is slow and the node dies`() async throws {
         let (died, signal) = AsyncStream.makeStream(of: Void.self)
         let script: StandInServer.Script = { request in

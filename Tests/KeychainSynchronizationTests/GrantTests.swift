@@ -1,5 +1,5 @@
-// GrantTests: which keys a machine takes from others, and that none gets lost with the entries that
-// grant it.
+// GrantTests: which keys a machine accepts from other machines, and that no key is lost when the
+// entries that grant it are deleted or void.
 
 import Foundation
 import KeychainCore
@@ -55,7 +55,8 @@ import Testing
         try b.read()
         try b.set("two", "2", group: "web")
         let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
-        // The right group keys, in a grant with a circle key under which scopes mean other groups.
+        // The right group keys, in a grant with another circle key. The labels in a scope are
+        // computed with the circle key, so with another one they would mean other groups.
         let content = KeyGrant.Content(
             circleKey: .random(), groupKeys: Array(b.replica.groupKeys.values))
         let grant = try KeyGrant(
@@ -126,7 +127,9 @@ import Testing
         }
     }
 
-    @Test func `keys that a removal makes void are granted again`() throws {
+    @Test func `keys are granted again if a removal makes the entry that granted them void`()
+        throws
+    {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")

@@ -167,7 +167,8 @@ import Testing
 
     @Test func `run reports whether the program is missing or not executable`() throws {
         let home = try home()
-        // If the program can't be started, no secret is read: the item `none` doesn't exist.
+        // A program that is missing or not executable is reported before a secret is read: the item
+        // `none` doesn't exist.
         try expect(
             home,
             """
@@ -232,7 +233,7 @@ import Testing
             """, "1\ntiger 0 1 2 3 <concealed> 0 1 2 3 ")
     }
 
-    @Test func `run requires the program's name after the options`() throws {
+    @Test func `run rejects incomplete, contradictory and invalid arguments`() throws {
         let home = try home()
         for (arguments, complaint) in [
             ("--env A=db", "Specify the program after the options and “--”."),

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 package final class OwnedDescriptor: Sendable {
-    /// Negative after ownership was transferred.
+    /// Negative after the descriptor was closed or its ownership was transferred.
     private let state: Mutex<Int32>
 
     package init(_ descriptor: Int32) {

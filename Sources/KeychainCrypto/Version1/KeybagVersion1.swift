@@ -14,13 +14,14 @@ package struct KeybagVersion1: Hashable, Sendable {
     package static let maximumByteCount = 4096
     private static let headByteCount = 40
 
-    /// The identifier of the keychain, 16 random bytes. It is the salt of every derivation.
+    /// The identifier of the keychain, 16 random bytes. It is the salt of every derivation with
+    /// HKDF.
     package var keychainID: [UInt8]
     /// Incremented with every change of the keybag.
     package var generation: UInt64
     package var slots: [KeySlotVersion1]
     package var keys: [WrappedKeyVersion1]
-    /// HMAC-SHA-256 over all bytes before it. Empty until encoded.
+    /// HMAC-SHA-256 over all bytes before it. Empty if this value was not parsed.
     package fileprivate(set) var tag: [UInt8] = []
 
     package var hasPasscode: Bool { !slots.isEmpty }
@@ -65,8 +66,8 @@ package struct KeybagVersion1: Hashable, Sendable {
         return writer.result
     }
 
-    /// - Throws: `wrongVersion` for another format; `invalidKeychain` for any other bytes that are
-    ///   not a keybag.
+    /// - Throws: `wrongVersion` for another version of the format; `invalidKeychain` for any other
+    ///   bytes that are not a keybag.
     package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> KeybagVersion1 {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic else { throw notAKeybag }

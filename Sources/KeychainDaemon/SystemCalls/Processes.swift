@@ -9,7 +9,7 @@ enum Processes {
     /// functions.
     private typealias SystemCall = @convention(c) (CLong, CLong, CLong) -> CLong
 
-    /// SYS_pidfd_open, the same on every architecture.
+    /// SYS_pidfd_open, the same on x86-64 and AArch64.
     private static let openCall: CLong = 434
 
     /// A process file descriptor (pidfd). It refers to the process that has the id now, never to a

@@ -1,7 +1,8 @@
 // SystemCalls: the system calls of the store.
 //   (1) A test's probe is notified of each call that may create, rename or remove a file or a
 //       folder.
-//   (2) Results and `errno` are those of the call: 0 or a descriptor, and -1 if it failed.
+//   (2) `errno` is that of the call. A result of type Int32 is 0 or a descriptor, or -1 if the call
+//       failed.
 
 import Glibc
 import KeychainCrypto

@@ -1,5 +1,5 @@
-// MessageCoding: the encoding of the messages of synchronization, which are fields of
-// Documentation/Formats/service-protocol-v2.md, "Values".
+// MessageCoding: encodes the messages of synchronization and their answers in the same way as the
+// service's protocol encodes values. Documentation/Formats/service-protocol-v2.md, "Values".
 
 import FoundationEssentials
 package import KeychainCore

@@ -20,7 +20,7 @@ package struct Ledger: Hashable, Sendable {
         package var known: UInt64
         /// The index of the first entry of the log that is still needed.
         package var first: UInt64
-        /// How far the writer has read other logs, where that changed since its entry before.
+        /// How far the writer has read other logs, where that changed since its previous entry.
         package var acknowledged: LogIndexes
         /// Whether the log is clean with this entry: it contains no version that the writer knows
         /// to be superseded, and the writer has nothing left to append.
@@ -59,18 +59,18 @@ package struct Ledger: Hashable, Sendable {
         package fileprivate(set) var isPending = false
     }
 
-    /// What happens to an item that no log contains any more.
+    /// What happens to an item whose current version no log contains any more.
     package enum Outcome: Hashable, Sendable {
         case deleted(Bytes16)
         /// An earlier version is current again, because the deletion that superseded it was
-        /// dropped.
+        /// dropped, or the version that superseded it was abandoned.
         case replaced(Bytes16, VersionStamp)
     }
 
-    /// What this machine waits for before it decides on an item that no log contains any more.
+    /// What this machine waits for before it decides on an item in `doubts`.
     private struct Doubt: Hashable, Sendable {
-        /// The machine whose log was the last to contain the item. `nil` if that log was retired,
-        /// or the machine is unknown.
+        /// The machine whose log was the last to contain the current version. `nil` if that log was
+        /// retired, or the machine is unknown.
         let writer: MachineID?
         /// Whether that machine is unknown, so that it may be any.
         var isAnyones = false
@@ -110,8 +110,8 @@ package struct Ledger: Hashable, Sendable {
     package private(set) var roster: Roster
     package private(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
-    /// Items that no log contains any more. Either they were deleted, or an entry that was not read
-    /// yet contains a newer version.
+    /// Items whose current version no log contains any more. Either they were deleted, or an entry
+    /// that was not read yet contains a newer version.
     private var doubts: [Bytes16: Doubt] = [:]
     /// Items whose current version was in an entry that became void, each with the entry's writer,
     /// which is expected to append the version again.
@@ -247,8 +247,8 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// Decides on the items that no log contains any more and for which the logs have been read far
-    /// enough.
+    /// Decides on the items whose current version no log contains any more, if the logs have been
+    /// read far enough.
     ///
     /// - Parameter decidesOnHeld: Whether to decide on items that were recorded by
     ///   ``hold(_:_:until:)``, too.

@@ -38,7 +38,8 @@ package struct Roster: Hashable, Sendable {
         package fileprivate(set) var added: UInt64
         package fileprivate(set) var removed: UInt64?
         package fileprivate(set) var suspended: UInt64?
-        /// The index at which its log was last closed.
+        /// The index of the last entry of its log that counted when the machine was last removed or
+        /// suspended.
         package fileprivate(set) var closed: UInt64 = 0
         /// The index up to which its log is retired.
         package fileprivate(set) var retired: UInt64 = 0

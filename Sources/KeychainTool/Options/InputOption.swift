@@ -1,7 +1,7 @@
 // InputOption: the options that name a file descriptor to read from.
-//   (1) Each descriptor is read to its end. Two inputs from the same descriptor would be split at a
-//       place that the user didn't choose, so that a secret could be taken for a passcode. This is
-//       a usage error.
+//   (1) Each descriptor is read to its end. So if two options named the same descriptor, the first
+//       input would take all of its bytes, for example a secret as part of a passcode. This is a
+//       usage error.
 
 import ArgumentParser
 import KeychainCrypto

@@ -1,6 +1,7 @@
 // SectionedText: edits settings NAME = VALUE in sections with headings in brackets, as Python's
 // configparser reads them: the configuration files of pip and AWS.
-//   (1) One setting is added, changed or removed. Every other byte is preserved.
+//   (1) One setting is added, changed or removed, with its section's heading if necessary. Every
+//       other byte is preserved.
 //   (2) What configparser would reject is rejected: a setting before the first section, an invalid
 //       line, and a section or setting that occurs twice.
 

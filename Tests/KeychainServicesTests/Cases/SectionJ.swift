@@ -56,7 +56,7 @@ let sectionJ: [Row] = [
         k.update(GP("a", "s"), ["acct": "b", "svc": "t", "agrp": "G2"]).gives(0)
         try k.copy(GP("b", "t", ["R.pref": true])).givesData(reference)
     },
-    Row(227, "the class may repeat") { k in
+    Row(227, "a search by reference may name the class of the item, and no other") { k in
         let reference = try added(k, GP("a", "s", ["data": bytes("x")]))
         try k.copy(genp(["pref": reference, "R.data": true])).givesData(bytes("x"))
         k.copy(inet(["pref": reference])).gives(-25306)
@@ -73,7 +73,7 @@ let sectionJ: [Row] = [
         k.delete(["pref": reference, "acct": "b"]).gives(-25300)
         k.delete(["pref": reference, "acct": "a"]).gives(0)
     },
-    Row(230, "local or synchronizable is no attribute to a reference") { k in
+    Row(230, "a search by reference accepts kSecAttrSynchronizableAny") { k in
         let reference = try added(k, GP("a", "s"))
         try k.copy(["pref": reference, "sync": any, "R.attrs": true, "limit": all]).givesArray(1)
     },

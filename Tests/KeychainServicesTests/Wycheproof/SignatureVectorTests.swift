@@ -11,7 +11,8 @@ import Testing
 private struct SignatureFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
-    /// The identifier of the algorithm for messages, with HASH in place of the hash.
+    /// The identifier of the algorithm for messages, with HASH in place of the hash's name, or
+    /// SALTED in place of both hashes' names and the size of the salt.
     let algorithm: String
     /// The number of tests in the file, and of those with a valid signature.
     let tests: Int
@@ -70,10 +71,10 @@ private func pss(_ name: String, _ tests: Int, right: Int) -> SignatureFile {
 
 /// Cases that an implementation may accept or refuse, and what this one does.
 private let decisions: [String: (isRight: Bool, reason: String)] = [
-    "MissingNull": (false, "RFC 8017 section 9.2, note 1: the hash is named with NULL"),
+    "MissingNull": (false, "RFC 8017 section 9.2, note 1: the hash has NULL as its parameters"),
     "SmallPublicKey": (true, "an exponent of 3 is weak only where the padding is not checked"),
     "SmallModulus": (true, "keys from 1024 bits are read: there is old data to check"),
-    "WeakHash": (true, "SHA-1 has identifiers at Apple; which hash is good enough is the caller's"),
+    "WeakHash": (true, "Apple has identifiers with SHA-1; the caller decides which hash suffices"),
 ]
 
 /// The digest size of each hash, in bytes.

@@ -39,18 +39,21 @@ search[kSecReturnData as String] = kCFBooleanTrue
 search[kSecMatchLimit as String] = kSecMatchLimitOne
 var result: CFTypeRef?
 let status = SecItemCopyMatching(search as CFDictionary, &result)
-report.check("and found", status == errSecSuccess && (result as? Data) == Data("secret".utf8))
-SecItemUpdate(query as CFDictionary, [kSecAttrLabel as String: "label"] as CFDictionary)
-report.check("and deleted", SecItemDelete(query as CFDictionary) == errSecSuccess)
 report.check(
-    "an absent item has a text",
+    "the added item is found", status == errSecSuccess && (result as? Data) == Data("secret".utf8))
+SecItemUpdate(query as CFDictionary, [kSecAttrLabel as String: "label"] as CFDictionary)
+report.check("the item is deleted", SecItemDelete(query as CFDictionary) == errSecSuccess)
+report.check(
+    "errSecItemNotFound has a text",
     SecCopyErrorMessageString(errSecItemNotFound, nil) as String? != nil)
 
 var bytes = [UInt8](repeating: 0, count: 32)
 let randomStatus = SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
 report.check("random bytes differ", randomStatus == errSecSuccess && Set(bytes).count > 1)
 memset_s(&bytes, bytes.count, 0, bytes.count)
-report.check("and are wiped", timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
+report.check(
+    "the random bytes are wiped",
+    timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
 
 var error: Unmanaged<CFError>?
 let attributes: [String: Any] = [
@@ -82,7 +85,7 @@ report.check(
 let accessControl = SecAccessControlCreateWithFlags(
     kCFAllocatorDefault, kSecAttrAccessibleWhenUnlocked, [.userPresence], nil)
 report.check(
-    "an access control is one",
+    "an access control has the type of access controls",
     accessControl.map { CFGetTypeID($0) == SecAccessControlGetTypeID() } == true)
 
 let context = LAContext()
@@ -106,7 +109,8 @@ if let task = SecTaskCreateFromSelf(nil) {
         "the access groups are the entitlements'", groups as? [String] == ["org.example.group"])
 }
 report.check(
-    "a made password is text", (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
+    "a generated password has 15 characters",
+    (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
 
 print(
     report.failureCount == 0

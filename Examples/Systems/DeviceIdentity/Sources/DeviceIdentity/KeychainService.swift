@@ -60,7 +60,8 @@ public final class KeychainService: KeychainServiceProtocol {
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The bytes, or `nil` if there are none.
-    /// - Throws: ``KeychainError/loadFailed(status:)``.
+    /// - Throws: ``KeychainError/loadFailed(status:)``, or ``KeychainError/unexpectedData`` if the
+    ///   result is not bytes.
     public func load(for key: String) throws -> Data? {
         var query = query(key)
         query[kSecReturnData as String] = true

@@ -13,8 +13,8 @@ import Testing
     // MARK: Shapes
 
     /// The promised forms of results for two passwords, according to the documentation of each
-    /// return key. The 16 combinations are in the order of the bits data, attributes, reference,
-    /// persistent reference.
+    /// return key. The index of each is the sum of its return keys: data 1, attributes 2,
+    /// reference 4, persistent reference 8.
     private static let promised: [String] = [
         "nothing", "data", "dictionary: attributes", "dictionary: attributes, data",
         "nothing", "dictionary: attributes, data, class", "dictionary: attributes, class",
