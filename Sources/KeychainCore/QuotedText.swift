@@ -45,6 +45,9 @@ package func escapedForLine(_ text: some StringProtocol) -> String {
 
 /// Returns the text in quotation marks and escaped for output on one line.
 package func quoted(_ text: String) -> String {
+    // Most texts are plain, and a loop over bytes is much faster than one over scalars.
+    let isPlain = text.utf8.allSatisfy { (0x20..<0x7F).contains($0) && $0 != 0x22 && $0 != 0x5C }
+    if isPlain { return "\"\(text)\"" }
     var result = "\""
     for scalar in text.unicodeScalars {
         if scalar == "\\" || scalar == "\"" {

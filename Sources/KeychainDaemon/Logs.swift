@@ -165,10 +165,8 @@ package struct DaemonLogHandler: LogHandler {
     ) -> String {
         // Escaped, but without the quotation marks.
         var line = "\(level.rawValue) \(quoted(message).dropFirst().dropLast())"
-        for name in order {
-            if let value = fields[name] { append(name, value, to: &line) }
-        }
-        for (name, value) in fields.sorted(by: { $0.key < $1.key }) where !order.contains(name) {
+        let places = fields.map { (order.firstIndex(of: $0.key) ?? order.count, $0.key, $0.value) }
+        for (_, name, value) in places.sorted(by: { ($0.0, $0.1) < ($1.0, $1.1) }) {
             append(name, value, to: &line)
         }
         return line + "\n"

@@ -40,9 +40,16 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         unsafe SecretArena.shared.release(bytes)
     }
 
-    /// Copies bytes. The caller is responsible for erasing the original.
+    /// Copies the first `byteCount` bytes. The caller is responsible for erasing the original.
     package convenience init(copying source: some Sequence<UInt8>, byteCount: Int) {
         unsafe self.init(byteCount: byteCount) { target in
+            // A loop over a sequence of unknown type is slow.
+            let isCopied: Void? = source.withContiguousStorageIfAvailable { bytes in
+                let bytes = unsafe UnsafeRawBufferPointer(bytes).prefix(byteCount)
+                // SAFETY: the block has at least the size of the copied bytes.
+                unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes))
+            }
+            guard isCopied == nil else { return }
             var index = 0
             for byte in source where index < byteCount {
                 // SAFETY: index < byteCount, the size of the block.
@@ -86,26 +93,31 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         unsafe withUnsafeBytes { unsafe Data($0) }
     }
 
-    /// Returns these bytes followed by those of `other`.
-    package func appending(_ other: SecretBytes) -> SecretBytes {
-        unsafe SecretBytes(byteCount: count + other.count) { target in
-            // SAFETY: the two parts fill the block exactly.
-            unsafe withUnsafeBytes { unsafe target.copyMemory(from: $0) }
-            unsafe other.withUnsafeBytes { bytes in
-                unsafe UnsafeMutableRawBufferPointer(rebasing: target[count...])
-                    .copyMemory(from: bytes)
+    /// Copies the bytes of several objects, one after the other.
+    package convenience init(joining parts: [SecretBytes]) {
+        unsafe self.init(byteCount: parts.reduce(0) { $0 + $1.count }) { target in
+            var rest = unsafe target[...]
+            for part in parts {
+                // SAFETY: the parts fill the block exactly.
+                unsafe part.withUnsafeBytes { bytes in
+                    unsafe UnsafeMutableRawBufferPointer(rebasing: rest).copyMemory(from: bytes)
+                }
+                unsafe rest = rest.dropFirst(part.count)
             }
         }
+    }
+
+    /// Returns these bytes followed by those of `other`.
+    package func appending(_ other: SecretBytes) -> SecretBytes {
+        SecretBytes(joining: [self, other])
     }
 
     /// Returns a part of the bytes. `range` must lie within them.
     package func slice(_ range: Range<Int>) -> SecretBytes {
         unsafe SecretBytes(byteCount: range.count) { target in
-            // SAFETY: both subscripts are checked against their buffers.
+            // SAFETY: the subscript is checked, and the block has the size of the range.
             unsafe withUnsafeBytes { bytes in
-                for (index, position) in range.enumerated() {
-                    unsafe target[index] = bytes[position]
-                }
+                unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[range]))
             }
         }
     }

@@ -64,8 +64,10 @@ package struct AuditPosition: Sendable {
         back.bytes(head.bytes)
         back.number(fileFirst)
         back.number(offset)
-        let body = SecretBytes(copying: front.result).appending(key.bytes).appending(itemKey)
-            .appending(SecretBytes(copying: back.result))
+        let body = SecretBytes(joining: [
+            SecretBytes(copying: front.result), key.bytes, itemKey,
+            SecretBytes(copying: back.result),
+        ])
         return body.appending(
             SecretBytes(copying: body.sha256.prefix(Self.checksumByteCount)))
     }

@@ -109,15 +109,16 @@ package struct AuditRecord: Hashable, Sendable {
     private static func escaped(_ text: String) -> String {
         if text.isEmpty { return "-" }
         if text == "-" { return "%2d" }
-        var result = ""
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count)
         for byte in text.utf8.prefix(identityByteLimit) {
             if (0x21...0x7E).contains(byte), byte != 0x25 {
-                result.unicodeScalars.append(UnicodeScalar(byte))
+                result.append(byte)
             } else {
-                result += "%" + Hexadecimal.text([byte])
+                result += "%\(Hexadecimal.text([byte]))".utf8
             }
         }
-        return result
+        return String(decoding: result, as: UTF8.self)
     }
 
     private static func unescaped(_ field: Substring) -> String? {
