@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings of every target: language mode 6 comes with the tools version.
+/// The settings of every target that contains code. The tools version sets language mode 6.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -14,7 +14,7 @@ let settings: [SwiftSetting] = [
 let applePlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
 let otherPlatforms: [Platform] = [.linux, .android]
 
-/// Modules that a target stands on where this package brings the keychain.
+/// Modules on which a target depends only on the platforms where this package brings the keychain.
 func elsewhere(_ names: [String]) -> [Target.Dependency] {
     names.map { .target(name: $0, condition: .when(platforms: otherPlatforms)) }
 }
@@ -58,17 +58,17 @@ let package = Package(
         .trait(
             name: "OlderPKCS12",
             description:
-                "Keys and certificates under RC2, triple DES or RC4, as older programs wrote them. "
-                + "swift-nio-ssl has these ciphers; its build takes a while."),
+                "Reads keys and certificates that older programs encrypted with RC2, triple DES or "
+                + "RC4. It builds swift-nio-ssl, which has these ciphers and takes a while."),
         .trait(
             name: "TPM",
             description:
-                "Keys in a TPM 2.0, the Secure Enclave of other machines. It is built with "
-                + "tpm2-tss: libtss2-dev on Debian."),
+                "Secure Enclave keys, and sealed device keys, in a TPM 2.0. It needs tpm2-tss: "
+                + "libtss2-dev on Debian."),
         .trait(
             name: "Synchronization",
             description:
-                "Items between machines, through etcd. async-http-client is built for it."),
+                "Synchronizes items between machines through etcd. It builds async-http-client."),
         .trait(
             name: "NSStringHashing",
             description:
@@ -88,7 +88,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     ],
     targets: [
-        // What a request and its answer are.
+        // Requests, their answers, and the encoding of both in messages.
         .target(name: "KeychainCore", swiftSettings: settings),
         // Keys, sealing, labels, secret memory.
         .target(
@@ -102,7 +102,7 @@ let package = Package(
             name: "KeychainSQLite",
             dependencies: ["KeychainCore", "KeychainCrypto", "CKeychainSQLite"],
             swiftSettings: settings),
-        // One request end to end.
+        // Carries out requests: rights, matching, keys, and the administration of a keychain.
         .target(
             name: "KeychainEngine",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", logging],
@@ -118,12 +118,12 @@ let package = Package(
                 .target(name: "CKeychainTSS2", condition: .when(traits: ["TPM"])),
             ],
             swiftSettings: settings),
-        // Items between machines: who belongs to a circle, what travels, and what counts.
+        // Synchronization of items: the members of a circle, the messages, the accepted answers.
         .target(
             name: "KeychainSynchronization",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", crypto],
             swiftSettings: settings),
-        // A circle's machine: between a keychain and the relay that uses the network.
+        // One machine of a circle: the exchange between its keychain and the networked relay.
         .target(
             name: "KeychainSynchronizer",
             dependencies: [
@@ -131,7 +131,7 @@ let package = Package(
                 "KeychainSynchronization",
             ],
             swiftSettings: settings),
-        // A client of etcd, which is where circles of machines meet.
+        // A client of etcd, the server through which the machines of a circle exchange records.
         .target(
             name: "KeychainEtcd",
             dependencies: [
@@ -152,17 +152,17 @@ let package = Package(
                     condition: .when(traits: ["Synchronization"])),
             ],
             swiftSettings: settings),
-        // What a relay does: it carries records between a keychain and a server.
+        // The relay, which carries records between a keychain and a server.
         .target(
             name: "KeychainRelay",
             dependencies: [
                 "KeychainCore", "KeychainCrypto", "KeychainSynchronization", "KeychainEtcd",
             ],
             swiftSettings: settings),
-        // What client and service say to each other.
+        // The protocol between client and service.
         .target(
             name: "KeychainWire", dependencies: ["KeychainCore"], swiftSettings: settings),
-        // Which keychain a process speaks to: the service's, or the one it opens itself.
+        // Chooses the keychain of a process: the service's, or one that the process opens itself.
         .target(
             name: "KeychainRuntime",
             dependencies: [
@@ -171,7 +171,7 @@ let package = Package(
                     name: "KeychainSynchronizer", condition: .when(traits: ["Synchronization"])),
             ],
             swiftSettings: settings),
-        // The service: who asks, and what of the keychain they may have.
+        // The service: the identification and the rights of its clients, connections, logs.
         .target(
             name: "KeychainDaemon",
             dependencies: [
@@ -182,7 +182,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "keychaind", dependencies: ["KeychainDaemon"], swiftSettings: settings),
-        // Who somebody is: contexts, and the ways to ask a person.
+        // Authentication of the user: contexts, and prompts at the terminal or through pinentry.
         .target(name: "KeychainAuthenticationDarwin", swiftSettings: settings),
         .target(
             name: "KeychainAuthentication",
@@ -204,7 +204,7 @@ let package = Package(
                     condition: .when(traits: ["OlderPKCS12"])),
             ],
             swiftSettings: settings),
-        // Apple's names with Apple's behaviour.
+        // The interface of Apple's Security framework, with Apple's names and behavior.
         .target(
             name: "KeychainServicesDarwin", swiftSettings: settings),
         .target(
@@ -220,7 +220,7 @@ let package = Package(
                 ]),
             swiftSettings: settings),
         .target(name: "KeychainServicesAliasShim", dependencies: ["KeychainServices"]),
-        // Apple's cryptography under a name that can be aliased to Apple's.
+        // The interface of Apple's CryptoKit. A module alias can give it the name CryptoKit.
         .target(
             name: "KeychainCryptoKit",
             dependencies: [crypto]
@@ -230,7 +230,8 @@ let package = Package(
                 ]),
             swiftSettings: settings),
         .target(name: "KeychainCryptoKitAliasShim", dependencies: ["KeychainCryptoKit"]),
-        // Requests of the Swift API through the SecItem functions: the system's, or those above.
+        // Carries out requests of the Swift API with the SecItem functions: the system's on Apple's
+        // platforms, and elsewhere, only in tests, those of KeychainServices.
         .target(
             name: "KeychainSecItem",
             dependencies: [
@@ -247,7 +248,7 @@ let package = Package(
                 "KeychainCore", "KeychainAuthentication", crypto,
             ] + elsewhere(["KeychainCrypto", "KeychainRuntime", "KeychainEngine"]),
             swiftSettings: settings),
-        // A keychain in memory for the tests of those who use the package.
+        // A keychain in memory, for the tests of programs that use this package.
         .target(
             name: "KeychainTesting",
             dependencies: elsewhere([
@@ -256,7 +257,7 @@ let package = Package(
                 "KeychainSecItem", "Keychain",
             ]),
             swiftSettings: settings),
-        // The tool for people.
+        // The command-line tool.
         .target(
             name: "KeychainTool",
             dependencies: [
@@ -274,7 +275,7 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "keychainctl", dependencies: ["KeychainTool"], swiftSettings: settings),
-        // Vectors of the file formats: their files, and what writes them.
+        // Test vectors of the file formats: the library for their files, and their generator.
         .target(
             name: "FormatVectors",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
@@ -326,7 +327,7 @@ let package = Package(
                     condition: .when(traits: ["Synchronization"])),
             ],
             path: "Tests/EtcdTestSupport", swiftSettings: settings),
-        // Figures of synchronization, beside those of etcd itself.
+        // Measures the speed of synchronization and, for comparison, that of etcd itself.
         .executableTarget(
             name: "circle-figures",
             dependencies: [
@@ -432,7 +433,7 @@ let package = Package(
             ],
             exclude: ["Transcripts"],
             swiftSettings: settings),
-        // A chip that software plays, where the trait TPM is on.
+        // Tests with a software TPM (swtpm), if the trait TPM is on.
         .testTarget(
             name: "KeychainTPMTests",
             dependencies: [
@@ -443,7 +444,7 @@ let package = Package(
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
-        // A peer of the service: it connects, becomes another program, or works until it is killed.
+        // A client of the service, honest or not, which tests run as a separate process.
         .executableTarget(
             name: "service-peer",
             dependencies: [
@@ -459,19 +460,19 @@ let package = Package(
                 "service-peer", logging, argumentParser,
             ],
             swiftSettings: settings),
-        // What tests of several modules share: programs beside a test, doubles, changed pages.
+        // Code that several modules' tests share: processes, test doubles, changed database pages.
         .target(
             name: "TestPrograms",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
             path: "Tests/TestPrograms", swiftSettings: settings),
-        // Kills, crowds, floods and falsifies.
+        // The process that fault tests kill, run many times in parallel, and deprive of disk space.
         .executableTarget(
             name: "fault-writer",
             dependencies: [
                 "FaultSweeps", "TestPrograms", "KeychainCore", "KeychainSQLite", "KeychainEngine",
             ],
             path: "Tests/FaultWriter", swiftSettings: settings),
-        // Interruptions and damage at every place, and what the keychain must answer then.
+        // Interruptions and damage at every place, and checks of what the keychain answers then.
         .target(
             name: "FaultSweeps",
             dependencies: [
@@ -479,7 +480,7 @@ let package = Package(
                 "KeychainEngine", logging,
             ],
             path: "Tests/FaultSweeps", swiftSettings: settings),
-        // The long sweeps.
+        // Runs sweeps of FaultSweeps that take long.
         .executableTarget(
             name: "soak",
             dependencies: ["FaultSweeps", "TestPrograms", "fault-writer"],

@@ -34,8 +34,8 @@ let modules = [security, localAuthentication, cryptoKit]
 let package = Package(
     name: "GenericKeys",
     platforms: [.macOS(.v15)],
-    // This package needs no traits. They are those of the other examples, so that all share one
-    // build.
+    // This package needs no traits. They are those of Examples/Systems and Examples/Tutorials, so
+    // that the three packages share one build.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .target(name: "KeyStores", dependencies: modules, swiftSettings: settings),

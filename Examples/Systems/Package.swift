@@ -8,8 +8,8 @@ let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-/// The modules that `import Security` and the others import on Linux. On Apple platforms, they
-/// import the system's modules, and these products aren't linked.
+/// On Linux, `import Security`, `import LocalAuthentication` and `import CryptoKit` import these
+/// modules. On Apple platforms, they import the system's modules, and these products aren't linked.
 let aliases = [
     "KeychainServices": "Security",
     "KeychainAuthentication": "LocalAuthentication",

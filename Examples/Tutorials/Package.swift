@@ -8,7 +8,7 @@ let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-/// A product whose module has another name on Linux.
+/// A product with module aliases, which is linked only on Linux.
 func product(_ name: String, _ aliases: [String: String]) -> Target.Dependency {
     .product(
         name: name, package: swiftKeychain, moduleAliases: aliases,

@@ -55,10 +55,10 @@ extension ItemReference {
     /// reference.
     private static let rowNumberByteCount = 8
 
-    /// Decodes a value of `kSecValuePersistentRef`: the class, followed by a reference or by a row
-    /// number, which is padded with leading zeros.
+    /// Decodes a value of `kSecValuePersistentRef`: the class, which is ignored, followed by a
+    /// reference or by a row number. A row number becomes a reference with leading zeros.
     ///
-    /// - Returns: `nil` if the bytes have neither form.
+    /// - Returns: `nil` if the number of bytes fits neither form.
     package init?(persistent bytes: Data) {
         let own = Array(bytes.dropFirst(Self.classByteCount))
         switch own.count {

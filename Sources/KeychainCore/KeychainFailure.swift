@@ -10,13 +10,14 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package let reason: String
     /// Distinguishes failures that have the same status.
     package let cause: Cause
-    /// The persistent reference of the item that caused the failure, if there is one.
+    /// The reference of the item that caused the failure, if there is one.
     package let item: ItemReference?
 
     package enum Cause: Hashable, Sendable {
         /// Data is missing or differs from what was written.
         case damage
-        /// Files belong to another user or can be accessed by others.
+        /// The owner, the permissions or the type of a file, folder or socket don't permit the
+        /// access, or make it unsafe.
         case permission
         /// Another process uses the keychain. A later attempt can succeed.
         case contention
@@ -138,7 +139,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         .missingDatabase(in: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
     }
 
-    /// The error for a file or folder that other users can access.
+    /// The error for a file, folder or socket whose owner, permissions or type don't permit the
+    /// access, or make it unsafe.
     package static func notPermitted(_ reason: String) -> KeychainFailure {
         KeychainFailure(.notAvailable, reason, cause: .permission)
     }

@@ -74,6 +74,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
 package enum Tier: CaseIterable, Hashable, Sendable {
     /// Always available. Only the device key is needed.
     case open
-    /// Available from the first unlock on, if a passcode is set.
+    /// If a passcode or a credential is set, available only from the first unlock on; otherwise
+    /// always.
     case guarded
 }

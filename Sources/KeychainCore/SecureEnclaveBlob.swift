@@ -20,7 +20,8 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
     package var publicKey: Data
     /// The key, wrapped by the hardware.
     package var wrappedKey: Data
-    /// The key's authorization value, sealed under a key of the protection class.
+    /// The key's authorization value and the biometric enrollment to which the key is bound, if
+    /// any, sealed under a key of the protection class.
     package var sealedAuthorization: Data
 
     package static let publicKeyByteCount = 65

@@ -12,7 +12,8 @@ package struct VerificationState: Hashable, Sendable {
         case running
         /// The keychain has not been verified since the machine started.
         case never
-        /// Since the last verification, the files were changed by something other than a keychain.
+        /// Since the last verification, the files were changed otherwise than by commits of the
+        /// processes that use the keychain.
         case changed
         /// The verification failed: the keychain is not as its last commit left it.
         case failed

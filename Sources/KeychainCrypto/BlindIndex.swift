@@ -1,7 +1,7 @@
 // BlindIndex: keyed labels by which values are found without being stored.
 //   (1) A label is the first 16 bytes of HMAC-SHA-256 under the index key.
-//   (2) Equal values of one attribute of one class have equal labels. The labels reveal nothing
-//       else.
+//   (2) Equal values of one attribute have equal labels within one `Space`: a class, synchronizable
+//       or not, tombstone or not. The labels reveal nothing else.
 //   (3) The encoding of each input is injective: each field has a fixed size, is preceded by its
 //       length, or is the last one.
 

@@ -5,7 +5,8 @@
 
 package import KeychainCore
 
-/// Authenticates rows and the header over them.
+/// Computes and checks HMAC-SHA-256 tags under one key, such as those of the keybag and of the
+/// database's header, and the contributions of rows to a ``StoreDigest``.
 package struct StoreAuthenticator: Sendable {
     package static let tagByteCount = 32
     private let keyed: KeyedHash

@@ -257,8 +257,9 @@ package final class KeychainServer: Sendable {
 
     // MARK: Periodic tasks
 
-    /// Starts the periodic tasks: locking and closing unused keychains, and verifying keychains
-    /// whose files were changed by another program.
+    /// Starts the periodic tasks: following the registry, logging counts of refusals, closing idle
+    /// connections, locking and closing unused keychains, and verifying keychains that aren't
+    /// recorded as verified.
     private func watch() {
         let limits = configuration.limits
         let workers = workers

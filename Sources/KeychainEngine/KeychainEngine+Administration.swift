@@ -158,7 +158,8 @@ extension KeychainEngine {
 
     /// Whether a folder holds a keychain. This creates no files.
     ///
-    /// - Throws: `notAvailable` if the folder can't be examined or is accessible to other users.
+    /// - Throws: `notAvailable` if the folder has no database and no keybag, and can't be examined
+    ///   or is accessible to other users.
     package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         if folder.exists(.database) || folder.exists(.keybag) { return true }

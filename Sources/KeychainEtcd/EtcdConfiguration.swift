@@ -99,22 +99,24 @@ package struct EtcdTiming: Sendable {
     package var tryDeadline: Duration = .seconds(2)
     /// The time limit of a call with all its attempts.
     package var overallDeadline: Duration = .seconds(15)
-    /// The pause after each node has failed once. It doubles from round to round.
+    /// The longest pause after the first round, in which every node has failed once. It doubles
+    /// from round to round, up to `longestPause`.
     package var firstPause: Duration = .milliseconds(100)
     package var longestPause: Duration = .seconds(2)
     /// The interval at which the node of a watch is checked for being alive and having a leader.
     package var watchCheckInterval: Duration = .seconds(15)
     /// The number of such checks after which a watch begins again at the revision that it has
-    /// reached. So it also notices events that something between this process and the node has held
-    /// back.
+    /// reached. So the watch also notices events that an intermediary between this process and the
+    /// node, such as a proxy, has held back.
     package var watchCheckCount = 4
     /// Waits for a time. Tests replace it.
     package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init() {}
 
-    /// The pause after a round, which is counted from 1. It is a random part, at least half, of the
-    /// doubled time, so that clients that failed at the same time don't return at the same time.
+    /// The pause after a round; the first round has the number 1. The pause is a random part, at
+    /// least half, of the longest pause for this round, so that clients that failed at the same
+    /// time don't return at the same time.
     func pauseLength(round: Int) -> Duration {
         let longest = min(firstPause * (1 << min(max(round - 1, 0), 16)), longestPause)
         return longest * Double.random(in: 0.5...1)

@@ -1,5 +1,5 @@
-// PendingChanges: what changed since the last round, on both sides.
-//   (1) Changes that come while a round runs make one further round.
+// PendingChanges: what changed in the keychain and on the server since the last round.
+//   (1) All changes that arrive during a round lead to one further round.
 
 import Synchronization
 
@@ -32,7 +32,7 @@ final class PendingChanges: Sendable {
         }
     }
 
-    /// Several changes.
+    /// The changes that were collected since the last round.
     struct Changes: Sendable {
         /// The machines whose logs may have changed. `nil` if all may have.
         fileprivate(set) var machines: Set<String>? = []
@@ -74,7 +74,8 @@ final class PendingChanges: Sendable {
     /// Makes the next round read everything, without starting one.
     func needAll() { state.withLock { $0 = .everything } }
 
-    /// What changed, each time that something did.
+    /// Yields an element after one or more calls of `add`. The element has all changes since the
+    /// previous element.
     var stream: AsyncMapSequence<AsyncStream<Void>, Changes> {
         signals.map { _ in
             self.state.withLock { changes in

@@ -36,13 +36,13 @@ package protocol RecordStore: Sendable {
         _ prefix: String, after previous: String?, limit: Int
     ) async throws -> [StoredRecord]
 
-    /// Creates a record, durably, unless there is one.
+    /// Durably creates a record, unless there is one with this key.
     func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation
 
     /// Creates a record or replaces the one that there is.
     func put(_ key: String, _ value: [UInt8]) async throws
 
-    /// Deletes the records from one key up to another, without that one.
+    /// Deletes the records with keys from `first` up to, but not including, `end`.
     func delete(from first: String, to end: String) async throws
 
     /// The keys of records that are created or replaced from now on. An empty key stands for any

@@ -1,6 +1,8 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Nothing is written to a server that has lost the last entry of the machine's own log.
+//   (2) Before the first entry of a round is stored, and before all logs are read, the server is
+//       asked for the last entry of the machine's own log. If it has lost that entry, nothing is
+//       written.
 
 import FoundationEssentials
 import KeychainCore

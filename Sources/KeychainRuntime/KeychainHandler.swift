@@ -8,7 +8,7 @@ package import KeychainCore
 package enum KeychainHandler: RequestHandler {
     /// A keychain that this process has opened.
     case engine(KeychainEngine)
-    /// A keychain that the first change in this process creates.
+    /// The keychain of a folder that contained none. The first change creates it.
     case deferred(DeferredKeychain)
     /// A keychain that a service has open.
     case service(ServiceClient)
@@ -66,6 +66,6 @@ package enum KeychainHandler: RequestHandler {
     }
 }
 
-/// A keychain that this process uses, and the caller's access groups, without authentication of the
-/// user.
+/// A keychain that this process uses, and the caller's access groups. It contains no proof that the
+/// user was authenticated.
 package typealias ProcessConnection = KeychainConnection<KeychainHandler>

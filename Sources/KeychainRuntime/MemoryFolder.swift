@@ -2,8 +2,8 @@
 // replace it with another.
 //   (1) The folder is in a file system in memory, and only this user can enter it.
 //   (2) At the end, all files in the folder are overwritten and removed, including those that the
-//       program put there. If the process is killed, they remain until the user's session or the
-//       machine ends.
+//       program put there. If the process is killed, they remain until the user's session ends or
+//       the machine is shut down.
 
 package import FoundationEssentials
 import Glibc

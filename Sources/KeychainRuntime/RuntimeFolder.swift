@@ -10,8 +10,8 @@ package import KeychainCrypto
 
 package enum RuntimeFolder: Hashable, Sendable {
     case own(String)
-    /// The folder that the login manager creates for this user, if it belongs to another user or
-    /// other users may enter it.
+    /// The path at which the login manager creates this user's folder, if what is there isn't a
+    /// folder, belongs to another user, or is accessible to other users.
     case foreign(String)
     case none
 

@@ -4,7 +4,7 @@
 //   (2) Every query and addition selects the data-protection keychain. It also sets the class and
 //       `kSecAttrSynchronizable`, so that a call never affects more items than the request means.
 //       Only the search for one key by its reference omits `kSecAttrSynchronizable`.
-//   (3) Keys are Apple's constants, never literals.
+//   (3) The keys of the dictionaries are Apple's constants, never literals.
 
 import Foundation
 import KeychainCore

@@ -104,7 +104,7 @@ extension Replica {
                 (compacts, renews) = (false, false)
                 continue
             }
-            // The keychain may have changed since.
+            // The items may have changed in the keychain since the ledger recorded them.
             for version in versions { write(version) }
             if versions.isEmpty, !plan.versions.isEmpty { return nil }
             plan.versions = Dictionary(uniqueKeysWithValues: versions.map { ($0.name, $0.stamp) })
@@ -282,7 +282,7 @@ extension Replica {
         }
     }
 
-    /// Marks for granting by this machine the keys that only an absent machine's log grants.
+    /// Marks the keys that only an absent machine's log grants, so that this machine grants them.
     /// - Returns: true if no grants are left to append, so that the log can be retired.
     mutating func adoptGrants(of absent: MachineID) -> Bool {
         let others = granted(by: grants.keys.filter { $0 != absent && !isRetired($0) })
@@ -312,7 +312,8 @@ extension Replica {
         machine == circle.recovery?.id || circle.member(machine) != nil
     }
 
-    /// Whether the server may have lost all entries of a machine's log.
+    /// Whether a machine was removed and its whole log retired, so that the log may have been
+    /// deleted from the server.
     private func isRetired(_ machine: MachineID) -> Bool {
         circle.member(machine) == nil
             && circle.roster.machines[machine]?.retired == circle.closed[machine]?.index

@@ -57,7 +57,7 @@ package struct Replica: Sendable {
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
     /// the circle key, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
-    /// Missing keys that this machine has asked for since it began.
+    /// Missing keys that this machine has asked for since this replica was created.
     var askedFor: Set<Bytes16> = []
     /// The keys that the logs grant: by log, index of the entry and recipient.
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
@@ -82,7 +82,7 @@ package struct Replica: Sendable {
         let entry = try MembershipEntry(
             .found(founding), after: .empty, in: nil, created: created, by: keys)
         guard let circle = try? Circle(founding: entry) else {
-            preconditionFailure("a founding entry of this process is rejected by it")
+            preconditionFailure("the founding entry that was just signed is not valid")
         }
         var replica = Replica(keys, circle)
         replica.circleKey = circleKey
@@ -171,7 +171,8 @@ package struct Replica: Sendable {
     }
 
     /// Returns the change that suspends a member: its log counts as far as this machine has read it.
-    /// `nil` if it isn't present, or if entries of its log are known that weren't read.
+    /// `nil` if the member isn't present or is this machine, or if its log is known to have entries
+    /// that this machine hasn't read.
     package func suspension(of machine: MachineID) -> MembershipEntry.Change? {
         guard ledger.isPresent(machine), machine != id, withheld[machine] == nil else {
             return nil
@@ -355,8 +356,8 @@ package struct Replica: Sendable {
         claimed.merge(heads.indexes) { max($0, $1) }
     }
 
-    /// How far the logs must be read before an item's absence from them has a meaning. Other
-    /// logs contain the versions of a retired log that counted.
+    /// How far the logs must be read before an item's absence from them means that it was deleted.
+    /// Retired logs needn't be read: other logs contain their versions that counted.
     private var neededClaims: LogIndexes {
         var needed: LogIndexes = [:]
         for (machine, index) in claimed {

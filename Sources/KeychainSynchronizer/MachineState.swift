@@ -23,7 +23,8 @@ struct MachineState: Sendable {
     var keys: MachineKeys
     private let storedKeys: StoredKeys
     var circleKey: CircleKey?
-    /// All group keys that the machine has. Others may have deleted the logs with the grants.
+    /// All group keys that the machine has. Other machines may have deleted the logs with the
+    /// grants of these keys.
     var groupKeys: [GroupKey] = []
     /// The membership log as far as it was verified. Empty until the machine has joined.
     private(set) var membership: [MembershipEntry] = []
@@ -171,7 +172,7 @@ struct MachineState: Sendable {
         revision = latest
     }
 
-    /// Drops what an attempt to join another circle has left.
+    /// Discards what an interrupted attempt to join or found a circle has left.
     mutating func clear() {
         circleKey = nil
         groupKeys = []
@@ -310,9 +311,10 @@ struct MachineState: Sendable {
         return (bytes, revision)
     }
 
-    /// Stores a state in the place of the one with a revision.
+    /// Replaces the stored state that has the given revision. With `nil`, stores the first state.
     ///
-    /// - Returns: `false` if another one is stored. Nothing is changed then.
+    /// - Returns: `false` if a state with another revision is stored, or if the given one isn't
+    ///   stored any more. Nothing is changed then.
     private static func replace(
         _ revision: Bytes16?, by next: Bytes16, _ bytes: Data, in engine: KeychainEngine
     ) throws(KeychainFailure) -> Bool {

@@ -1,9 +1,9 @@
 // Session+Absence: suspends machines that are away, so that others don't wait for them.
 // Documentation/Synchronization.md, "Absent machines".
 //   (1) How long a machine is away is measured by this machine's clock alone, from when the latest
-//       sign of life arrived here. A machine whose clock is wrong isn't away.
-//   (2) Members take turns in the order of their identifiers, so that usually one of them signs. If
-//       two do, the second suspension isn't signed again.
+//       sign of life arrived here. So a machine isn't suspended because its own clock is wrong.
+//   (2) Members take turns in the order of their identifiers, so that usually only one of them
+//       signs a suspension. If two do, the second suspension isn't signed again.
 
 import KeychainCore
 import KeychainEngine
@@ -44,8 +44,9 @@ extension Session {
         state.sightings = sightings
     }
 
-    /// Suspends a machine that has given no sign of life for some milliseconds. 0: none. Call
-    /// this right after all signed heads were read, since this machine may have been away itself.
+    /// Suspends a machine that has given no sign of life for `limit` milliseconds, if `limit` isn't
+    /// 0. Call this right after all signed heads were read, since this machine may have been away
+    /// itself.
     mutating func suspendAbsent(after limit: Int64) throws(KeychainFailure) {
         guard limit > 0, state.change == nil,
             replica.circle.member(replica.id)?.scope == .all

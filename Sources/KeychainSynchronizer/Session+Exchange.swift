@@ -84,7 +84,8 @@ extension Session {
                 rejected.remove(entry.frame.writer)
             } catch {
                 if case .gap = error { continue }
-                // A session that still compares would otherwise wait for the next entry in vain.
+                // If the session isn't current yet, the log counts as rejected below. Otherwise the
+                // session would wait in vain for the log's next entry.
                 if case .repeated = error, isCurrent { continue }
                 // The replica records the reason.
                 rejected.insert(entry.frame.writer)
@@ -147,7 +148,8 @@ extension Session {
             demand.changeIndex = change.index
         }
         guard isCurrent else { return demand }
-        // The relay looks for what this machine sent last. Without it, nothing more is sent.
+        // The relay checks whether the server still has the last entry that this machine sent. If
+        // not, the session begins again, and sends nothing until it has read its own log.
         if let sent = replica.readHeads[replica.id]?.index, sent > 0 {
             demand.logs.append(LogPosition(replica.id, sent))
         }

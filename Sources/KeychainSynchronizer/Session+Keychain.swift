@@ -6,14 +6,14 @@ import KeychainSQLite
 import KeychainSynchronization
 
 extension Session {
-    /// The number of items that are taken out of the outbox at once. The changes are sent in the
-    /// order in which they were made, except for those taken out together.
+    /// The number of changes that are read from the outbox at once, a page. The changes are sent in
+    /// the order in which they were made, except for those of one page.
     static let outboxPageCount = 128
 
     // MARK: From other machines
 
-    /// Stores what came from other machines. Where the keychain has a later version, the others get
-    /// that.
+    /// Stores what came from other machines. Where the keychain has a later version, that version
+    /// is sent to the other machines instead.
     mutating func apply(_ changes: [Replica.Change]) throws(KeychainFailure) {
         var versions: [SynchronizedItem] = []
         var deleted: [Bytes16] = []
@@ -48,13 +48,14 @@ extension Session {
         }
     }
 
-    /// Compares the keychain with the logs, which are read to their ends.
+    /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
     mutating func compare() {
         for (name, stamp) in uncompared {
             if let held = replica.ledger.items[name] {
                 if stamp > held.stamp { replica.write(name, stamp) }
             } else if replica.voided[name]?.contains(stamp) ?? false {
-                // The keychain took it over before the entry became void, or wrote it itself.
+                // The keychain took over this version before its entry became void, or the version
+                // was written on this machine.
                 replica.write(name, stamp)
             } else {
                 replica.hold(name, stamp)
@@ -72,7 +73,8 @@ extension Session {
 
     // MARK: To other machines
 
-    /// Takes the next changes out of the outbox once those before them are appended.
+    /// Removes the changes that are appended from the outbox. Once this leaves no collected change
+    /// waiting, collects the next ones.
     mutating func collect() throws(KeychainFailure) {
         let done = collected.filter { !isPending($0.value) }
         for entry in done.keys { collected[entry] = nil }
@@ -124,8 +126,9 @@ extension Session {
             }
             let (name, stamp) = (version.name, version.stamp)
             if let held = replica.ledger.items[name]?.stamp, held > stamp {
-                // The item was set back, for example by `restore`. That is a change, too, so it
-                // becomes the later version, and another entry of the outbox.
+                // The item was reset to an earlier version, for example by `restore`. That is a
+                // change, too, so the item gets a later modification date, which also adds an entry
+                // to the outbox.
                 try engine.makeLater(entry.reference, than: held.modified)
                 done.append(entry)
                 continue

@@ -51,7 +51,7 @@ extension Session {
         ).bytes
     }
 
-    /// Reads from now on with the keys of the recovery code, too.
+    /// From now on, also opens grants to the recovery code, with the keys derived from it.
     mutating func recover(with keys: MachineKeys) {
         replica.recoveryKeys = keys
     }
@@ -122,8 +122,8 @@ extension Session {
         return true
     }
 
-    /// Signs a change again, after another one that got in first. `nil` if it isn't valid any more,
-    /// or if this machine decides anew whether it is to be made.
+    /// Signs a change again, because another change has taken its place in the membership log.
+    /// `nil` if it isn't valid any more, or if this machine decides anew whether it is to be made.
     func signedAgain(
         _ change: MembershipEntry.Change
     ) throws(KeychainFailure) -> MembershipEntry? {

@@ -92,7 +92,7 @@ struct Session: Sendable {
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 
-    /// In milliseconds.
+    /// After how many milliseconds an incomplete session reads all logs again.
     private static let repetitionInterval: Int64 = 300_000
 
     /// Records under which reference the keychain has an item, or why the item doesn't travel.

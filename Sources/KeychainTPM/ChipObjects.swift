@@ -24,9 +24,9 @@ enum ObjectKind: Hashable, CaseIterable {
     /// Sealed bytes.
     case sealed
 
-    /// TPMA_OBJECT. No object can leave the chip or its parent. Wrong authorizations don't count
-    /// towards a lockout of the chip: an authorization value is 32 random bytes, which can't be
-    /// guessed.
+    /// TPMA_OBJECT. No object can be duplicated to another chip or under another parent. Wrong
+    /// authorizations don't count towards a lockout of the chip: the authorization value of a key
+    /// is 32 random bytes, which can't be guessed, and that of sealed bytes is empty.
     var attributes: UInt32 {
         let always =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_USERWITHAUTH

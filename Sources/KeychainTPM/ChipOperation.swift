@@ -40,8 +40,8 @@ struct ChipOperation {
         return handles.first == StorageKey.handle ? [.persistent, .derived] : [.derived]
     }
 
-    /// Occupies a slot for the storage key and one for a session. If `names` is not `nil`, the
-    /// storage key must have one of these names.
+    /// Occupies a slot for a session and, if the storage key is derived, one for that key. If
+    /// `names` is not `nil`, the storage key must have one of these names.
     init(
         beginningOn connection: TSSConnection, _ asked: StorageKey, named names: [[UInt8]]? = nil
     ) throws(ResponseFailure) {

@@ -2,8 +2,9 @@
 // support for it.
 //   (1) The environment variables of a process and the devices of the machine decide which chip the
 //       process uses.
-//   (2) Nothing is loaded, and the chip is not accessed, before a key is created or used. A program
-//       therefore starts as fast on a machine with a chip as on one without.
+//   (2) No library is loaded, and the chip is not accessed, before the chip is first used or
+//       `reason` is read. A program therefore starts as fast on a machine with a chip as on one
+//       without.
 
 package import KeychainCrypto
 
@@ -31,8 +32,8 @@ package enum PlatformHardware {
         #endif
     }
 
-    /// A description for users of the chip, or of the reason why there is none. This accesses the
-    /// chip.
+    /// A text for the user: describes the chip, or says why there is none or why it can't be used.
+    /// Reading this property accesses the chip.
     package static var reason: String {
         #if TPM
         reason(for: .ofThisProcess)

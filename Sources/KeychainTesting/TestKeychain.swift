@@ -58,7 +58,8 @@ public final class TestKeychain: Sendable {
 
     /// Creates an empty keychain that is unlocked and has no passcode.
     ///
-    /// If there is not enough memory, every operation on the keychain fails with that error.
+    /// If the keychain can't be created, for example because there is not enough memory, every
+    /// operation on it fails with the error of its creation.
     public init() {
         let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
         self.memory = memory
@@ -165,8 +166,8 @@ public final class TestKeychain: Sendable {
         }
     }
 
-    /// Returns all items of all access groups with their attributes, in the order in which they
-    /// were added.
+    /// Returns all items of all access groups with their attributes, grouped by class. The items of
+    /// a class are in the order in which they were added.
     ///
     /// No secret is opened, and injected faults have no effect.
     ///

@@ -61,7 +61,10 @@ struct Figures {
         Self.print("etcd: from a put to another client's watch", Self.milliseconds(shown))
     }
 
-    /// - Returns: Whether a value arrived within ten seconds.
+    /// Searches for a value until it has arrived, 100,000 times at most, which takes at least ten
+    /// seconds.
+    ///
+    /// - Returns: Whether the value arrived.
     func waitFor(_ account: String, _ value: String, on device: Device) async throws -> Bool {
         let query = Device.query(account, group: Device.group)
         for _ in 0..<100_000 {
@@ -155,9 +158,10 @@ struct Figures {
         }
     }
 
-    /// Saves on all machines at once, each at regular intervals, and counts what waits meanwhile.
+    /// Saves on all machines at once, each at regular intervals, and counts the changes that wait
+    /// on a machine meanwhile.
     ///
-    /// - Returns: `nil` if the changes don't arrive.
+    /// - Returns: The outcome, or `nil` if a machine doesn't get the changes of all others.
     func load(_ devices: [Device], rate: Int, seconds: Int) async throws -> Load? {
         var load = try await change(devices, rate: rate, seconds: seconds)
         guard let rest = try await drain(devices, rate: rate, seconds: seconds) else { return nil }

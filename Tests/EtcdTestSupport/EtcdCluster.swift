@@ -36,7 +36,7 @@ package actor EtcdCluster {
     ///
     /// - Parameters:
     ///   - count: The number of nodes.
-    ///   - users: Without users, the cluster asks for none.
+    ///   - users: The users. Without users, the cluster requires no user name and password.
     ///   - hasPeerLinks: Whether the nodes reach each other through links.
     ///   - options: Arguments for each node, in addition to its own.
     ///   - test: The test.
@@ -133,7 +133,7 @@ package actor EtcdCluster {
     private func waitUntilReady(_ index: Int) async throws {
         let client = try EtcdClient(configuration(nodes: [index]))
         do {
-            // With users, the request is refused, which is an answer of the cluster, too.
+            // If the cluster has users, it refuses the request. This shows that it is ready, too.
             _ = try await client.get("readiness")
         } catch let failure as EtcdFailure where failure.reason == .permissionDenied {
         } catch {
@@ -166,7 +166,7 @@ package actor EtcdCluster {
             timing: timing)
     }
 
-    /// Ends a node without notice.
+    /// Kills a node.
     package func kill(_ index: Int) { nodes[index].kill() }
 
     /// Starts a node that was killed, with its data, and waits until it is ready.
@@ -239,12 +239,12 @@ package actor EtcdCluster {
         return false
     }
 
-    /// Keeps a node from running. Its connections stay.
+    /// Suspends a node with SIGSTOP. Its connections stay open.
     package func suspend(_ index: Int) { nodes[index].send(SIGSTOP) }
 
     package func resume(_ index: Int) { nodes[index].send(SIGCONT) }
 
-    /// The node that leads.
+    /// The index of the cluster's leader. Waits until there is one.
     package func leader() async throws -> Int {
         while true {
             for index in nodes.indices {
@@ -257,7 +257,7 @@ package actor EtcdCluster {
         }
     }
 
-    /// Forgets all revisions before one.
+    /// Deletes the superseded values of keys before a revision, as etcd's compaction does.
     package func compact(_ revision: Int64) throws {
         try administer(["compaction", String(revision)])
     }

@@ -1,6 +1,7 @@
 // EtcdNode: one process of etcd, which a test can kill, stop and start again.
-//   (1) It ends with the test's process, however that ends: a shell reads from a pipe that only
-//       the test's process holds open, and kills etcd at the end of the pipe.
+//   (1) etcd ends when the test's process ends, for whatever reason: a shell reads from a pipe
+//       whose writing end only the test's process holds open, and kills etcd when that end is
+//       closed.
 
 #if Synchronization
 
@@ -18,7 +19,7 @@ final class EtcdNode {
 
     deinit { kill() }
 
-    /// Starts it, with the data that it had before.
+    /// Starts etcd, with the data of its previous run.
     func start() throws {
         let program = try Program.path("etcd", package: "etcd-server etcd-client")
         let process = Process()
@@ -45,7 +46,7 @@ final class EtcdNode {
         if let process { Glibc.kill(process.processIdentifier, signal) }
     }
 
-    /// Ends it in the middle of whatever it does, and waits for that.
+    /// Kills etcd, whatever it is doing, and waits until it has ended.
     func kill() {
         guard let process else { return }
         try? lifeline.fileHandleForWriting.close()
@@ -53,7 +54,7 @@ final class EtcdNode {
         self.process = nil
     }
 
-    /// The last lines of its log.
+    /// The last lines of etcd's log.
     var lastWords: String {
         let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: "\n")

@@ -17,7 +17,7 @@ package struct TestCertificates: Sendable {
     /// For servers on loopback, and for etcd's peers.
     package let server: String
     package let serverKey: String
-    /// Without a common name: etcd's gateway would take that for a user.
+    /// Without a common name: etcd's gateway would take a common name for that of a user.
     package let client: String
     package let clientKey: String
 

@@ -25,8 +25,8 @@ package final class TestLink: Sendable {
     /// Opens a link to a port on loopback.
     ///
     /// - Parameters:
-    ///   - port: The link's own port. `nil` for any that is free now: a program that takes its port
-    ///     later may find the link there.
+    ///   - port: The link's own port. `nil` for any port that is free now. If that port was chosen
+    ///     for a program that starts later, the program can't listen on it.
     ///   - target: The port to which the bytes are passed on.
     /// - Throws: The system's error if the link can't listen at its port.
     package init(at port: Int? = nil, to target: Int) async throws {

@@ -13,7 +13,7 @@ package struct CallSweep {
     private let scratch: String
     private let calls: [String]
     private var report = SweepReport("")
-    /// The number of commits before the steps.
+    /// The keychain's generation before the steps.
     private var generation: UInt64 = 0
 
     /// - Parameters:
@@ -150,7 +150,8 @@ package struct CallSweep {
         if let difference = observation.difference(from: scenario.after) {
             report.violate("\(place)\(failure.map { " (\($0))" } ?? ""): \(difference)")
         }
-        // Otherwise a copy of the previous files could be put back unnoticed.
+        // The generation must not decrease: a copy of the previous files could then be put back
+        // unnoticed.
         if observation.failureOfOpening == nil, observation.generation < generation {
             report.violate("\(place): generation \(observation.generation) after \(generation)")
         }

@@ -1,7 +1,7 @@
 // DiskModel: the possible contents of a disk after a power failure, derived from the system calls
 // that changed its files.
 //   (1) Bytes of a file are on the disk after a later fsync or fdatasync of the file succeeded. Of
-//       later writes any may be on the disk and any may not, in units of a part of a sector.
+//       each later write all, none or some of the 512-byte sectors may be on the disk.
 //   (2) A name is on the disk after a later fsync of its folder succeeded. Later changes of names
 //       reach the disk in their order, as with journaling file systems.
 //   (3) What a failed fsync covered may never reach the disk, whatever succeeds later: the kernel

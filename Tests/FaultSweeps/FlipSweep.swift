@@ -49,7 +49,7 @@ package struct FlipSweep {
         self.mode = mode
         var history = (0..<itemCount / 2).map { Self.addition($0) }
         if mode != .withoutPasscode { history.append(.setPasscode(1)) }
-        // Deleted and replaced items leave remains.
+        // One item is replaced, and one is added and deleted: their former values must not return.
         let later =
             (itemCount / 2..<itemCount).map { Self.addition($0) }
             + [.add(itemCount, 2), .put(0, 1), .delete(itemCount)]
@@ -185,8 +185,8 @@ package struct FlipSweep {
         for (account, answer) in seen.answers.sorted(by: { $0.key < $1.key }) {
             let allowed = allowed(account, outcomes, isRecovered: true)
             if allowed.contains(answer) { continue }
-            // If a recovery doesn't know what it lost, every miss reports that, including that of
-            // an item that was deleted or whose addition was refused.
+            // If a recovery doesn't know what it lost, each look-up that finds nothing reports
+            // damage, even for an item that was deleted or whose addition was refused.
             if answer.isDamage, recovery.hasUnknownLoss, allowed.contains(.absent) { continue }
             // A lost item must have existed, and its loss must be reported.
             let isTold = answer.isDamage || (answer == .absent && !recovery.isComplete)
@@ -203,13 +203,13 @@ package struct FlipSweep {
                 flip.file == "keychain.db" && $0.bytes.contains(flip.offset)
             }
         }
-        report.count("lost that a changed byte lies in", lost.count)
+        report.count("items lost after recovery", lost.count)
         if lost.count > bearing.count { report.violate("\(place): lost \(lost), \(recovery)") }
     }
 }
 
 extension Step {
-    /// The kinds of write.
+    /// The account that the step adds, changes or deletes, or `nil` for any other step.
     fileprivate var account: Int? {
         switch self {
         case .add(let account, _), .update(let account, _), .put(let account, _),

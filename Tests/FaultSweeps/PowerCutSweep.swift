@@ -164,7 +164,7 @@ package struct PowerCutSweep {
 }
 
 extension TracedCall {
-    /// The output of the fault-writer.
+    /// The text, if the call writes to the fault-writer's standard output.
     fileprivate var acknowledgement: String? {
         guard name == "write", arguments.hasPrefix("1, "), let result, result > 0 else {
             return nil

@@ -90,7 +90,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
     ///   - name: The name in reports.
     ///   - steps: The steps that are interrupted.
     ///   - history: Earlier steps, in processes that end normally.
-    ///   - left: Steps after those, in a process that is killed, so that they are only in the log.
+    ///   - left: Steps after those, whose changes are only in the log, as a killed process leaves
+    ///     them.
     ///   - setAside: The accounts whose items are set aside.
     ///   - isDamaged: Whether finally a byte of an index is changed.
     init(

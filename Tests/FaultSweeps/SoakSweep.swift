@@ -61,7 +61,8 @@ package enum SoakSweep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Every byte, before each write alone and before all of them.
+    /// Flips a bit of every byte that isn't zero: once before each write alone, and once before all
+    /// writes.
     private static func flips(
         _ scratch: String, _ mode: LockMode, hasLog: Bool, _ count: Int?,
         _ random: inout SeededGenerator
@@ -92,7 +93,7 @@ package enum SoakSweep: String, CaseIterable, Sendable {
         }
     }
 
-    /// Up to three bytes of a larger keychain.
+    /// Changes up to three random bytes of a larger keychain and its log, before all writes.
     private static func randomFlips(
         _ scratch: String, _ count: Int, _ random: inout SeededGenerator
     ) throws -> SweepReport {

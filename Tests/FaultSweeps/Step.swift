@@ -16,7 +16,7 @@ package enum Step: Hashable, Sendable {
     case replace(Int, Int)
     /// Deletes an item, and keeps it as a version.
     case remove(Int)
-    /// Restores an item's previous version.
+    /// Restores the version of an item that has the given value.
     case undo(Int, Int)
     case setPasscode(Int)
     case changePasscode(Int, Int)

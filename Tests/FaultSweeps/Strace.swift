@@ -92,7 +92,8 @@ package struct Strace: Sendable {
     ///   - steps: The steps.
     ///   - directory: The keychain's folder.
     ///   - attempts: The number of attempts for each step.
-    ///   - calls: The names of the system calls to record. Empty for all.
+    ///   - calls: The names of the system calls to record. Empty for that of `site`, or for all if
+    ///     there is no site.
     ///   - withData: Whether to record all bytes that they write.
     ///   - interruption: The interruption of the process at `site`.
     ///   - site: A system call.

@@ -202,7 +202,10 @@ import Testing
         #expect(try folder.contents() == before)
     }
 
-    @Test func `a full disk gives an error, and acknowledged writes are kept`() throws {
+    @Test
+    func `a write beyond the file size limit gives an error, and acknowledged writes are kept`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let child = try faultWriter("fill", folder.path, "\(600_000)")
         let all = child.lines()
@@ -217,10 +220,10 @@ import Testing
             #expect(try engine.load(account) == Data(repeating: 7, count: 3000))
         }
         #expect(try engine.check().isSound)
-        // Now there is space again.
+        // The limit applied only to the fault-writer.
         try engine.save("afterwards", Data([1]))
         engine.close()
-        print("disk full: \(lines.count) acknowledged writes, 0 lost, status \(status.rawValue)")
+        print("size limit: \(lines.count) acknowledged writes, 0 lost, status \(status.rawValue)")
     }
 
     @Test(arguments: [

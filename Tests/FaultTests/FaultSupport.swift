@@ -57,7 +57,7 @@ final class TemporaryFolder {
                 atPath: file, contents: content, attributes: [.posixPermissions: 0o600]))
     }
 
-    /// Moves a file away. A second function moves it back, replacing any file in its place.
+    /// Moves a file away. ``back(_:)`` moves it back, replacing any file in its place.
     func aside(_ file: String) throws {
         try FileManager.default.moveItem(
             atPath: path + "/" + file, toPath: path + "/aside-" + file)

@@ -76,7 +76,7 @@ import Testing
             try #require(call < 200)
             let folder = try folder(master.files)
             let ended = try recover(folder, killedAt: call) != nil
-            let place = "killed behind call \(call)"
+            let place = "killed after call \(call)"
             if try names(folder).contains("keychain.db.recovered") {
                 refusals += 1
                 let before = try folder.contents()
@@ -97,7 +97,7 @@ import Testing
         }
         #expect(call > 15)
         #expect(refusals >= 5)
-        print("recovery: killed behind each of \(call - 1) calls and run again, 0 items lost")
+        print("recovery: killed after each of \(call - 1) calls and run again, 0 items lost")
     }
 
     @Test func `a recovery that was killed twice is completed by the third run`() throws {
@@ -111,7 +111,7 @@ import Testing
             // If the first run came far, the second has only a few calls left.
             if try recover(folder, killedAt: 1 + first % 7) == nil { killed += 1 }
             _ = try KeychainEngine.recover(directory: folder.path, options: .testing)
-            try expectWhole(folder, master, "killed behind call \(first)")
+            try expectWhole(folder, master, "killed after call \(first)")
         }
         #expect(killed > calls / 2)
     }

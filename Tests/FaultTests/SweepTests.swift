@@ -1,4 +1,5 @@
-// SweepTests: the short part of each sweep of `./dev soak`.
+// SweepTests: short runs of the sweeps `kills`, `power-cuts`, `random-kills` and `flips` of
+// `./dev soak`.
 //   (1) A sweep mostly waits for other processes, and therefore uses a separate thread. The threads
 //       shared by tests are few, and otherwise other tests would be delayed.
 

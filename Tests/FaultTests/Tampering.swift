@@ -1,5 +1,5 @@
-// Tampering: the changes that an attacker can make to a keychain's files who can write them, has no
-// keys, and may have earlier copies of the folder.
+// Tampering: the changes to a keychain's files that an attacker can make. The attacker can write
+// the files, has no keys, and may have earlier copies of the folder.
 
 import FaultSweeps
 import Foundation
@@ -63,7 +63,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         bytes.replaceSubrange(second, with: kept)
     }
 
-    /// The entries in a page of an index.
+    /// Removes the last entry of a page, by decrementing the number of cells in the page's header.
     private static func removeCell(of page: RootPage, in bytes: inout [UInt8]) {
         bytes[page.bytes.lowerBound + 4] -= 1
     }
@@ -284,7 +284,7 @@ extension TemporaryFolder {
         return options
     }
 
-    /// Pages from an earlier time in the current database.
+    /// Replaces pages of the current database with those of an earlier time.
     fileprivate func putBack(_ pages: [RootPage], of before: [String: Data]) throws {
         func database(_ files: [String: Data]) throws -> (name: String, bytes: [UInt8]) {
             let name = try #require(files.keys.filter { $0.hasSuffix(".db") }.max())

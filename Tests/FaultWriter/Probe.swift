@@ -59,8 +59,8 @@ struct Probe {
         acknowledge("count \(found.count)")
     }
 
-    /// Counts the items, lets another process add one through a different path to the same folder,
-    /// and counts again: once while that process has the keychain open, and once afterwards.
+    /// Counts the items, adds one with a second engine through a different path to the same folder,
+    /// and counts again: once while that engine is open, and once after it was closed.
     func countTwice(writingTo other: String) throws {
         let reader = try KeychainEngine.open(directory: directory, options: .testing)
         defer { reader.close() }
@@ -117,7 +117,7 @@ struct FullDisk {
         let ballast = directory + "/ballast"
         guard
             FileManager.default.createFile(atPath: ballast, contents: Data(count: 256 << 10))
-        else { throw KeychainFailure(.ioError, "no ballast") }
+        else { throw KeychainFailure(.ioError, "The ballast file can't be created.") }
         var accounts: [String] = []
         var status: Status?
         while status == nil, accounts.count < 10_000 {

@@ -36,7 +36,9 @@ struct FullDiskOfThreads {
     private func fillDisk(_ path: String) throws {
         // SAFETY: the path is copied within the call.
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        guard descriptor >= 0 else { throw KeychainFailure(.ioError, "no ballast") }
+        guard descriptor >= 0 else {
+            throw KeychainFailure(.ioError, "The ballast file can't be created.")
+        }
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         while !bytes.isEmpty {
             // SAFETY: the array lives for the call.

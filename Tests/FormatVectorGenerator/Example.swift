@@ -1,5 +1,5 @@
-// Example: the generated part of a format document, between two marks, and that of
-// Documentation/Formats/database-v1.md, "Page checksum".
+// Example: the generated part of a format document, between two marks. PageExample: the lines of
+// the example for Documentation/Formats/database-v1.md, "Page checksum".
 
 import FormatVectors
 import FoundationEssentials

@@ -117,7 +117,8 @@ final class Stores {
         print("\(all.count) keychains in \(directory)")
     }
 
-    /// Has one earlier version kept, and the setting of how long. A reader passes over both.
+    /// Stores one earlier version of an item, and the setting of how long versions are kept. A
+    /// reader ignores both.
     private func keepVersion(in engine: KeychainEngine) throws {
         let caller = AccessGroups([Self.group])
         _ = try engine.perform(

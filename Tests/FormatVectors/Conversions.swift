@@ -75,7 +75,8 @@ extension RecordVector {
 }
 
 extension KeychainVector {
-    /// What a keybag opens to, with a passcode or, if there is none, without.
+    /// A keybag with the keys that it opens: those of the passcode's tier only if `passcode` isn't
+    /// `nil`.
     package init(
         _ hierarchy: KeyHierarchyVersion1, deviceKey: SecretBytes, passcode: SecretBytes?
     ) throws(KeychainFailure) {

@@ -21,7 +21,7 @@ package protocol FormatVector: Codable, Sendable {
 }
 
 package struct VectorFile<Test: FormatVector>: Codable, Sendable {
-    /// The tested function, and the document with its rules.
+    /// The tested format or function.
     package var algorithm: String
     /// The version of the format.
     package var version: Int

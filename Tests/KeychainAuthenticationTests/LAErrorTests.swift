@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The table in secitem.md 4.5, with the differences in Differences.md.
+    /// Apple's statuses, except for missing hardware: Differences.md, "Authentication".
     @Test(
         arguments: [
             (LAError.Code.userCancel, -128), (.notInteractive, -25308),

@@ -128,7 +128,7 @@ private final class FakePinentry {
         let answer = Elsewhere {
             Said(authenticator.ask(Question(.passcode), until: interruption))
         }
-        // The prompt is open once the script has read it.
+        // The prompt is open once the script has read `GETPIN`.
         let deadline = Date(timeIntervalSinceNow: 60)
         while Date() < deadline, (try? pinentry.lines.contains("GETPIN")) != true {
             Thread.sleep(forTimeInterval: 0.01)

@@ -18,7 +18,7 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// "0" is a chunk of 64 KiB of zeros, "1" one of ones. A following "L" marks the last chunk.
+    /// "0" is a chunk of 65536 bytes 0, "1" one of bytes 1. A following "L" marks the last chunk.
     /// "E" is an empty last chunk. Anything else is hexadecimal and appended without encryption.
     let chunks: [String]?
     let fileKey: String?

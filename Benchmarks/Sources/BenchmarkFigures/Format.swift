@@ -14,7 +14,8 @@ package enum Format {
     }
 
     /// - Parameter nanoseconds: A time of at least 0.
-    /// - Returns: The time in the unit that gives the shortest text.
+    /// - Returns: The time in the largest of ns, µs, ms and s in which it is at least 1; a shorter
+    ///   time in ns.
     package static func time(_ nanoseconds: Double) -> String {
         switch nanoseconds {
         case ..<1e3: number(nanoseconds) + " ns"
@@ -24,7 +25,8 @@ package enum Format {
         }
     }
 
-    /// A number with three significant digits and without trailing zeros.
+    /// A number with two decimal places below 10, one below 100 and otherwise none. Zeros at the
+    /// end of the decimal places are omitted.
     package static func number(_ value: Double) -> String {
         let places = abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0
         let text = String(format: "%.\(places)f", value)

@@ -9,7 +9,9 @@ import Testing
         ([9, 9, 9, 2], .missed), ([9, 9, 9, 9, 2, 2], .withinNoise), ([9], .missed),
         ([2.5], .holds), ([.nan], .missed), ([], .missed),
     ])
-    func `three of four rounds make a miss`(_ rounds: [Double], _ verdict: Verdict) {
+    func `a limit is missed if three of four rounds miss it`(
+        _ rounds: [Double], _ verdict: Verdict
+    ) {
         #expect(Bound.atMost(2.5).verdict(on: Samples(rounds)) == verdict)
         let mirrored = Samples(rounds).map { -$0 }
         #expect(Bound.atLeast(-2.5).verdict(on: mirrored) == verdict)
@@ -26,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: Limit.allCases)
-    func `an aim asks for more than its limit`(_ limit: Limit) {
+    func `an aim is stricter than its limit`(_ limit: Limit) {
         switch (limit.bound, limit.aim) {
         case (_, nil): break
         case (.atMost(let bound), .atMost(let aim)): #expect(aim < bound)
@@ -55,6 +57,6 @@ import Testing
         #expect(report.unmeasured.count == Limit.allCases.count - 3)
         let text = report.text()
         #expect(text.contains("MISSED"))
-        #expect(text.contains("peak memory of the service"), "It wasn't measured.")
+        #expect(text.contains("peak memory of the service"), "Unmeasured limits are named.")
     }
 }

@@ -32,7 +32,8 @@ import Testing
             let start = ["start": x, "middle": x - length / 2, "end": x - length][match.3]
             return start.map { CGRect(x: $0, y: y - font, width: length, height: font) }
         }
-        // Item counts and titles of two panels, times, names.
+        // For each of two panels: item counts, its title and the title of its axis. Then times and
+        // names.
         #expect(boxes.count > 2 * (4 + 2) + 5 + 2)
         for (index, box) in boxes.enumerated() {
             #expect(box.minX >= 0 && box.maxX <= width && box.minY >= 0 && box.maxY <= height)
@@ -59,13 +60,13 @@ import Testing
             ("1200 34", 2, [1200, 34]), ("7", 1, [7]), ("1200 34", 3, nil), ("12 error", 2, nil),
             ("12 34 error", 2, nil), ("-1", 1, nil), ("", 1, nil),
         ] as [(String, Int, [Double]?)])
-    func `an answer is as many times as calls`(
+    func `an answer contains one time for each call`(
         _ line: String, _ count: Int, _ times: [Double]?
     ) {
         #expect(PeerAnswer.times(line, count: count) == times)
     }
 
-    @Test func `frames are counted up to those of an earlier log`() {
+    @Test func `frames are counted until the first frame of an earlier log`() {
         func word(_ value: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
         }

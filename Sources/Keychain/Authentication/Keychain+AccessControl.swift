@@ -17,8 +17,9 @@ extension Keychain {
     ///
     /// Loading or changing such an item asks the user of the program for authentication, or uses
     /// the context that was passed to `authenticating(with:)`. Adding, listing or deleting the
-    /// item, and reading its attributes, requires no authentication. If the user can't be asked, as
-    /// in a service without a terminal, the operation fails immediately with
+    /// item, and reading its attributes, requires no authentication, except that adding an item
+    /// with an application password requires that password. If the user can't be asked, as in a
+    /// service without a terminal, the operation fails immediately with
     /// ``KeychainError/Code/interactionNotAllowed``.
     ///
     /// ``userPresence`` and ``devicePasscode`` require a passcode: while none is set, adding the

@@ -22,9 +22,10 @@ extension Keychain {
     /// On Linux, the user is asked at the terminal or through pinentry; on Apple platforms, by the
     /// system. Because the operation waits for the user's response, prefer the `async` forms.
     ///
-    /// Operations that follow an item, or only check whether it can be read, never ask the user and
-    /// don't use the context: `changes(of:)`, `availability(of:)`, and ``ObservableSecret`` until
-    /// it saves.
+    /// Operations that follow an item, or only check whether it can be read, never ask the user:
+    /// `changes(of:)`, `availability(of:)`, and ``ObservableSecret`` until it saves. On Linux, they
+    /// use the authentication that the context remembers; on Apple platforms, they don't use the
+    /// context.
     ///
     /// - Parameter context: The authentication context. It can be used by several keychains, from
     ///   any thread.

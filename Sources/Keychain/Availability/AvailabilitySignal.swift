@@ -17,7 +17,8 @@ final class AvailabilitySignal: Sendable {
     private let state = Mutex(State())
 
     /// Returns a stream that yields an element after a signal; several signals may yield only one.
-    /// The stream ends with the task that iterates it.
+    /// The subscription ends when the task that iterates the stream is canceled, or when the stream
+    /// is released.
     func subscribe() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))

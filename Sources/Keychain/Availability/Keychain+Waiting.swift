@@ -23,8 +23,9 @@ extension Keychain {
 
     /// Waits until it is known whether an item exists and, if it does, until it can be read.
     ///
-    /// Otherwise the same as the form for the whole keychain. An item whose ``AccessControl``
-    /// requires authentication counts as locked, because the user is never asked: load it instead.
+    /// Otherwise the same as the form for the whole keychain. The user is never asked for
+    /// authentication. An item whose ``AccessControl`` requires it therefore counts as locked, as
+    /// for `availability(of:)`, and waiting for it does not help: load it instead.
     ///
     /// - Parameters:
     ///   - key: The key of the item.

@@ -1,7 +1,8 @@
 // ItemReader: reads one item repeatedly, and its secret only if the item has changed.
 //   (1) A change is detected by reference and modification date: an update increases the date, and
 //       deleting and adding the item creates a new reference.
-//   (2) The user is never asked for authentication: an item with an access control is unavailable.
+//   (2) The user is never asked for authentication: an item with an access control is unavailable,
+//       unless, on Linux, the keychain's context remembers the authentication.
 //   (3) Each state is returned once. After the item was unavailable, its state is returned again
 //       even if it is the same as before.
 

@@ -23,7 +23,8 @@ extension Keychain {
     ///   no additional memory.
     /// - Saving a value that equals the existing one counts as a change.
     /// - The user is never asked for authentication. An item with an ``AccessControl`` that
-    ///   requires it is therefore unavailable.
+    ///   requires it is therefore unavailable, unless, on Linux, the context that was passed to
+    ///   `authenticating(with:)` remembers it.
     /// - While the item can't be read, because it is locked or damaged, one element reports the
     ///   reason, and another one follows whenever the reason changes. Once the item can be read
     ///   again, its state follows, even if it is the same as before.

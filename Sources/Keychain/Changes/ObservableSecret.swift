@@ -25,7 +25,8 @@ public import Observation
 ///
 /// The object belongs to the main actor and never blocks it. Creating one does not read the
 /// keychain synchronously; ``state`` is `nil` until the first read completes. The secret stays in
-/// memory while it is shown and can be read. It is dropped once its item is locked.
+/// memory while it is the current ``value`` of an object. When a read finds the item locked, the
+/// secret is dropped.
 ///
 /// Apple's API has no corresponding class.
 @MainActor

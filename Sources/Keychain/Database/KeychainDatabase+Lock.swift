@@ -57,7 +57,8 @@ extension KeychainDatabase {
     /// Sets a passcode on a database that has none. The database stays unlocked.
     ///
     /// From then on, a process that opens the database needs the passcode to read the items. If the
-    /// passcode is forgotten, only a recovery code or a credential opens them.
+    /// passcode is forgotten, the items can be read only with a recovery code, or with the
+    /// credential with which a keychain service unlocks the database without a user.
     ///
     /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
     /// gives access to the items in it, but to nothing that is written later. Other processes that

@@ -26,8 +26,8 @@ extension KeychainDatabase {
                 try keychain.perform(ReadStatus())
             }
         } catch {
-            // A service that does not permit this program to administer the database can't report
-            // its status either.
+            // A keychain service reports the status only to programs that may administer the
+            // database.
             guard error.code == .missingEntitlement else { throw error }
             return false
         }

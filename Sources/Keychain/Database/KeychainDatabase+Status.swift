@@ -99,7 +99,8 @@ extension KeychainDatabase {
     /// - Parameter progress: A closure that is called periodically with the number of items checked
     ///   so far and the total number of items.
     /// - Returns: The result of the check.
-    /// - Throws: ``KeychainError`` if the database can't be opened.
+    /// - Throws: ``KeychainError`` if the database can't be opened, or if the keychain service does
+    ///   not permit this program to administer the database.
     public func check(
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
     ) throws(KeychainError) -> CheckReport {

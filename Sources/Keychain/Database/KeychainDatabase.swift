@@ -90,7 +90,10 @@ import Synchronization
 ///
 /// A database without a passcode is always unlocked. A database with a passcode is locked in each
 /// process that opens it until that process calls `unlock(passcode:)`. If a keychain service has
-/// the database open, locking and unlocking applies to all programs that use the service.
+/// the database open, locking and unlocking applies to all programs that use the service. These
+/// operations, and those for the passcode, the status and the check, then fail with
+/// ``KeychainError/Code/missingEntitlement`` if the service does not permit the program to
+/// administer the database.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     /// Opens the database if it is not open yet. `nil` if the database can't be administered.
@@ -136,18 +139,25 @@ public struct KeychainDatabase: Sendable {
 
     /// The keychain of the user who runs this program.
     ///
-    /// If a keychain service is available, it carries out all operations. The service is the first
-    /// that exists of: the socket that the environment variable `KEYCHAIN_SERVICE` or the
-    /// configuration file specifies, `keychain/socket` in `XDG_RUNTIME_DIR`, and
-    /// `/run/keychaind/socket`. The access groups are those that the service finds the program
-    /// entitled to. If the service does not respond, the operation fails; items are never looked up
-    /// elsewhere.
+    /// Either a keychain service carries out all operations, or the program opens the keychain
+    /// itself (embedded mode). The first of these that applies decides:
     ///
-    /// The program opens the keychain itself if there is no service, if `KEYCHAIN_SERVICE` or the
-    /// configuration file says `embedded`, or if `KEYCHAIN_DIRECTORY` specifies a folder. The
-    /// folder is the first that is set of: the value of `KEYCHAIN_DIRECTORY`, `keychain` in
-    /// `XDG_DATA_HOME`, and `~/.local/share/keychain`. The access groups are those of the program's
-    /// entitlements.
+    /// 1. The environment variable `KEYCHAIN_SERVICE`, which specifies the socket of a service or
+    ///    says `embedded`.
+    /// 2. The environment variable `KEYCHAIN_DIRECTORY`, which selects embedded mode.
+    /// 3. The configuration file, which specifies the socket of a service or says `embedded`.
+    /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR`, if it exists and was not left behind
+    ///    by a service that has ended.
+    /// 5. The socket `/run/keychaind/socket`, if it exists.
+    ///
+    /// If none applies, the program uses embedded mode.
+    ///
+    /// With a service, the access groups are those that the service finds the program entitled to.
+    /// If the service does not respond, the operation fails; items are never looked up elsewhere.
+    ///
+    /// In embedded mode, the folder is the first that is set of: the value of `KEYCHAIN_DIRECTORY`,
+    /// `keychain` in `XDG_DATA_HOME`, and `~/.local/share/keychain`. The access groups are those of
+    /// the program's entitlements.
     ///
     /// These decisions are made at the first use and don't change until the program ends.
     public static let `default` = KeychainDatabase(

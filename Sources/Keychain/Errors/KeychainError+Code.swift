@@ -53,8 +53,9 @@ extension KeychainError {
         /// The device or the keychain is locked, or the user would have to be asked and can't be
         /// (`errSecInteractionNotAllowed`).
         ///
-        /// The item exists and is unchanged. Keep the value that you were about to save and retry
-        /// after the unlock. Never delete or recreate the item.
+        /// Nothing was changed. This code does not mean that the item is absent: on Linux before
+        /// the first unlock, it is unknown whether the item exists. Keep the value that you were
+        /// about to save and retry after the unlock. Never delete or recreate the item.
         public static let interactionNotAllowed = Code(rawValue: -25308)
         /// The keychain was written by a later version (`errSecWrongSecVersion`).
         public static let wrongVersion = Code(rawValue: -25310)

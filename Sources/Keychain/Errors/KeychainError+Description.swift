@@ -59,7 +59,7 @@ extension KeychainError: LocalizedError {
         return [detail] + (recoverySuggestion.map { [$0] } ?? [])
     }
 
-    /// The exact reason, if more is known than ``errorDescription`` says about the code.
+    /// The exact reason, or `nil` if only the code is known. ``errorDescription`` contains it.
     public var failureReason: String? { detail }
 
     /// What the user or the program can do about the failure.

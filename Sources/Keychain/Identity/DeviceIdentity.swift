@@ -61,6 +61,8 @@ public struct DeviceIdentity: Sendable {
     /// ```
     ///
     /// Loading or saving anything but an identifier fails with ``KeychainError/Code/invalidData``.
+    /// Loading bytes that are not valid UTF-8 fails with
+    /// ``KeychainError/Code/dataConversionFailed``.
     public var key: KeychainKey<String> {
         KeychainKey(
             account, label: "Device identifier",
@@ -155,7 +157,8 @@ public struct DeviceIdentity: Sendable {
     ///   - isReplacing: Whether to replace a different identifier.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
     ///   keychain:
-    ///   - ``KeychainError/Code/invalidData`` if the text is not such an identifier, or if the
+    ///   - ``KeychainError/Code/invalidData`` if the text is not such an identifier.
+    ///   - ``KeychainError/Code/invalidData`` or ``KeychainError/Code/dataConversionFailed`` if the
     ///     stored bytes are not an identifier and `isReplacing` is `false`.
     ///   - ``KeychainError/Code/duplicateItem`` if a different identifier is stored and
     ///     `isReplacing` is `false`. Identifiers that differ only in case are the same.

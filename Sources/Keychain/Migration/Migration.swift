@@ -53,8 +53,8 @@ extension Keychain {
             /// the defaults can't be written, or the value is a registered default or comes from a
             /// domain that this program can't change.
             public static let sourceRemains = Outcome(rawValue: "source remains")
-            /// The migration failed. The source still has the value. ``Record/error`` contains the
-            /// reason.
+            /// The migration failed. ``Record/error`` contains the reason. The source still has the
+            /// value, except possibly after an ``KeychainError/Cause/interruption`` of its removal.
             public static let failed = Outcome(rawValue: "failed")
 
             /// Whether nothing is left to do.

@@ -16,7 +16,8 @@ package enum MigrationStep: String, CaseIterable, Hashable, Sendable {
     case read
     /// The destination contains a copy, or keeps a different value (`keepDestination`).
     case copied
-    /// The destination's value was read back and, unless it is a different one, compared.
+    /// The destination's value was read back. It equals the source's value, unless the rule
+    /// `keepDestination` kept a different one.
     case compared
     /// The source's value was removed.
     case removed

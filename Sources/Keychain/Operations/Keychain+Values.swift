@@ -6,7 +6,8 @@ extension Keychain {
     /// The item is durable when this method returns. If it throws, the keychain is unchanged,
     /// except possibly after an ``KeychainError/Cause/interruption``. An existing item is changed
     /// in place: it keeps its persistent reference and creation date, concurrent readers never find
-    /// it missing, and its accessibility becomes that of the key.
+    /// it missing, and its accessibility becomes that of the key or, if the key specifies none, of
+    /// this keychain.
     ///
     /// If ``accessGroup`` is `nil`, this method adds or changes the item in the program's default
     /// group, which is the first in its entitlements. Items with the same name in other groups stay

@@ -45,7 +45,8 @@ extension Keychain {
     ///     locked. Retry after the unlock.
     ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control requires a
     ///     passcode and none is set.
-    ///   - ``KeychainError/Code/param`` if the name contains a NUL character.
+    ///   - ``KeychainError/Code/param`` if the name, the service or the server contains a NUL
+    ///     character.
     ///
     /// The corresponding call is `SecKeyCreateRandomKey` with `kSecAttrTokenIDSecureEnclave` and an
     /// access control with `privateKeyUsage`. The name is stored as `kSecAttrLabel`.
@@ -106,7 +107,7 @@ extension Keychain {
     /// - Returns: `true` if the key existed.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/secureEnclaveUnavailable`` if no
     ///   Secure Enclave is available, or with any other status of the keychain. Nothing was
-    ///   deleted.
+    ///   deleted, except possibly after an ``KeychainError/Cause/interruption``.
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult

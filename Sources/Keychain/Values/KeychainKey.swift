@@ -60,6 +60,7 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     ///   - accessControl: The authentication that is also required, or `nil` for none.
     ///   - encode: Converts a value to the bytes to store. An error that it throws becomes the
     ///     underlying error of a ``KeychainError`` with code ``KeychainError/Code/encodingFailed``.
+    ///     If it throws a ``KeychainError``, that error's code is kept.
     ///   - decode: Converts stored bytes to a value. An error that it throws becomes the underlying
     ///     error of a ``KeychainError`` with code ``KeychainError/Code/decodingFailed``. If it
     ///     throws a ``KeychainError``, that error's code is kept.
@@ -216,7 +217,7 @@ extension KeychainKey where Value == Data {
 
 /// The JSON representation of `Codable` values.
 enum JSONForm {
-    /// Keys are sorted so that equal values have equal bytes.
+    /// Keys are sorted, so that the bytes don't depend on the order of a dictionary's elements.
     static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601

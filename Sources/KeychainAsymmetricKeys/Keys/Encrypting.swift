@@ -114,8 +114,9 @@ extension AsymmetricPublicKey {
 extension AsymmetricPrivateKey {
     /// Decrypts a message that was encrypted to this key's public key.
     ///
-    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the ciphertext isn't
-    ///   authentic.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the ciphertext can't
+    ///   be decrypted with this key. Raw RSA and PKCS #1 padding don't detect every change of the
+    ///   ciphertext.
     package func decrypt(
         _ ciphertext: Data, using algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) -> Data {

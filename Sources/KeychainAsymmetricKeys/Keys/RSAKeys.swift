@@ -4,7 +4,8 @@
 //   (2) The public operation, m^e mod n, verifies and encrypts. It is implemented here, because the
 //       library offers it only with padding.
 //   (3) Modulus and exponent are public, but the base may be a padded message. So every
-//       multiplication takes the same steps for all values, and no branch depends on a value.
+//       multiplication takes the same steps for all values, and no branch depends on the base,
+//       except the check that it is below the modulus.
 //   (4) Numbers are arrays of 64-bit limbs, least significant first, as long as the modulus.
 //
 // Multiplication is Montgomery's, see the Handbook of Applied Cryptography, 14.36.

@@ -73,9 +73,10 @@ package enum PKCS12 {
     ///   code; `pkcs12VerifyFailure` if the code doesn't match, because the password is wrong or
     ///   the container is damaged; `authFailed` if a key inside is encrypted with another password;
     ///   `unsupportedFormat` if a scheme is not supported, if the cost exceeds
-    ///   `PasswordHash.roundLimit` or the budget, and, with an older cipher, if the password is not
-    ///   ASCII, if there are keys among the encrypted certificates, or if a key is an Ed25519 or
-    ///   X25519 key; `unimplemented` for an older cipher without the package trait OlderPKCS12.
+    ///   `PasswordHash.roundLimit` or the budget, and, with an older cipher, if there are keys
+    ///   among the encrypted certificates, if the password of an encrypted key is not ASCII or has
+    ///   1024 characters or more, or if such a key is an Ed25519 or X25519 key; `unimplemented` for
+    ///   an older cipher without the package trait OlderPKCS12.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {

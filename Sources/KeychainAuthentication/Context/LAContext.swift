@@ -121,8 +121,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///     is not changed otherwise.
     /// - Returns: `false` if the context is invalid (``LAError/Code/invalidContext``), no passcode
     ///   is set (``LAError/Code/passcodeNotSet``), hardware that the policy requires is missing
-    ///   (``LAError/Code/biometryNotAvailable``, ``LAError/Code/companionNotAvailable``), or there
-    ///   is neither a terminal nor a prompter (``LAError/Code/notInteractive``).
+    ///   (``LAError/Code/biometryNotAvailable``, ``LAError/Code/companionNotAvailable``), there is
+    ///   neither a terminal nor a prompter (``LAError/Code/notInteractive``), or the keychain can't
+    ///   be used (``LAError/Code/authenticationFailed``).
     ///
     /// This method corresponds to Apple's method of the same name.
     @discardableResult

@@ -18,14 +18,16 @@ public let LAErrorDomain = "com.apple.LocalAuthentication"
 public struct LAError: Error, Sendable {
     /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
-        /// The input was wrong three times, no application password was provided, or the person was
-        /// not recognized.
+        /// The input was wrong three times, no application password was provided, the application
+        /// password that the program provided is wrong, the person was not recognized, or the
+        /// keychain can't be used.
         case authenticationFailed = -1
-        /// The user canceled.
+        /// The user canceled, or the terminal was closed during the prompt.
         case userCancel = -2
         /// The user chose to enter the passcode, but the policy permits only biometry.
         case userFallback = -3
-        /// The system canceled the prompt, or the terminal no longer exists.
+        /// On Apple platforms: the system canceled the prompt. This implementation uses the code
+        /// only for an `NSError` that has no other code of this type.
         case systemCancel = -4
         /// The keychain has no passcode. Set one first.
         case passcodeNotSet = -5

@@ -195,7 +195,7 @@ extension SecretBytes {
     }
 
     /// The percent-decoded bytes from an offset on, or `nil` if a percent sign is not followed by
-    /// two digits.
+    /// two hexadecimal digits.
     fileprivate func percentDecoded(from offset: Int) -> SecretBytes? {
         var length = 0
         var isValid = true

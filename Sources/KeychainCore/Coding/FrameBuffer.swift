@@ -58,8 +58,9 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
         unsafe Self.release(bytes)
     }
 
+    /// Erases a block and frees it.
     static func release(_ bytes: UnsafeMutableRawBufferPointer) {
-        // SAFETY: the block was allocated above and is not used after this.
+        // SAFETY: the caller allocated the block and does not use it after this.
         unsafe SystemMemory.erase(bytes)
         unsafe bytes.deallocate()
     }

@@ -1,5 +1,6 @@
 // SecretBytes: the only owner of key material in this process.
-//   (1) The bytes are in one block of locked memory, which this type never copies.
+//   (1) The bytes are in one block of locked memory. `slice` and `appending` copy them to another
+//       such block, and `data` copies them to ordinary memory.
 //   (2) The block is zeroed before it is released, on every path.
 //   (3) No description, dump or error contains the bytes.
 //   (4) The bytes do not change after the initializer returns, so reads need no lock.

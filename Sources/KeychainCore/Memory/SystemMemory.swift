@@ -1,6 +1,7 @@
-// SystemMemory: the functions of the C library that this module uses.
-//   (1) Apart from this file, the only platform-dependent code in this module is the import of
-//       Foundation instead of FoundationEssentials on Apple's platforms.
+// SystemMemory: the functions of the C library for memory and random bytes.
+//   (1) Apart from this file, the only platform-dependent code in this module is imports: that of
+//       Foundation instead of FoundationEssentials on Apple's platforms, and that of Glibc for
+//       `memcmp` on others.
 //   (2) On Apple's platforms, individual pages can't be excluded from core dumps. Those systems
 //       write no core dumps by default.
 

@@ -5,7 +5,8 @@
 /// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
 /// grant opens items whose constraints a passcode satisfies.
 ///
-/// Throws `authFailed` if the passcode is wrong, and `notAvailable` if none is set.
+/// Throws `authFailed` if the passcode is wrong, `notAvailable` if neither a passcode nor a
+/// credential is set, and `param` if only a credential is set.
 package struct Authenticate: GeneralRequest {
     package static let code = RequestCode.authenticate
     /// Can be empty.
@@ -24,7 +25,7 @@ package struct Authenticate: GeneralRequest {
     }
 }
 
-/// Returns whether a passcode is set, and the user can therefore be asked for it.
+/// Returns whether a passcode or a credential is set. A user can be asked only for a passcode.
 package struct HasPasscode: GeneralRequest {
     package static let code = RequestCode.hasPasscode
 
@@ -181,7 +182,8 @@ package struct ReadStatistics: GeneralRequest {
     }
 }
 
-/// Reads the whole keychain once and reports damage. Nothing is changed.
+/// Reads the whole keychain once and reports damage. The only change to the keychain is that a
+/// keybag file that differs from the keybag in the database is rewritten.
 package struct CheckKeychain: StreamRequest {
     package typealias Answer = CheckReport
     package static let code = RequestCode.check

@@ -32,8 +32,8 @@ package struct ListSlots: GeneralRequest {
     }
 }
 
-/// Changes the key slots. Throws `authFailed` if the proof is wrong or missing, and then changes
-/// nothing.
+/// Changes the key slots. Throws `authFailed` if a required proof is wrong or missing, and then
+/// changes nothing.
 package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
@@ -41,8 +41,9 @@ package struct ChangeSlots: GeneralRequest {
         /// Adds a way in: a recovery code, which replaces an earlier one; a credential; or a
         /// passcode in place of a forgotten one.
         case add(WayIn)
-        /// Removes the slot with this number. Throws `param` if there is no such slot, or if it is
-        /// the last way in.
+        /// Removes the slot with this number. No proof is required, but the keychain must be
+        /// unlocked. Throws `interactionNotAllowed` if it is locked, and `param` if there is no
+        /// such slot, or if it is the last way in or the slot of the machine.
         case remove(UInt32)
         /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
         /// the recovery code.
@@ -51,7 +52,7 @@ package struct ChangeSlots: GeneralRequest {
     }
 
     package var change: Change
-    /// An existing way in, required if one is set.
+    /// An existing way in, required if one is set, except to remove a slot.
     package var proof: WayIn?
     /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
@@ -76,10 +77,10 @@ package struct ChangeSlots: GeneralRequest {
     }
 }
 
-/// Replaces the device key and all other keys. The proof is the passcode, if one is set. Throws
-/// `authFailed` if the proof is wrong or missing. Nothing is changed in that case, or if the
-/// request is canceled. The answer is the slots of the ways in that became invalid, because their
-/// secrets were not presented.
+/// Replaces the device key and all other keys. The proof must be the passcode if one is set,
+/// otherwise another way in if there is one. Throws `authFailed` if the proof is wrong or missing.
+/// Nothing is changed in that case, or if the request is canceled. The answer is the slots of the
+/// ways in that became invalid, because their secrets were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

@@ -36,9 +36,10 @@ package final class AgeWriter {
     private var number: UInt64 = 0
     private var chunk: [UInt8] = []
 
-    /// Starts a file for recipients: any number of keys, or a single passphrase.
-    /// - Throws: ``AgeFailure/header`` for any other recipients; ``AgeFailure/read`` if writing
-    ///   fails.
+    /// Starts a file for recipients: one or more keys, or a single passphrase.
+    /// - Throws: ``AgeFailure/header`` for any other recipients, or for a key that is a point of
+    ///   low order; ``AgeFailure/derivation`` if deriving a key from the passphrase fails;
+    ///   ``AgeFailure/read`` if writing fails.
     package init(
         _ recipients: [AgeRecipient], to descriptor: Int32,
         cost: PasscodeCost = AgeFile.passphraseCost

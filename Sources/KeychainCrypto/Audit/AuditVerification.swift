@@ -140,8 +140,8 @@ package struct AuditVerification {
 
     private var hasGap: Bool { !findings.isEmpty }
 
-    /// Skips to a record and reports those before it as missing. Gaps of an impossible length are
-    /// not iterated over.
+    /// Skips to a record and reports those before it as missing. A gap of an impossible length is
+    /// not iterated over; the anchor is then reported as altered.
     private mutating func skip(to number: UInt64, reporting reports: Bool = true) {
         if reports { findings.append(.missing(cursor.number...number - 1)) }
         guard number - cursor.number < Self.longestGap else {

@@ -29,7 +29,9 @@ extension KeyHierarchy {
         return try replacing(slots: keybag.slots.filter { $0.kind != .passcode } + [slot])
     }
 
-    /// Removes the guarded tier: its key, all ways in, and the keys of the when-passcode-set class.
+    /// Removes the protection of the guarded tier: the tier's key, all ways in that open it, and
+    /// the keys of the when-passcode-set class. A recovery code that also opens the machine key
+    /// stays, for the machine key only.
     package func removingPasscode(_ way: WayIn) throws(KeychainFailure) -> KeyHierarchy {
         let keys = try allKeys(provedBy: way).keys
         return try replacing(

@@ -14,7 +14,7 @@ extension KeyHierarchy {
         package let hierarchy: KeyHierarchy
         /// What the proof opened in the old keybag; `nil` if no way in was set.
         package let before: UnlockedTier?
-        /// `nil` if no way in is set, before or after the rotation.
+        /// The guarded tier of the new keybag; `nil` if no way in was set and none is added.
         package let unlocked: UnlockedTier?
         /// The slots that became invalid.
         package let ended: [SlotSummary]
@@ -32,7 +32,9 @@ extension KeyHierarchy {
     ///   - now: The time in seconds since 2001-01-01.
     /// - Returns: The new key hierarchy, the unlocked tier before and after the rotation, and the
     ///   slots that became invalid.
-    /// - Throws: `authFailed` if the proof is wrong or missing; `notAvailable` on another machine.
+    /// - Throws: `authFailed` if the proof is wrong or missing; `param` if it is not the passcode
+    ///   although one is set, or if the keybag has no room for the retired keys; `notAvailable` on
+    ///   another machine.
     package func rotating(
         to deviceKey: SecretBytes, provedBy proof: WayIn?, guardingWith new: WayIn? = nil,
         retiring classes: Set<ProtectionClass>, credential: SecretBytes? = nil, cost: PasscodeCost,

@@ -15,7 +15,8 @@ package struct Keybag: Hashable, Sendable {
     package static let maximumByteCount = 16_384
     package static let maximumCredentialCount = 8
 
-    /// The identifier of the keychain, 16 random bytes. It is a part of every salt.
+    /// The identifier of the keychain, 16 random bytes. The salts of all keys that are derived with
+    /// HKDF for the keybag start with it.
     package var keychainID: [UInt8]
     /// Incremented with every change of the keybag.
     package var generation: UInt64
@@ -76,8 +77,8 @@ package struct Keybag: Hashable, Sendable {
         bytes.count > magic.count && bytes.starts(with: magic) ? bytes[magic.count] : nil
     }
 
-    /// - Throws: `wrongVersion` for another format; `invalidKeychain` for any other bytes that are
-    ///   not a keybag.
+    /// - Throws: `wrongVersion` for a keybag of another format version; `invalidKeychain` for any
+    ///   other bytes that are not a keybag.
     package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> Keybag {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic,

@@ -18,7 +18,8 @@ package struct Machine: Sendable {
         self.absence = absence
     }
 
-    /// The variable that disables the machine's identity for this process, if it is `none`.
+    /// An environment variable. If it is `none`, this process treats the machine as one without
+    /// identity and chip: it can neither bind a keychain to it nor open items that are bound to it.
     package static let variable = "KEYCHAIN_MACHINE"
 
     /// Returns the machine that this process runs on.

@@ -1,7 +1,7 @@
 // ProcessEnvironment: the environment variables, arguments and standard streams of this process.
 //   (1) No other code of this package reads environment variables.
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
-//       ignores all variables. Otherwise the caller could make the program open another user's
+//       ignores the values of all variables. Otherwise the caller could make it open another user's
 //       keychain or connect to another service, with rights that the caller doesn't have.
 //   (3) A value that is not UTF-8 is never used as a path, because Swift would turn two different
 //       paths into the same one.
@@ -36,7 +36,8 @@ package enum ProcessEnvironment {
         return variables
     }
 
-    /// Whether the caller set a variable, with any value.
+    /// Whether the environment contains a variable, with any value. Unlike ``variables``, this also
+    /// applies to a program with more rights than its caller.
     package static func isSet(_ name: String) -> Bool {
         // SAFETY: the name is a null-terminated copy for the call, and the value is not read.
         unsafe getenv(name) != nil
@@ -52,8 +53,8 @@ package enum ProcessEnvironment {
         return value
     }
 
-    /// Splits `name=value`. A value that is not UTF-8 is returned as U+FFFD, which is not the path
-    /// of anything. Returns `nil` if the name is not UTF-8.
+    /// Splits `name=value`. A value that is not UTF-8 is returned as U+FFFD, which is not an
+    /// absolute path. Returns `nil` if there is no `=` or if the name is not UTF-8.
     static func variable(_ entry: UnsafePointer<CChar>) -> (name: String, value: String)? {
         // SAFETY: the string is null-terminated, and `=` lies within it.
         guard let equals = unsafe strchr(entry, Int32(UInt8(ascii: "="))) else { return nil }

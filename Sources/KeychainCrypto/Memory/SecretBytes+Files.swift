@@ -81,8 +81,8 @@ package func errorText(_ code: Int32) -> String {
 }
 
 extension SecretBytes {
-    /// The bytes as an ordinary array, for content that is not secret although it was read as a
-    /// secret.
+    /// A copy of the bytes in an ordinary array, outside locked memory. For content that is not
+    /// secret although it was read as a secret, and for uses that need ordinary memory.
     package var plainBytes: [UInt8] {
         // SAFETY: the bytes are copied during the call.
         unsafe withUnsafeBytes { unsafe Array($0) }

@@ -180,8 +180,8 @@ struct AuditWriter: Sendable {
         position.offset < limits.fileByteCount && end(of: count) <= roomEnd
     }
 
-    /// The offset at which `count` more records end at most, and one that the service itself
-    /// writes.
+    /// The highest offset at which `count` more records, and one record that the service itself
+    /// writes, can end.
     private func end(of count: Int) -> Int64 {
         position.offset + Int64((count + 1) * AuditRecord.lineByteLimit)
     }

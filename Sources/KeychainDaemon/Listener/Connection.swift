@@ -213,7 +213,8 @@ final class Connection: ChannelInboundHandler {
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        // Requests that are sent in advance take their turns among those of other programs.
+        // Only a request that is alone may be answered on the event loop. Pipelined requests take
+        // their turns among the requests of other programs.
         let isAlone = underWay == 1 && waiting.isEmpty
         workers.answer(frame, of: session, on: isAlone ? eventLoop : nil) { outcome in
             eventLoop.execute { selfBound.value.send(outcome, contextBound.value) }
@@ -251,7 +252,7 @@ final class Connection: ChannelInboundHandler {
         if isClosed { endIfDone() } else { proceed(context) }
     }
 
-    /// Reports a protocol error to the client, and ends the connection.
+    /// Reports an error that isn't the answer to a request, and ends the connection.
     private func breakOff(_ context: ChannelHandlerContext, because failure: KeychainFailure) {
         guard !isEnding, !isClosed else { return }
         isEnding = true

@@ -1,8 +1,8 @@
 // FairPool: a round-robin thread pool with one queue per party.
 //   (1) The threads take one piece of work of each party in turn. The work of one party is started
 //       in the order in which it was submitted.
-//   (2) A party occupies no more than its maximum number of threads at a time. Work that hangs
-//       therefore delays only its own party.
+//   (2) A pool can limit the number of threads that one party occupies at a time. Work that hangs
+//       then delays only its own party, as long as the hanging work of all parties leaves a thread.
 
 import NIOCore
 import NIOPosix

@@ -3,7 +3,7 @@
 //       machine's service, every user can connect, and only root or the service can replace the
 //       socket.
 //   (2) An existing socket file is replaced only under the lock for its path, and only if no
-//       program answers at it. A killed service left such a file behind.
+//       program listens at it. Such a file is left behind by a service that was killed.
 //   (3) A socket from the service manager is used as it is, and is not removed when the service
 //       ends.
 //   (4) No two services share a socket or a keychain folder. A lock is released explicitly or when

@@ -1,8 +1,8 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
 //   (1) Ordinary requests never wait for slow work, which has separate threads for each kind:
-//       deriving keys from passcodes and passwords, which takes a tenth of a second and much
-//       memory; operations on a whole keychain; the chip; and reading the files that identify a
-//       caller.
+//       deriving keys from passcodes and passwords, which takes at least a tenth of a second and
+//       much memory; operations on a whole keychain; the chip; and reading the files that identify
+//       a caller.
 //   (2) A request for the secret of one item is answered on the event loop if that takes no wait:
 //       two changes of threads would take longer than the answer. An event loop answers few such
 //       requests before it looks after its other connections, so they don't wait for long.

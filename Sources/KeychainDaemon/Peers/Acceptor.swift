@@ -113,7 +113,7 @@ final class Acceptor: Sendable {
         let first: OwnedDescriptor
     }
 
-    /// The callers that aren't identified yet.
+    /// The callers that aren't identified yet, and those that were refused.
     private struct Arrivals {
         var callers: [Caller] = []
         var refused: [Refused] = []

@@ -168,7 +168,7 @@ struct EntitlementRules: Sendable {
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
         // Any program of the user could have written this file. The program doesn't get the default
-        // groups instead, because it would then miss the items that it has stored.
+        // group instead, because it would then miss the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(program.path) no access: the entitlements beside it "

@@ -1,5 +1,6 @@
 // ProgramRegistry: reads the folder that defines the entitlements of programs.
-//   (1) A change to the folder or to a file in it applies from the next connection on.
+//   (1) A change to the folder or to a file in it applies from the next connection on. Open
+//       connections whose rights have changed are closed, see `KeychainServer`.
 //   (2) An error in the registry never widens a program's access. While a file can't be trusted or
 //       decoded, a program that no other file names gets no access, since the faulty file may be
 //       about it.

@@ -9,7 +9,8 @@ import KeychainWire
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
-    /// Answers the message if that takes no wait. `nil` if the message may always have to wait.
+    /// Answers the message if that takes no wait. `nil` for messages that are never answered this
+    /// way.
     private var answerAtOnce: (@Sendable (PeerSession) -> [FrameBuffer]?)?
 
     private init(

@@ -31,8 +31,8 @@ enum Sockets {
         Glibc.listen(socket.number, 1024) == 0
     }
 
-    /// Whether a program listens at a path. If its queue of callers is full, a program listens as
-    /// well.
+    /// Whether a program listens at a path. Also `true` if that can't be determined, or if the
+    /// program's queue of callers is full.
     static func isAnswered(_ path: String) -> Bool {
         guard let socket = make() else { return true }
         return UnixSockets.connect(socket, to: path)

@@ -2,10 +2,10 @@
 //   (1) The whole file is authenticated and read before the first change. It is read a second time
 //       to make the changes, and the SHA-256 of its content has to be the same.
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
-//   (3) If an item is both in the keychain and in the backup, the version with the later
-//       modification date is kept, under the item's reference in the keychain.
+//   (3) If an item is both in the keychain and in the backup, merging keeps the version with the
+//       later modification date, under the item's reference in the keychain.
 //   (4) Merging deletes nothing. Replacing first deletes all items that aren't synchronizable, as
-//       Apple's restore does.
+//       Apple's restore does, and then merges. Items that only another machine can read are kept.
 
 import FoundationEssentials
 package import KeychainCore
@@ -22,7 +22,8 @@ package enum BackupRestoreMode: Hashable, Sendable {
 package struct BackupRestoration: Sendable {
     package internal(set) var summary = BackupSummary()
     package internal(set) var added: [BackupName] = []
-    /// Items whose version in the keychain was older.
+    /// Items whose version in the keychain was older. When replacing, also items whose deleted
+    /// version had a later modification date.
     package internal(set) var updated: [BackupName] = []
     /// The number of items whose version in the keychain was kept: it is the same as in the backup
     /// or newer, is a hardware key, or can be read only on another machine.
@@ -63,7 +64,8 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - source: The file, and the identities that open it.
-    ///   - mode: Pass `.replace` to delete items that aren't in the backup.
+    ///   - mode: Pass `.replace` to delete items that aren't in the backup and aren't
+    ///     synchronizable.
     ///   - isTrial: Pass `true` to change nothing. The result then describes the changes that would
     ///     be made.
     ///   - progress: Called now and then with the number of items done and the total number.

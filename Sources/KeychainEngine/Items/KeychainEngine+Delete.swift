@@ -1,7 +1,11 @@
 // KeychainEngine+Delete: deletes all items that match, or none.
-//   (1) A locked row is deleted without being opened if the query is decided by labels alone and
-//       the row itself has those labels. No other row is deleted without being opened.
-//   (2) A deletion that encounters a row it can't decide on fails and changes nothing.
+//   (1) A locked row is deleted without being opened if the query is decided by labels alone, the
+//       row itself has those labels, and no tombstone can be needed. If the query is decided by
+//       labels or names the row's reference, a row bound to another machine is deleted, and a
+//       damaged row is set aside. No other row is deleted without being opened.
+//   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
+//       fails and changes nothing. It skips other damaged rows and other rows bound to another
+//       machine.
 //   (3) With a query that names only the class, a program without entitlements reaches only items
 //       that it added itself, see `AccessGroups.isConfined`.
 
@@ -54,7 +58,7 @@ extension KeychainEngine {
         do {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
-            // Only locked rows are accepted without being opened. A tombstone needs the row's
+            // Of these errors, only a lock permits the deletion. A tombstone needs the row's
             // attributes, so a row is refused if deleting it may have to leave a tombstone.
             guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
                 query.isSynchronizable == false

@@ -4,10 +4,12 @@
 //   (2) A locked row that the search reaches ends the search; it is never skipped. Before a lock is
 //       reported, the engine checks whether another process has removed the passcode.
 //   (3) A damaged row never hides an undamaged one. If nothing else matches, the search fails with
-//       damage. The same holds for a row that is bound to another machine. Before the first unlock
-//       only the open tier is searched. If it contains no match, the search fails as locked.
-//   (4) A row whose constraints are not satisfied makes the search fail, unless a locked row is
-//       reached, which takes precedence.
+//       damage. The same holds for a row that is bound to another machine. Before the first
+//       unlock, the guarded tier isn't searched. A search that includes this tier then fails as
+//       locked if it finds nothing, or if it finds fewer items than its limit and the tier isn't
+//       empty.
+//   (4) A row whose constraints are not satisfied makes the search fail, unless the request skips
+//       such rows. If the search also reaches a locked row, it fails as locked instead.
 
 import FoundationEssentials
 import KeychainCrypto

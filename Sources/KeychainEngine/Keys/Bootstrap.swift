@@ -3,8 +3,8 @@
 //   (1) A keychain comes into existence at one moment: when its database, complete and durable,
 //       gets its name. Before that, at most a device key exists, which the next attempt uses. After
 //       that, only the keybag file may be missing. The next opening creates it.
-//   (2) A folder with a keybag or a database holds a keychain, and none of its files are created
-//       again.
+//   (2) A folder with a keybag or a database holds a keychain. Its database and its device key are
+//       never created again.
 //   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is
 //       damaged.
 
@@ -56,8 +56,8 @@ enum Bootstrap {
         func attempt(_ what: String, _ body: () throws(KeychainFailure) -> Void) {
             do { try body() } catch { log.warning("\(what): \(error.reason)") }
         }
-        // The log is emptied first: if the process ends between the two steps, the file is still
-        // outdated, and the next opening repeats both.
+        // The write-ahead log is emptied first: if the process ends between the two steps, the
+        // keybag file is still outdated, and the next opening repeats both steps.
         attempt("An earlier keybag may still be in the log") { () throws(KeychainFailure) in
             try store.emptyLog()
         }

@@ -5,8 +5,8 @@
 //       forms.
 //   (3) Sealing rotates the keys, because copies of the file may contain the earlier key. Unsealing
 //       keeps the key, and with it everything encrypted under it.
-//   (4) The database and the device key of a keychain in memory exist until the last reference to
-//       either is released. Nothing of them is written to a file.
+//   (4) For a keychain in memory, the database and the device key each exist until the last
+//       reference to it is released. Neither is written to a file.
 
 import FoundationEssentials
 package import KeychainCore

@@ -27,7 +27,8 @@ extension KeychainEngine {
     /// Whether a passcode is set, according to the keybag as last read.
     package var hasPasscode: Bool { session.ring.withLock { $0.hierarchy.keybag.hasPasscode } }
 
-    /// Makes every item readable until ``lock()`` or the end of the process.
+    /// Opens the keys of all classes, except those that are bound to another machine. ``lock()``
+    /// and ``lockAll()`` erase keys from memory again.
     /// - Throws: `authFailed` for a wrong passcode; `param` if none is set.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try unlock(.passcode(passcode))

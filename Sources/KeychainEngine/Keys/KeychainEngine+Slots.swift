@@ -1,6 +1,7 @@
 // KeychainEngine+Slots: the ways into a keychain, and the machine that it is bound to.
 //   (1) A change is committed like a change of the passcode. No row is changed.
-//   (2) Proving a way in unlocks the keychain with it, as with the passcode.
+//   (2) A change that is proved with a way in also unlocks the keychain, as a proof with the
+//       passcode does.
 //   (3) A slot can be removed only while the keychain is unlocked.
 
 import FoundationEssentials

@@ -91,7 +91,7 @@ final class Session: Sendable {
         _ commits: CommitFeed? = nil
     ) throws(KeychainFailure) -> Session {
         do throws(KeychainFailure) {
-            // After a rotation, an unreadable keybag file is no reason to fail.
+            // After a rotation, the database is opened even if this comparison fails.
             let keybagCopyDiffered =
                 commits == nil
                 ? try Bootstrap.keybagCopyDiffers(file)
@@ -169,8 +169,9 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// Opens the database that has replaced a session's. The keys in memory are those of the old
-    /// database, so without the passcode the keychain is then locked.
+    /// Opens the database that has replaced a session's. If this process made the rotation, it also
+    /// has the new keys. Otherwise it has only the keys of the old database, so a keychain with a
+    /// passcode or another way in is then locked, unless a credential of this process unlocks it.
     func follow(_ old: Session) throws(KeychainFailure) {
         try following.withLock { _ throws(KeychainFailure) in
             guard let folder = old.store.folder, latest.withLock({ $0 === old }) else { return }

@@ -26,8 +26,8 @@ extension KeychainEngine {
     ///   - options: The cost of passcodes, and the hardware that a sealed device key requires.
     /// - Returns: `false` if the keychain was not of version 1.
     /// - Throws: `authFailed` if the passcode is wrong; `readOnly` if the folder is; `notAvailable`
-    ///   if a required passcode is missing, another program has the keychain open, or the keychain
-    ///   is damaged. In these cases nothing is changed.
+    ///   if a required passcode is missing, another program has the keychain open, or the database
+    ///   is damaged; `decode` if an item doesn't open. In these cases nothing is changed.
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {

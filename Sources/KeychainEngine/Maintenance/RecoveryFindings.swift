@@ -29,8 +29,8 @@ struct RecoveryFindings {
     private(set) var unconfirmed: [WholeRow] = []
     /// Undamaged rows that no cell points to: each is an item, or the remains of a deleted one.
     private(set) var stray: [WholeRow] = []
-    /// Rows whose tags don't verify. For each reference, the first row found in a cell, or else the
-    /// first.
+    /// Rows whose tags don't verify or can't be checked. For each reference, the first row found in
+    /// a cell; if none is in a cell, the last row found.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
     /// Rows that were set aside before: those that cells point to, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []

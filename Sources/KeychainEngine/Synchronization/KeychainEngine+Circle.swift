@@ -4,8 +4,9 @@
 //       and don't enter the outbox.
 //   (2) An item whose last change is still in the outbox isn't deleted because other machines
 //       deleted it.
-//   (3) Everything here needs an unlocked keychain. While it is locked, it throws
-//       `interactionNotAllowed`, and nothing is changed.
+//   (3) Reading items, storing versions from other machines, and starting to collect changes need
+//       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
+//       and nothing is changed.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -14,9 +15,9 @@ package import KeychainSQLite
 
 /// A synchronizable item, or its tombstone, with its attributes and data opened.
 package struct OpenedItem: Sendable {
-    /// Of the keychain that it is in. It isn't the same on other machines.
+    /// The item's reference in its keychain. On other machines the item has other references.
     package let reference: ItemReference
-    /// Without the tag of a secret.
+    /// The item's metadata, without `secretTag`.
     package let record: ItemRecord
     package let protection: ProtectionClass
     @Hidden package private(set) var data: Data?
@@ -85,7 +86,7 @@ extension KeychainEngine {
 
     @TaskLocal static var isKeptFromOutbox = false
 
-    /// Carries out changes that other machines don't need.
+    /// Runs `body` without adding its changes to the outbox: other machines don't need them.
     package func keepingFromOutbox<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -126,7 +127,7 @@ extension KeychainEngine {
         }
     }
 
-    /// The synchronizable items and tombstones with some references.
+    /// The synchronizable items and tombstones with the given references.
     package func synchronizableItems(
         _ references: [ItemReference]
     ) throws(KeychainFailure) -> [ItemReference: OpenedItem] {
@@ -244,7 +245,8 @@ extension KeychainEngine {
     }
 
     /// Gives an item a modification date after a moment, in seconds since 2001-01-01, so that other
-    /// machines prefer it to a version of that moment. Without the item nothing happens.
+    /// machines prefer it to a version of that moment. If the item doesn't exist, nothing
+    /// happens.
     package func makeLater(
         _ reference: ItemReference, than moment: Double
     ) throws(KeychainFailure) {

@@ -100,14 +100,14 @@ package struct JoiningTiming: Sendable {
 
     package init() {}
 
-    /// Looks until there is a value.
+    /// Calls `look` at intervals until it returns a value.
     ///
     /// - Throws: ``JoiningFailure/timedOut(_:)`` after the limit, and what `look` throws.
     func wait<Value: Sendable>(
         for awaited: JoiningFailure.Awaited, within limit: Duration,
         _ look: @Sendable () async throws -> Value?
     ) async throws -> Value {
-        // The looks are counted, so that a test needs no clock.
+        // The calls are counted, so that a test needs no clock.
         var count = Int((limit / max(interval, .milliseconds(1))).rounded(.up))
         while true {
             try Task.checkCancellation()
@@ -119,7 +119,7 @@ package struct JoiningTiming: Sendable {
     }
 }
 
-/// Why joining ended, except for data that was rejected.
+/// The reason why joining ended. Rejected data is reported as ``SynchronizationFailure`` instead.
 package enum JoiningFailure: Error, Hashable, Sendable {
     package enum Awaited: Hashable, Sendable {
         /// A member that answers the request.
@@ -133,7 +133,7 @@ package enum JoiningFailure: Error, Hashable, Sendable {
     case timedOut(Awaited)
     /// The other side refused.
     case refused
-    /// Another record is in the place of this attempt's.
+    /// The server has a record with other content under the key of this attempt's record.
     case occupied
     /// The server has no such circle.
     case noCircle

@@ -10,7 +10,7 @@ import Glibc
 import KeychainCore
 package import KeychainCrypto
 
-/// The reason why a file isn't trusted. The text names the file and says what to do.
+/// The reason why a file isn't trusted. The text names the file and states the problem.
 package struct DistrustedFile: Error, Hashable, Sendable {
     package let reason: String
 

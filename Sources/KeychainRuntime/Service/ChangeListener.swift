@@ -123,7 +123,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// - Returns: `nil` if no handler is left.
+    /// - Returns: `nil` if no handler is left, or if the wait failed.
     private func next(
         _ connection: ServiceConnection, _ wake: Interruption
     ) -> ServiceConnection.Event? {
@@ -139,7 +139,7 @@ final class ChangeListener: Sendable {
     }
 
     /// Reconnects, with a backoff from 20 milliseconds to 5 seconds.
-    /// - Returns: `nil` if no handler is left.
+    /// - Returns: `nil` if no handler is left, or if the wait failed.
     private func reconnected(_ wake: Interruption) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {

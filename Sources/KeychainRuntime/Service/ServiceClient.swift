@@ -1,5 +1,6 @@
 // ServiceClient: the keychain of a service, the pool of idle connections to it, and the timeouts.
-//   (1) Every call ends: with an answer, or after the timeout of its kind.
+//   (1) Every call ends: with an answer, with a failure, or when no message has arrived within the
+//       timeout for its kind of request, see `ServiceOptions`.
 //   (2) If the connection ends before the answer, the request is sent again if the service reported
 //       that it wasn't carried out, or if it wasn't sent completely. A request that changes nothing
 //       is also sent again once if its outcome is unknown. Any other request then fails, and the
@@ -33,7 +34,8 @@ package final class ServiceClient: Sendable {
         listener = ChangeListener(path: socketPath, options: options)
     }
 
-    /// The greeting of the service, with this program's entitlements. It connects if necessary.
+    /// The greeting of the service, with this program's entitlements. If there is no greeting yet,
+    /// the client connects.
     /// - Throws: `notAvailable` if the service can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
         if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }

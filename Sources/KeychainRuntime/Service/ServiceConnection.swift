@@ -3,8 +3,8 @@
 //       lock.
 //   (2) Nothing is sent before the user that runs the service is known.
 //   (3) After any outcome except an answer or a failure of the request, it must not be used again.
-//   (4) A process that protects its memory has to be readable while it connects, and holds no
-//       secrets then: see `ProcessProtection`.
+//   (4) A process that protects its memory lifts this protection while it connects, so that the
+//       service can identify it. It holds no secrets during that time: see `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainCore
@@ -53,12 +53,13 @@ final class ServiceConnection: @unchecked Sendable {
         holder = .current
         answerByteCount = options.answerByteCount
         do throws(KeychainFailure) {
-            // Until the greeting, the service determines the executable of this process.
+            // The service determines the executable of this process before it sends its greeting.
             (socket, welcome) = try ProcessProtection.whileIdentifiable {
                 () throws(KeychainFailure) in try Self.begun(path, buffer, options)
             }
         } catch {
-            // The service reports that it can't determine the executable, or reports nothing.
+            // A service that can't determine the executable reports this, or ends the connection
+            // without a report.
             guard ProcessProtection.isHiddenForGood,
                 error.cause == .contention || error.cause == .permission
             else { throw error }

@@ -1,6 +1,6 @@
 // ChildProgram: starts another program, and waits for it or leaves it running.
-//   (1) The program has only standard streams: its input is /dev/null, output and errors go to one
-//       descriptor.
+//   (1) The program's input is /dev/null, and its output and errors go to one descriptor. It
+//       doesn't inherit the descriptors 3 to 255.
 //   (2) Signals that end a program have their default action in it, even if its parent ignores
 //       them.
 

@@ -1,7 +1,7 @@
 // MemoryFile: files in memory that pass a secret to another program.
 //   (1) They have no name in a folder, and disappear with the last process that has them open.
-//   (2) Once created, their bytes and size can't be changed by any process, and they can't be
-//       executed.
+//   (2) Once created, their bytes and size can't be changed by any process. They aren't executable,
+//       and from Linux 6.3 on no process can make them executable.
 
 import Glibc
 package import KeychainCrypto

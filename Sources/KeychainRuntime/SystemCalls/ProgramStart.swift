@@ -100,7 +100,8 @@ package struct ProgramStart {
     /// Starts the program as a child, with other standard streams if they are given. With its own
     /// session, it survives the end of the terminal and receives no signals from it.
     ///
-    /// - Returns: The process id, and 0 or the error number if it can't be started.
+    /// - Returns: The process id and the code 0. If the program can't be started, the code is the
+    ///   error number.
     package func spawn(
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil,
         hasOwnSession: Bool = false

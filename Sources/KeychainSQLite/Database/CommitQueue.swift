@@ -4,9 +4,10 @@
 //       and commits. The other threads sleep until their write has ended or they become the leader.
 //   (3) The next thread becomes the leader before any thread is notified of the commit, so that the
 //       disk isn't idle while threads wake up.
-//   (4) A leader waits for as many writes as took part in the last commit, but at most half as long
-//       as that commit took. A thread that makes one write after another arrives within this time.
-//       If the leader didn't wait, that thread would miss this commit and have to wait for its end.
+//   (4) A leader waits for as many writes as took part in the last commit or were waiting when it
+//       ended, but at most half as long as that commit took. A thread that makes one write after
+//       another arrives within this time. If the leader didn't wait, that thread would miss this
+//       commit and have to wait for its end.
 //   (5) A write that must not share a commit is carried out by its own thread.
 //   (6) A write that doesn't compete with others, and whose predecessor didn't either, is not
 //       delayed and costs a few uncontended locks.

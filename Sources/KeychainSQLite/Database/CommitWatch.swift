@@ -1,7 +1,7 @@
 // CommitWatch: detects commits of other processes.
-//   (1) Every process writes the anchor after each commit, and at no other time. An inotify event
-//       for that file says when to read the header, never what changed. Events that were coalesced,
-//       or dropped because their queue was full, therefore do no harm.
+//   (1) Every process writes the anchor after each commit, and when another database has replaced
+//       this one. An inotify event for that file says when to read the header, never what changed.
+//       Events that were coalesced, or dropped because their queue was full, therefore do no harm.
 //   (2) The folder is watched for new files, because the first commit creates the anchor, and
 //       another file may replace it.
 //   (3) The header is also read at intervals, because some commits cause no event: those of a

@@ -1,4 +1,5 @@
-// Store+Survey: reads all rows of a table.
+// Store+Survey: counts items, reads all rows of a table or the one with a reference, and reads the
+// classes with Secure Enclave blobs.
 
 import FoundationEssentials
 package import KeychainCore

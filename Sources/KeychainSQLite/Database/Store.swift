@@ -3,8 +3,9 @@
 //   (2) A header whose generation is lower than the one in the anchor, or than the one recorded
 //       since the last boot, is refused, because commits are missing.
 //   (3) Subscribers are notified of a commit after it is recorded.
-//   (4) A miss is trusted, and a write begins, only if no damage was found, or if the whole
-//       database was verified after damage was found. While the log is damaged, neither happens.
+//   (4) A miss (a search that finds nothing) is trusted, and a write begins, only if no damage was
+//       found, or if the whole database was verified after damage was found. While the log is
+//       damaged, neither happens.
 //   (5) Data from a damaged page is returned only after all rows were found to match the header,
 //       because an earlier version of the row has valid tags, too.
 
@@ -227,9 +228,9 @@ package final class Store: Sendable {
     /// Visits the rows that may match a query, according to their labels. `visit` returns `false`
     /// to stop.
     ///
-    /// With a limit above one, the rows come in the order in which they were added. With a limit of
-    /// one, those of the guarded tier come first. Within a tier, the row added first then comes
-    /// first, if finding it costs little; it may be visited again.
+    /// With a limit above one, the rows come in the order in which they were added; without a limit,
+    /// in any order. With a limit of one, those of the guarded tier come first. Within a tier, the
+    /// row added first then comes first, if finding it costs little; it may be visited again.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
@@ -315,7 +316,8 @@ package final class Store: Sendable {
     /// Makes sure that items that were not found don't exist.
     ///
     /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
-    /// once for each newly found damaged page.
+    /// unless a verification has succeeded since damage was last recorded.
+    /// - Throws: `notAvailable` if the log is damaged or the verification finds a problem.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -332,7 +334,7 @@ package final class Store: Sendable {
         try examine(since: confirmed) { () throws(KeychainFailure) in try rowProblem() }
     }
 
-    /// Looks for a problem, once for each newly found damaged page.
+    /// Looks for a problem, unless a search for one has found none since damage was last recorded.
     private func examine(
         since last: borrowing Mutex<UInt64>,
         _ problem: () throws(KeychainFailure) -> String?

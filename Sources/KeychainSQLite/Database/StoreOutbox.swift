@@ -2,10 +2,10 @@
 // circle, in the order of the changes. Documentation/Synchronization.md, "The outbox".
 //   (1) A reference is added in the transaction that changes the item, so no acknowledged change is
 //       missing.
-//   (2) Without a circle nothing is added. The circle is named in `state`.
+//   (2) Without a circle nothing is added. The table `state` contains the circle's identifier.
 //   (3) A change that came from another machine is not added.
 //   (4) The outbox may contain a reference several times, and references of items that were deleted
-//       or don't travel.
+//       or aren't sent to other machines.
 
 import FoundationEssentials
 package import KeychainCore
@@ -54,7 +54,7 @@ enum StoreOutbox {
             [.blob(Data(circle.bytes))])
     }
 
-    /// A page of the outbox.
+    /// The entries after an id, in the order of the changes, at most `limit`.
     static func entries(
         after id: Int64, limit: Int, in database: DatabaseConnection
     ) throws(KeychainFailure) -> [OutboxEntry] {
@@ -130,7 +130,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Those of some items of which a change is yet to be sent. This reads the outbox once.
+    /// Those of the given references that are in the outbox, because a change of the item is yet to
+    /// be sent. This reads the whole outbox once.
     package func inOutbox(
         _ references: Set<ItemReference>
     ) throws(KeychainFailure) -> Set<ItemReference> {

@@ -4,9 +4,9 @@
 //       version.
 //   (2) The SQL texts here are identical to those that SQLite stores in `sqlite_schema`, so that
 //       both can be compared.
-//   (3) A database that is replaced by another is marked in `state`, and its tables are renamed in
-//       the same transaction. SQLite itself therefore rejects every later statement of every
-//       process.
+//   (3) A database that is replaced by another is marked in `state`, and its tables `header`,
+//       `keybag` and `items` are renamed in the same transaction. In every process, SQLite itself
+//       therefore rejects later statements on these tables. Every write uses one of them.
 
 import FoundationEssentials
 import KeychainCore
@@ -105,7 +105,7 @@ enum StoreSchema {
     // MARK: Superseding
 
     private static let mark = "superseded"
-    /// Every read and every write needs one of these tables.
+    /// Every write and every read of items needs one of these tables.
     private static let renamed = ["header", "keybag", "items"]
 
     /// Marks a database as replaced by another.

@@ -189,7 +189,7 @@ extension StoreTransaction {
             [.integer(ids.lowerBound), .integer(surplus)] + name)
     }
 
-    /// Deletes all expired versions. This runs once a day, because it examines every version.
+    /// Deletes all expired versions, at most once a day, because this examines every version.
     private func dropExpired(_ keeping: VersionKeeping) throws(KeychainFailure) {
         var setting = try StoreVersions.setting(in: database)
         guard abs(keeping.moment - setting.sweptAt) >= StoreVersions.day else { return }

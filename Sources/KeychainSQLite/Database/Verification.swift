@@ -7,7 +7,7 @@
 //       is checked first, because later commits depend on it.
 //   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
 //       an item, which its own tags protect, are not checked. Before the first unlock, the digest
-//       of the guarded tier isn't checked either, and the result is not recorded.
+//       of the guarded tier isn't checked either, and the freshness note doesn't record the result.
 //   (4) After a problem is found, the rest is still read as far as possible, because reading is
 //       what finds damaged pages.
 

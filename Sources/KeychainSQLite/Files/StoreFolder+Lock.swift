@@ -112,7 +112,8 @@ extension StoreFolder {
         }
     }
 
-    /// Whether a process was killed while it created something.
+    /// Whether there are files or folders that a killed process has left behind, or temporary ones
+    /// of a process that holds the lock.
     package var hasLeftovers: Bool { !leftovers.isEmpty }
 
     private var leftovers: [String] {

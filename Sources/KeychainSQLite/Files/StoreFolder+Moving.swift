@@ -174,7 +174,8 @@ extension StoreFolder {
         let path = path(of: .lease)
         let descriptor = open(.lease, O_RDWR | O_CREAT)
         guard descriptor >= 0 else {
-            // On a read-only file system nothing can be recovered, so no lease is needed.
+            // If this user can't write the folder, nothing can be recovered in it, so no lease is
+            // needed.
             if !exclusive, errno == EROFS || errno == EACCES { return Lease(descriptor: -1) }
             throw Self.failure("write \(path)")
         }

@@ -4,7 +4,7 @@
 //       in a folder `rotation-n` before the old database is marked. With the mark, the rotation
 //       takes effect.
 //   (2) After the mark any process can finish the rotation without a key, because files are only
-//       renamed. Finishing is idempotent.
+//       renamed and removed. Finishing is idempotent.
 //   (3) The new database gets its final name first, and the device key last. In between, the key is
 //       read from `rotation-n`.
 //   (4) The old database is removed before its log. A process that has opened a log and finds that
@@ -76,8 +76,8 @@ extension StoreFolder {
     /// Whether there is a staging folder for the database with a number.
     package func isStaged(_ number: Int) -> Bool { staging(number).isFolder }
 
-    /// The staging folders, or folders with such names, for databases with higher numbers than this
-    /// one.
+    /// Everything in this folder that has the name of a staging folder for a database with a higher
+    /// number than this one.
     private var stagedLater: [StoreFolder] {
         names.compactMap(Self.number(ofStaging:)).filter { $0 > number }.map(staging)
     }

@@ -4,7 +4,8 @@
 //       StoreFolder+Checks has the other reasons for refusal.
 //   (2) A file is replaced as a whole: the new content is written to a temporary file, synchronized
 //       and renamed, and the folder is synchronized. The process holds the folder's lock meanwhile,
-//       so a temporary file without a lock is a leftover and is removed.
+//       so a temporary file that a process finds when it acquires the lock is a leftover and is
+//       removed.
 //   (3) Each rotation of the keys creates a database with a new name that is never reused, because
 //       SQLite uses any file with the matching name beside a database as its log.
 

@@ -1,5 +1,5 @@
 // ChecksumVFSMethods: the functions of the checksumming VFS. They forward to the VFS underneath,
-// with exceptions in `xOpen`, `xDelete` and `xAccess`.
+// with exceptions in `xOpen`, `xDelete`, `xAccess` and `xSleep`.
 //   (1) The VFS object is allocated once and never freed; `pAppData` is the VFS underneath.
 //   (2) The functions of the VFS underneath get that VFS's own object as first argument, because
 //       they use its fields.

@@ -11,9 +11,10 @@ import KeychainCore
 package enum Padding {
     /// The length prefix.
     private static let headByteCount = 4
-    /// With these floors, the attributes of most password items have the same padded size. So do
-    /// short secrets.
+    /// The smallest padded size of metadata. The metadata of a typical password has 120 to 150
+    /// bytes and is padded to 128, 144 or 160 bytes.
     package static let metadataFloor = 128
+    /// The smallest padded size of a secret. All secrets of up to 28 bytes have this size.
     package static let secretFloor = 32
 
     /// The size that a content of `count` bytes is padded to.

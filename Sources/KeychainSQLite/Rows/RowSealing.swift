@@ -168,7 +168,7 @@ package enum RowSealing {
     /// row's labels and has exactly the given constraints.
     ///
     /// This doesn't verify that the secret is the row's latest one. The metadata shows that, and so
-    /// does the page's tag if both are on one page.
+    /// does the page's tag if the secret and the metadata are on the same page.
     package static func openSecret(
         of row: SealedRow, of itemClass: ItemClass, constraints: AccessConstraints,
         keychainID: [UInt8], keys: ClassKeys

@@ -96,8 +96,8 @@ package struct SealedRow: Hashable, Sendable {
     /// even an unknown one.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
-    /// The tag of the sealed metadata. It authenticates the whole row, since the metadata's AAD
-    /// contains the labels and their plaintext contains the secret's tag.
+    /// The tag of the sealed metadata. It authenticates the whole row, since the AAD of the
+    /// metadata contains the labels, and the plaintext of the metadata contains the secret's tag.
     package var metadataTag: [UInt8] { Array(metadata.suffix(16)) }
 
     /// Whether the row is small enough to be on one page, without overflow pages.

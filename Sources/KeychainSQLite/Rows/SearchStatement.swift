@@ -156,7 +156,7 @@ package struct SearchStatement: Hashable, Sendable {
     }
 
     /// The look-up of a secret by both key attributes in one group. Most programs need no other
-    /// statement, so it isn't cached in the table.
+    /// statement, so its text is a constant and not in the cache.
     private static let secretOfKey = SearchStatement(
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)

@@ -5,8 +5,8 @@
 //       has the system's error code.
 //   (4) While another process holds a lock, a call waits, at most until `deadline`.
 //   (5) A transaction is begun and ended by `Connections.run`, within one call.
-//   (6) Only the two numbers of an SQLite error are used. SQLite's messages are never read, because
-//       they can quote a statement.
+//   (6) Of an SQLite error, only the result code and the `errno` are used. SQLite's messages are
+//       never read, because they can quote a statement.
 
 import CKeychainSQLite
 import Glibc

@@ -145,8 +145,9 @@ struct LogFrames: Sendable {
             previous = frame.checksum
             let own = salts ?? frame.salts
             salts = own
-            // A damaged frame still has one correct salt, and two generations have no salt in
-            // common. Frames before a frame of this generation belong to it, too.
+            // If damage changed one salt of a frame, the other one is still correct, and two
+            // generations have no salt in common. Frames before a frame of this generation belong
+            // to it, too.
             if frame.salts[0] == own[0] || frame.salts[1] == own[1] { last = pages.count }
             pages.append(frame.page)
             soundness.append(frame.isSound && isAuthentic)

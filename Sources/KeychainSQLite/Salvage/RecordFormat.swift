@@ -73,8 +73,9 @@ struct RecordHeader {
         payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
     }
 
-    /// Whether these are the types of id, at, reason and, in version 2, tag. In version 2, three
-    /// columns are those of `versions`, whose rows are not items.
+    /// Whether these are the types of id, at, reason and, in version 2, tag. In version 2, a record
+    /// without the tag is a row of `versions`, which contains earlier versions of items. It is not
+    /// salvaged.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {
@@ -230,7 +231,7 @@ struct FormatBytes {
 
     /// The offsets at which `magic` occurs entirely below `limit`, at most `most` of them.
     ///
-    /// The magics used here begin with a byte that does not recur in them, so hits do not overlap.
+    /// No magic used here ends with its own first bytes, so hits do not overlap.
     func offsets(of magic: UInt32, below limit: Int, most: Int) -> [Int] {
         let first = UInt8(magic >> 24)
         let second = UInt8(truncatingIfNeeded: magic >> 16)

@@ -97,7 +97,7 @@ public import Foundation
 /// DSA. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeDSA: CFString = "43"
 
-/// AES. Items may have this type.
+/// AES. Items may have this type, but such keys can't be generated.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeAES: CFString = "2147483649"
 
 /// DES. Items may have this type, but such keys can't be generated.

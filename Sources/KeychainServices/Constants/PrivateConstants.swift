@@ -20,7 +20,7 @@ import Foundation
 /// Whether the row belongs to an app clip. A request with this key is rejected.
 @safe package nonisolated(unsafe) let kSecAttrAppClipItem: CFString = "clip"
 
-/// The digest of the hashed attributes. Data. It is returned only together with the secret.
+/// The SHA-1 of the item's primary key. Data. It is returned only together with the secret.
 @safe package nonisolated(unsafe) let kSecAttrSHA1: CFString = "sha1"
 
 /// The identifier of a synchronized row. String.

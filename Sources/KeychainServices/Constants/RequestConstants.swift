@@ -11,16 +11,17 @@ public import Foundation
 // MARK: - The item class
 
 /// The item class. String: one of the `kSecClass…` values. Every request requires it, unless it
-/// contains a reference.
+/// contains a reference or, in an addition, an item list.
 @safe public nonisolated(unsafe) let kSecClass: CFString = "class"
 
 /// Generic password: a secret identified by account and service.
 @safe public nonisolated(unsafe) let kSecClassGenericPassword: CFString = "genp"
 
-/// Internet password: a secret identified by account, server, protocol, port and path.
+/// Internet password: a secret identified by account, server, security domain, protocol,
+/// authentication type, port and path.
 @safe public nonisolated(unsafe) let kSecClassInternetPassword: CFString = "inet"
 
-/// Certificate, identified by issuer and serial number.
+/// Certificate, identified by certificate type, issuer and serial number.
 @safe public nonisolated(unsafe) let kSecClassCertificate: CFString = "cert"
 
 /// Cryptographic key.
@@ -57,7 +58,9 @@ public import Foundation
 /// changes.
 @safe public nonisolated(unsafe) let kSecReturnPersistentRef: CFString = "r_PersistentRef"
 
-// MARK: - Search keys for `SecItemCopyMatching`. In other calls, most of them are an error
+// MARK: - Search keys for `SecItemCopyMatching`
+//
+// In other calls they are an error, except the limit “all” in a deletion.
 
 /// The maximum number of items to return. ``kSecMatchLimitOne``, ``kSecMatchLimitAll`` or a Number.
 /// The default is one item, not in an array. With any other limit the result is an array, even for
@@ -123,14 +126,16 @@ public nonisolated(unsafe) let kSecMatchDiacriticInsensitive: CFString = "m_Diac
 
 // MARK: - Options
 
-/// The items to operate on. Array. Not supported by the data-protection keychain.
+/// In an addition: the keys, certificates and identities to add, see ``SecItemAdd(_:_:)``. Array. A
+/// search or update with this key fails with ``errSecParam``. A deletion ignores it.
 @safe public nonisolated(unsafe) let kSecUseItemList: CFString = "u_ItemList"
 
 /// Whether to use the data-protection keychain. Boolean. Both values are accepted and have no
 /// effect, because there is no other keychain.
 @safe public nonisolated(unsafe) let kSecUseDataProtectionKeychain: CFString = "nleg"
 
-/// Whether to use the keychain that all users of the device share. Boolean.
+/// Whether to use the keychain that all users of the device share. Boolean. Ignored, because a
+/// keychain has only one user.
 @safe
 public nonisolated(unsafe) let kSecUseUserIndependentKeychain: CFString =
     "u_UserIndependentKeychain"

@@ -15,7 +15,8 @@ internal import KeychainCore
 /// - `formatX509Cert`: one certificate, DER.
 /// - `formatOpenSSL`: one key. A private key is in PKCS #1 or RFC 5915, or in PKCS #8 for Ed25519
 ///   and X25519; a public key is a SubjectPublicKeyInfo. A passphrase is ignored.
-/// - `formatRawKey`: one key in Apple's external representation. A passphrase is ignored.
+/// - `formatRawKey`: one key in Apple's external representation. A passphrase is ignored, and
+///   `pemArmour` is an error.
 /// - `formatWrappedPKCS8`: one private key in encrypted PKCS #8. Requires a passphrase.
 /// - `formatPEMSequence`: any items; an identity as its certificate and key. With a passphrase,
 ///   private keys are in encrypted PKCS #8, otherwise as in `formatOpenSSL`.
@@ -36,7 +37,9 @@ internal import KeychainCore
 ///     keys in it. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecParam`: there is no object, an object has another type, the format can't contain an
-///     object, such as a public key in PKCS #12, or the passphrase is neither a string nor data;
+///     object, such as a public key in PKCS #12, `formatRawKey` is combined with `pemArmour`, the
+///     passphrase is neither a string nor data, or it is data that is not UTF-8 and the format is
+///     PKCS #12;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
 ///   - `errSecPassphraseRequired`: the format requires a passphrase;
 ///   - `errSecUnimplemented`: a private key is in the Secure Enclave, which it can't leave.

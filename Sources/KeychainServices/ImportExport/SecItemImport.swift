@@ -39,7 +39,8 @@ internal import SwiftASN1
 ///   - outItems: Receives an array of `SecKey`, `SecCertificate` and `SecIdentity`, in the order of
 ///     the data. May be `nil`. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one;
+///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one. For DER
+///     with the stated format `formatPEMSequence`, the status is `errSecDecode`;
 ///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
 ///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. The unsupported
 ///     formats are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`,
@@ -51,7 +52,8 @@ internal import SwiftASN1
 ///   - `errSecPkcs12VerifyFailure`: the passphrase doesn't decrypt the PKCS #12 container, or the
 ///     container is damaged;
 ///   - `errSecMultiplePrivKeys`: there is more than one private key, and `importOnlyOne` is set;
-///   - `errSecParam`: the passphrase is neither a string nor data;
+///   - `errSecParam`: the passphrase is neither a string nor data, or it is data that is not UTF-8,
+///     and PKCS #12 or a legacy cipher requires text;
 ///   - `errSecUnimplemented`: a symmetric key was requested, or the data is encrypted with a legacy
 ///     cipher and the package was built without its trait `OlderPKCS12`.
 ///

@@ -11,8 +11,9 @@ internal import KeychainCore
 /// Opens a PKCS #12 container.
 ///
 /// The keychain is changed only if `kSecUseDataProtectionKeychain` is true and
-/// `kSecImportToMemoryOnly` is not true. In that case the keys and certificates, including those of
-/// the chains, are added. When this function returns `errSecSuccess`, all of them are durable.
+/// `kSecImportToMemoryOnly` is not true. In that case the private keys that have a certificate in
+/// the container and all certificates of the container are added. When this function returns
+/// `errSecSuccess`, all of them are durable.
 /// Items that existed before are not changed. After a failure the keychain is unchanged, except
 /// that its state is unknown if the connection to a keychain service was lost
 /// (`errSecNotAvailable`).

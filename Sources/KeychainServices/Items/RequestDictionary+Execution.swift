@@ -124,7 +124,10 @@ extension RequestDictionary {
         }
     }
 
-    /// The kind of item that the request is about, if it can be in this keychain.
+    /// The kind of item that the request is about.
+    ///
+    /// - Throws: `param` if the class is missing; `unimplemented` if the request identifies its
+    ///   item only by a reference to an object on a token.
     private func subject() throws(KeychainFailure) -> ItemKind {
         guard let kind else {
             if hasItemList { throw .param("The class is missing.") }

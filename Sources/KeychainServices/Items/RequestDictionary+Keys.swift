@@ -104,7 +104,7 @@ extension RequestDictionary {
                 return refuse("The value of “\(key)” is not a boolean.")
             }
             tombstones = leavesTombstones ? .always : .never
-        // Known keys that have no meaning for a keychain with one user.
+        // Known keys that have no effect on this keychain.
         case "u_CallerName", "u_UserIndependentKeychain", "u_SystemKeychain",
             "u_SyncBubbleKeychain", "u_TokenRawItems", "u_CertWithIssuers":
             break

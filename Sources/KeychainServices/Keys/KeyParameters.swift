@@ -100,7 +100,8 @@ func withKeychainFailure<Result>(
     }
 }
 
-/// The entries of a dictionary by name. Entries whose key is not a string are omitted.
+/// The entries of a dictionary by name. Entries whose key is neither a string nor a
+/// ``SecKeyKeyExchangeParameter`` are omitted.
 struct KeyParameters {
     /// The entries, not converted.
     private(set) var entries: [String: Any] = [:]
@@ -129,7 +130,8 @@ struct KeyParameters {
         self[name].flatMap { AttributeValue($0, kind: .number) }
     }
 
-    /// The value of a boolean entry, or `nil` if it is missing or not a boolean.
+    /// The value of a boolean entry, or `nil` if it is missing or neither a boolean nor a number. A
+    /// number, also as a decimal string, counts as true unless it is 0.
     func flag(_ name: CFString) -> Bool? {
         guard case .number(let number) = number(name) else { return nil }
         return number != 0
@@ -138,7 +140,8 @@ struct KeyParameters {
     /// The parameters of one half: its own, completed by those of the top level.
     func merged(with half: CFString) -> KeyParameters {
         var merged = own(half).entries.merging(entries) { own, _ in own }
-        // Remove the parameters that the key itself determines, and those of its creation.
+        // Remove the parameters that the key itself determines, and the dictionaries of the two
+        // halves.
         for name in [
             kSecPrivateKeyAttrs, kSecPublicKeyAttrs, kSecAttrKeyType, kSecAttrKeySizeInBits,
             kSecAttrKeyClass, kSecAttrEffectiveKeySize,

@@ -1,6 +1,7 @@
 // SecKeyCreation: generating keys, and creating keys from bytes.
 //   (1) A permanent key is stored before it is returned.
-//   (2) If storing fails, no key is returned, and a half that was already stored is deleted again.
+//   (2) If storing fails, no key is returned, and a key of the pair that was already stored is
+//       deleted again.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -16,8 +17,9 @@ internal import KeychainCore
 /// The private key is stored in the keychain if `kSecAttrIsPermanent` is true. The public key is
 /// stored only if `kSecAttrIsPermanent` is true in the dictionary `kSecPublicKeyAttrs`. When this
 /// function returns a key, the stored keys are durable. When it returns `nil`, the keychain is
-/// unchanged, except that its state is unknown if the connection to a keychain service was lost
-/// (`errSecNotAvailable`).
+/// unchanged, with two exceptions: its state is unknown if the connection to a keychain service was
+/// lost (`errSecNotAvailable`), and the public key remains if it was stored, the private key could
+/// not be stored, and deleting the public key failed.
 ///
 /// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
 /// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
@@ -28,9 +30,9 @@ internal import KeychainCore
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256 (the default), 384 or 521
 ///     for elliptic curves; 1024 to 8192, a multiple of 128, for RSA (the default is 2048).
-///     Attributes of the two keys, `kSecAttrAccessible` and other keys of ``SecItemAdd(_:_:)`` may
-///     be at the top level, or in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`,
-///     which take precedence.
+///     Attributes of the private and public key, `kSecAttrAccessible` and other dictionary keys of
+///     ``SecItemAdd(_:_:)`` may be at the top level, or in the dictionaries `kSecPrivateKeyAttrs`
+///     and `kSecPublicKeyAttrs`, which take precedence.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. The codes are
 ///   - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware, only

@@ -20,7 +20,8 @@ internal import KeychainAsymmetricKeys
 ///   - sig: Receives the signature.
 ///   - sigLen: The size of the buffer in bytes. Receives the size of the signature.
 /// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, a size is
-///   wrong or the buffer is too small. Nothing is written then.
+///   wrong or the buffer is too small. For a hardware key, also the errors that
+///   ``SecKeyCreateSignature(_:_:_:_:)`` lists. After an error, nothing is written.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateSignature")

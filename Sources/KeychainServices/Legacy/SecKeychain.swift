@@ -71,7 +71,7 @@ public func SecKeychainItemGetTypeID() -> CFTypeID { CoreFoundationType.keychain
 /// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
-    message: "The first change creates the one keychain. KEYCHAIN_DIRECTORY sets its folder."
+    message: "There is one keychain, made by the first change. KEYCHAIN_DIRECTORY sets its folder."
 )
 @discardableResult
 public func SecKeychainCreate(

@@ -84,7 +84,7 @@ extension SecCertificate {
         guard !usages.contains(usage), !usages.contains(.anyExtendedKeyUsage) else { return nil }
         return TrustFailure(
             status: status,
-            reason: "The extended key usage of \(nameForPeople) doesn't allow this purpose.")
+            reason: "\(nameForPeople) has an extended key usage that doesn't allow this purpose.")
     }
 
     fileprivate var serverUsageFailure: TrustFailure? {
@@ -111,11 +111,12 @@ extension SecCertificate {
         if let failure = usageFailure(.emailProtection, errSecSMIMEBadExtendedKeyUsage) {
             return failure
         }
-        // These are digital signature, non-repudiation, the two encipherments and key agreement.
+        // The mask contains digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment and
+        // keyAgreement.
         guard let keyUsage, keyUsage & 0b1111_1000 == 0 else { return nil }
         return TrustFailure(
             status: errSecSMIMEBadKeyUsage,
-            reason: "The key usage of \(nameForPeople) allows neither signing nor encryption.")
+            reason: "\(nameForPeople) has a key usage that allows neither signing nor encryption.")
     }
 
     /// Whether subject and issuer are the same.
@@ -123,7 +124,7 @@ extension SecCertificate {
         structure.subject.normalizedContent == structure.issuer.normalizedContent
     }
 
-    /// How error messages refer to the certificate.
+    /// The certificate's name for error messages, in the form that begins a sentence.
     var nameForPeople: String {
         subjectSummary.map { "The certificate \"\($0)\"" } ?? "The certificate without a name"
     }

@@ -196,7 +196,7 @@ extension ChainPolicy {
         [1, 2, 840, 113_549, 1, 1, 2], [1, 2, 840, 113_549, 1, 1, 4],
     ]
 
-    /// The same, and RSA and ECDSA with SHA-1.
+    /// The algorithms in ``broken``, and RSA and ECDSA with SHA-1.
     private static let brokenForConnections = broken.union([
         [1, 2, 840, 113_549, 1, 1, 5], [1, 2, 840, 10_045, 4, 1],
     ])

@@ -110,8 +110,8 @@ extension TrustOutcome {
 /// - Parameters:
 ///   - certificates: The certificate to evaluate, or an array that contains it first and then, in
 ///     any order, certificates that may be part of the chain to an anchor.
-///   - policies: A ``SecPolicy``, or an array of policies that must all be satisfied. `nil` stands
-///     for ``SecPolicyCreateBasicX509()``.
+///   - policies: A ``SecPolicy``, or an array of policies that must all be satisfied. `nil` or an
+///     empty array stands for ``SecPolicyCreateBasicX509()``.
 ///   - trust: Receives the evaluation. Unchanged after a failure.
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if there is no certificate, or an object is not
 ///   a certificate or policy as required.

@@ -15,8 +15,10 @@ public import Foundation
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if an object in the array is not a certificate;
 ///   nothing is changed then.
 ///
-/// To trust the system's anchors in addition, call ``SecTrustSetAnchorCertificatesOnly(_:_:)``. It
-/// corresponds to Apple's function of the same name.
+/// To trust the system's anchors in addition, then call
+/// ``SecTrustSetAnchorCertificatesOnly(_:_:)`` with `false`.
+///
+/// It corresponds to Apple's function of the same name.
 @discardableResult
 public func SecTrustSetAnchorCertificates(
     _ trust: SecTrust, _ anchorCertificates: CFArray?

@@ -64,8 +64,8 @@ struct IndexedStore: CustomCertificateStore {
         self.budget = budget
     }
 
-    /// The certificates with this subject that X509 can verify, or `nil` if the budget is
-    /// exhausted.
+    /// The certificates with this subject that X509 can verify. `nil` if there is no certificate
+    /// with this subject, or if the budget is too small for all of them.
     subscript(subject: DistinguishedName) -> [Certificate]? {
         get async {
             var serializer = DER.Serializer()

@@ -1,6 +1,7 @@
 // SystemRoots: the certificate authorities that the system trusts.
 //   (1) The file is read when an evaluation first needs it, and again after it has changed.
-//   (2) Entries that are not readable certificates are skipped. They don't make anything trusted.
+//   (2) PEM blocks that don't contain a readable certificate are skipped. But if one block is not
+//       valid PEM, for example has invalid Base64, no certificate of the file is trusted.
 
 #if !canImport(Darwin)
 

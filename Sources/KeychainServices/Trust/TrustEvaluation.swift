@@ -97,8 +97,8 @@ struct TrustEvaluation: Sendable {
                 status: errSecNotTrusted,
                 reason: anchors.isEmpty
                     ? "There are no trusted certificate authorities."
-                    : "The chain ends at \(end), which is not signed by a trusted certificate "
-                        + "authority."))
+                    : "\(end) is the last one of the chain, and is not signed by a trusted "
+                        + "certificate authority."))
     }
 
     /// The chain from the leaf, continued as long as the signer of the last certificate is found.

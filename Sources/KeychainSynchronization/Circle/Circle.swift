@@ -112,7 +112,10 @@ package struct Circle: Hashable, Sendable {
         case .add(let addition):
             guard addition.machine != recovery,
                 addition.token.map({ !tokens.contains($0) }) ?? true
-            else { throw .notEntitled("\(name) uses a token or the recovery code's keys again") }
+            else {
+                throw .notEntitled(
+                    "\(name) adds a machine with a used token or the recovery code's keys")
+            }
             change = .add(addition.machine.id)
         case .remove(let closing): change = .remove(closing.machine, closing.heads.indexes)
         case .suspend(let closing): change = .suspend(closing.machine, closing.heads.indexes)

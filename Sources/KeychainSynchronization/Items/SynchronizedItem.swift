@@ -67,7 +67,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         return nil
     }
 
-    // MARK: Which one counts
+    // MARK: Which version counts
 
     /// Seconds since 2001-01-01.
     package var modified: Double {

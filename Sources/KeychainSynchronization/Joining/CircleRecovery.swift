@@ -25,8 +25,9 @@ extension MachineKeys {
     }
 
     /// The salt of a circle with a recovery code. It depends on the founder's keys, so that the code
-    /// shows which machine founded the circle: anyone can found one that names the same recovery
-    /// keys, which are public, but not with this salt.
+    /// proves which machine founded the circle: an attacker can found a circle that names the same
+    /// recovery keys and salt, which are public, but can't compute the salt that belongs to another
+    /// founder's keys.
     package static func salt(_ code: RecoveryCode, founder: MachineDescription) -> Bytes16 {
         let bytes = code.bytes.withSymmetricKey {
             SecretBytes(

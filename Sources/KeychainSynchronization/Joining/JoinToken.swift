@@ -11,8 +11,8 @@ package struct JoinToken: Sendable {
     /// What the issuer signs.
     package struct Grant: Hashable, Sendable {
         package let circle: CircleID
-        /// The head of the membership log when the token was created. The machine accepts no
-        /// shorter log.
+        /// The head of the membership log when the token was created. The joining machine accepts
+        /// no log that doesn't contain it.
         package let head: LogHead
         package let issuer: MachineID
         package let scope: GroupScope

@@ -147,7 +147,7 @@ package struct JoinDesk: Sendable {
 
     package init(member: MachineID) { self.member = member }
 
-    /// Whether too many attempts have failed, so that a person has to start again.
+    /// Whether three attempts have failed, so that this object doesn't answer any further request.
     package var isClosed: Bool { failures >= Joining.failureLimit }
 
     /// Answers a commitment. The same commitment always gets the same answer.
@@ -186,6 +186,7 @@ package struct JoinDesk: Sendable {
         return Joining.code(challenge, opening)
     }
 
-    /// Records that the people saw different digits, or refused.
+    /// Records a failed attempt: the digits differed, a user refused, or the joiner didn't send a
+    /// readable opening.
     package mutating func refuse() { failures += 1 }
 }

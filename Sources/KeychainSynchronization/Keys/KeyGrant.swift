@@ -23,7 +23,8 @@ package struct KeyGrant: Hashable, Sendable {
 
     /// The content of a grant.
     package struct Content: Sendable {
-        /// In every grant, so that whoever has a group key can tell which groups a scope includes.
+        /// Every grant contains this key, so that each machine that has a group key can determine
+        /// which groups a scope includes.
         package var circleKey: CircleKey
         package var groupKeys: [GroupKey]
 

@@ -6,9 +6,10 @@
 
 package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
-    /// The last entry that was accepted.
+    /// The last entry that was accepted. After ``skip(to:)`` and until the next entry is accepted,
+    /// the entry before the given index, with a digest of zeros.
     package private(set) var head: LogHead
-    /// The same, but not changed by ``skip(to:)``.
+    /// The last entry that was accepted. ``skip(to:)`` doesn't change it.
     package private(set) var verified = LogHead.empty
     /// The index of the last entry of the membership log that the writer knew when it wrote
     /// ``head``.
@@ -26,7 +27,8 @@ package struct LogCursor: Hashable, Sendable {
     /// Whether all entries that are still needed were read.
     package var isWhole: Bool { missingCount == 0 }
 
-    /// The number of entries that were skipped and are still needed.
+    /// The number of entries before ``start`` that are still needed, or 0 if none were skipped.
+    /// Entries that were read before the last ``skip(to:)`` are counted too.
     package var missingCount: UInt64 { first >= start || start == 1 ? 0 : start - first }
 
     /// Continues at a later entry than the next one, since the entries in between were deleted.

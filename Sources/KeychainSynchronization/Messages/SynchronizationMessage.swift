@@ -30,9 +30,9 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case recover(membership: [Data])
     /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)
-    /// Signs the removal of a machine, or of this one. The answer is ``CircleStatus``.
+    /// Signs the removal of another machine or of this one. The answer is ``CircleStatus``.
     case remove(Bytes16)
-    /// Forgets the circle without signing anything. The items stay.
+    /// Forgets the circle without signing anything. The items stay. The answer is ``CircleStatus``.
     case forget
     /// Makes a join token, which is the answer's secret. `expires` is in milliseconds since
     /// 1970-01-01 UTC.
@@ -83,9 +83,9 @@ package struct Demand: Hashable, Sendable {
         case none
         /// The keychain is locked. Nothing can be exchanged until it is unlocked.
         case locked
-        /// This machine's own log is read.
+        /// This machine's own log is being read.
         case restoring
-        /// The other logs are read.
+        /// The other logs are being read.
         case comparing
         /// This machine has what the others had, and sends its own changes.
         case current
@@ -158,7 +158,8 @@ package struct CircleStatus: Hashable, Sendable {
     package var isOwnLogMissing = false
     /// The number of items whose changes other machines don't have yet.
     package var waitingCount = 0
-    /// The oldest modification date among them, in seconds since 2001-01-01. 0: none waits.
+    /// The oldest modification date of the items that ``waitingCount`` counts, in seconds since
+    /// 2001-01-01. 0 if there are none.
     package var waitingSince: Double = 0
     /// The number of synchronizable items that stay on this machine, by reason.
     package var staying: [StayingItems] = []

@@ -4,7 +4,7 @@ import Glibc
 import KeychainCrypto
 import Synchronization
 
-/// Whether this program set the variable.
+/// Whether `silenceLibrary()` set the variable TSS2_LOG.
 private let isSilenced = Atomic<Bool>(false)
 
 extension PlatformHardware {

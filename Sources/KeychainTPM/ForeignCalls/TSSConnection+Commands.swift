@@ -129,8 +129,9 @@ extension TSSConnection {
 
     // MARK: Sessions and slots
 
-    /// Starts a session whose keys only the owner of the storage key can derive. The parameters
-    /// that it encrypts are hidden from an attacker who can read the traffic to the chip.
+    /// Starts a session whose keys only this process and the chip with the private part of the
+    /// storage key can derive. The parameters that the session encrypts are hidden from an attacker
+    /// who can read the traffic to the chip.
     func startSession(saltedTo key: Reference) throws(ResponseFailure) -> Reference {
         var writer = ByteWriter()
         writer.number(UInt16(TPM2_ALG_AES))

@@ -24,7 +24,8 @@ final class TSSConnection: @unchecked Sendable {
         var way: OpaquePointer?
         // SAFETY: both calls set the pointer that they are given, or fail. `initialize` checks the
         // ABI version only if that argument isn't `nil`.
-        // The library opens the device or a socket, and keeps it open.
+        // The library opens the device or a socket, and keeps it open, so it must not get the
+        // number of a standard stream that is closed.
         let opened = StandardStreams.withoutFreeNumbers {
             unsafe library.openWay(configuration, &way)
         }

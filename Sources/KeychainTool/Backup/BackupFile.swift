@@ -3,8 +3,8 @@
 //       only to its owner, and is synchronized to disk before it is renamed.
 //   (2) An existing file is replaced only if requested, and stays intact until the new file is
 //       complete.
-//   (3) If the process is killed, the partial file remains, encrypted like the backup; the next
-//       attempt overwrites it.
+//   (3) If the process is killed, the partial file remains: that of a backup is encrypted, that of
+//       `export` is not. The next attempt overwrites it.
 
 import Glibc
 import KeychainCrypto

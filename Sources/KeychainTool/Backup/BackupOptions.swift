@@ -1,6 +1,6 @@
 // BackupOptions: the recipients or passphrase for a new backup, and the keys for reading one.
 //   (1) A passphrase comes from the terminal or a descriptor. Private keys come from files.
-//   (2) With recipients, creating a backup requires no secret.
+//   (2) With recipients, encrypting a backup requires only their public keys.
 
 import ArgumentParser
 import Glibc

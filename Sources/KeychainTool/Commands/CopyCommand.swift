@@ -11,9 +11,9 @@ struct CopyCommand: ParsableCommand {
         abstract: "Puts the secret of an item into the clipboard for a limited time.",
         discussion: """
             Requires wl-copy and wl-paste (wl-clipboard) with Wayland, xclip or xsel with X11. \
-            After this time, the clipboard is cleared if it still contains the secret. Newlines at \
-            the end of the secret are removed. Every program of the session can read the \
-            clipboard, and a clipboard manager may keep what it has read.
+            After the time of --for, the clipboard is cleared if it still contains the secret. \
+            Newlines at the end of the secret are removed. Every program of the session can read \
+            the clipboard, and a clipboard manager may keep what it has read.
             """)
 
     @OptionGroup var selection: SelectionOptions

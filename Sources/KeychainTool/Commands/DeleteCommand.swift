@@ -89,7 +89,7 @@ struct DeleteCommand: ParsableCommand {
     }
 }
 
-/// Confirmation of an action that can't be undone.
+/// Asks the user at the terminal to confirm an action by typing a phrase.
 enum Confirmation {
     /// - Throws: ``ControlFailure`` if there is no terminal, or the answer is not the phrase.
     static func require(

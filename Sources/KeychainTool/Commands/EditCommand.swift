@@ -1,7 +1,7 @@
 // EditCommand: opens a secret in the user's editor.
 //   (1) The text is in a file in memory while the editor runs; see `MemoryFolder`.
-//   (2) The item stays unchanged if the editor fails, if the text is unchanged or empty, or if
-//       another process changed the item meanwhile.
+//   (2) The item stays unchanged if the editor fails, if the text is unchanged, if it is empty and
+//       --allow-empty is not given, or if another process changed the item meanwhile.
 //   (3) Signals are forwarded to the editor, and the file is removed before any of them takes
 //       effect on this process.
 

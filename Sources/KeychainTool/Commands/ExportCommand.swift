@@ -1,6 +1,6 @@
 // ExportCommand: writes secrets unencrypted, for other programs to read.
-//   (1) The command says before and after writing that the secrets are unencrypted, and asks for
-//       confirmation.
+//   (1) Unless --yes is given, the command says before writing that the secrets will be
+//       unencrypted, and asks for confirmation. After writing, it always says that they are.
 //   (2) All items are opened before the first byte is written: if an item can't be opened, or can't
 //       be represented in the format, no file is created.
 

@@ -1,7 +1,7 @@
 // OTPCommand: one-time codes of RFC 6238 and RFC 4226, from items whose secrets are otpauth: URIs.
 //   (1) The counter of an item is incremented, durably, before its code is shown: no code is shown
 //       twice, even by two processes at once.
-//   (2) Input that is not a URI, or an invalid one, changes nothing.
+//   (2) Input that is neither a valid otpauth: URI nor a valid key in Base32 changes nothing.
 
 import ArgumentParser
 import FoundationEssentials

@@ -44,8 +44,9 @@ struct RestoreCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "With --backup: also deletes the items that are not in the backup. With --version: "
-                + "deletes another item that has the version's name."))
+            "With --backup: also deletes the items that are neither in the backup nor "
+                + "synchronizable. With --version: deletes another item that has the version's "
+                + "name."))
     var replace = false
 
     @Flag(help: "With --backup: shows what would change, and changes nothing.")
@@ -70,7 +71,8 @@ struct RestoreCommand: ParsableCommand {
         ])
         if version != nil {
             guard opening.backup == nil, !dismiss, !dryRun, !yes else {
-                throw ValidationError("--version can be combined only with an item and --replace.")
+                throw ValidationError(
+                    "--version can't be combined with --backup, --dismiss, --dry-run or --yes.")
             }
             guard item.count == 1 else {
                 throw ValidationError("Specify the item as SERVICE/ACCOUNT or by its reference.")

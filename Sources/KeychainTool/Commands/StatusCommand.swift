@@ -193,8 +193,8 @@ struct StatusCommand: ParsableCommand {
                 (
                     "not-bound",
                     status.whyNotBindable.map { "not bound. \($0)" }
-                        ?? "not bound. `keychainctl bind` binds the items of this device only to "
-                        + "this machine"
+                        ?? "not bound. `keychainctl bind` binds the this-device-only items to this "
+                        + "machine"
                 )
             case .thisMachine: ("this-machine", "bound to this machine")
             case .otherMachine:

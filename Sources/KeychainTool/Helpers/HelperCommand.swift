@@ -1,8 +1,10 @@
 // HelperCommand: answers programs that request credentials in their own protocols.
 //   (1) Each helper is this program, called by the helper's name or as `keychainctl helper NAME`.
 //       The requesting program needs only a link with that name.
-//   (2) A helper reads the request from standard input. It prompts only at the terminal, and only
-//       for a passcode.
+//   (2) The git and Docker helpers and `security -i` read requests from standard input; the other
+//       helpers take the request from their arguments, and a password to save from standard input.
+//       A helper prompts only at the terminal: for the passcode, an application password or, with
+//       `security`, the password to save.
 
 import ArgumentParser
 import Glibc

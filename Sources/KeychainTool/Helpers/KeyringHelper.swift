@@ -2,7 +2,7 @@
 // github.com/jaraco/keyring, `keyring.cli`.
 //   (1) A password is a generic password with the given service and account. For pip and uv the
 //       service is the URL or the host of an index.
-//   (2) If there is no password, the exit status is 1 and nothing is printed, as these programs
+//   (2) If `get` finds no password, the exit status is 1 and nothing is printed, as pip and uv
 //       expect.
 
 import ArgumentParser

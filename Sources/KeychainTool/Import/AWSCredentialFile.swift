@@ -2,7 +2,8 @@
 // brackets, followed by lines NAME = VALUE.
 //   (1) A profile becomes one item: the JSON that `credential_process` returns, so that it can be
 //       returned unchanged.
-//   (2) A profile without keys contains no secret, and is skipped.
+//   (2) A profile without a secret access key contains no secret, and is skipped. A secret access
+//       key without an access key ID is an error.
 
 import FoundationEssentials
 

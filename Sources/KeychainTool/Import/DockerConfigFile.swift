@@ -36,7 +36,7 @@ enum DockerConfigFile {
                         line: 1, text: "“auth” of \(printable(server)) is not USER:PASSWORD.")
                 }
                 let password = login[login.index(after: colon)...]
-                // Docker pads the password with zero bytes.
+                // Docker, too, ignores zero bytes before and after the password that it reads.
                 items.append(
                     item(server, String(login[..<colon]), password.filter { $0 != "\0" }))
             }

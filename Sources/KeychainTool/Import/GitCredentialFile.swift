@@ -45,7 +45,7 @@ enum GitCredentialFile {
     }
 
     /// Decodes percent-encoding. Returns `nil` if a percent sign is not followed by two hexadecimal
-    /// digits, or the result is not text.
+    /// digits, or if the result contains a zero byte or is not UTF-8.
     static func decoded(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -4,8 +4,9 @@
 //       secret on the next line.
 //   (2) A value is "TEXT", or 0xHEX followed by the same value as text, or <NULL>. In "TEXT"
 //       nothing is escaped: a value with characters that would need escaping is written as 0xHEX.
-//   (3) Entries of other classes than passwords, and those whose secret is not text, are skipped.
-//       They are keys and certificates, which have their own export formats.
+//   (3) Entries of other classes than passwords are skipped: keys and certificates have their own
+//       export formats. A password is skipped if its secret is missing, contains a zero byte or is
+//       not UTF-8.
 
 enum KeychainDump {
     private struct Entry {

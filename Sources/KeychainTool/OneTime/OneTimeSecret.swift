@@ -85,7 +85,7 @@ struct OneTimeSecret {
     /// - Parameters:
     ///   - text: The key.
     ///   - label: The label of the URI, for display.
-    ///   - parameters: The other parameters, in order.
+    ///   - parameters: The other parameters, in order. Their values are not percent-encoded here.
     /// - Throws: ``Problem`` if the key or a parameter is invalid.
     init(
         base32 text: String, label: String, parameters: [(name: String, value: String)]

@@ -45,8 +45,8 @@ extension Descriptor {
             guard bytes.count + part.count <= limit else {
                 throw ControlFailure(
                     .failure,
-                    "The input is larger than \(limit) bytes, the maximum size of an item. Nothing "
-                        + "was saved. Encrypt it to a file, and save the file's key in the "
+                    "The input is larger than \(limit) bytes, the maximum. Nothing was saved. "
+                        + "Encrypt a larger secret to a file, and save the file's key in the "
                         + "keychain.")
             }
             bytes += part

@@ -138,7 +138,9 @@ extension ItemSnapshot {
         }
     }
 
-    /// Text as a string, a number as a number, data as an object with its Base64.
+    /// A number, or a value in an internet password, as its readable name, if it has one. Otherwise
+    /// text as a string, a number as a number, a date as RFC 3339 text, and data as an object with
+    /// its Base64.
     ///
     /// The distinguished names in a certificate remain data, because their readable form omits
     /// details.

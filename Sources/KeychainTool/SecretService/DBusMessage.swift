@@ -8,7 +8,8 @@ import KeychainCore
 
 /// A value in a message's body.
 enum DBusValue: Equatable {
-    /// Any non-negative number, or a Boolean.
+    /// A number or a Boolean, as the unsigned number with the same bits. So a negative or
+    /// floating-point number doesn't keep its value.
     case number(UInt64)
     /// A string, an object path or a signature.
     case text(String)

@@ -1,6 +1,6 @@
-// UserService: manages this user's service from outside: locates its files, determines whether it
-// answers, starts it and stops it.
-//   (1) Any process that answers at the socket is left running: starting the service again changes
+// UserService: manages this user's service from outside: locates its files, determines whether a
+// process listens at its socket, starts it and stops it.
+//   (1) Any process that listens at the socket is left running: starting the service again changes
 //       nothing.
 //   (2) A process is terminated only if it listens at the socket, belongs to this user and runs the
 //       program `keychaind`.
@@ -50,7 +50,7 @@ struct UserService {
     let places: UserPlaces
     private let environment: [String: String]
 
-    /// How long to wait for a service to answer or to end.
+    /// How long to wait for a service to listen at the socket or to end.
     private static let patience: Duration = .seconds(20)
 
     init() throws(ControlFailure) {
@@ -61,7 +61,7 @@ struct UserService {
     var socket: String { RuntimeFolder.socket(in: places.runtime) }
     var log: String { places.state + "/keychain/keychaind.log" }
 
-    /// Whether a program listens at the socket.
+    /// Whether a process listens at the socket.
     var isRunning: Bool { RunningService.process(at: socket) != nil }
 
     /// The path of `keychaind`, which must be in the same folder as this program.
@@ -77,7 +77,7 @@ struct UserService {
 
     // MARK: Without systemd
 
-    /// Starts the service in the background, and waits until it answers.
+    /// Starts the service in the background, and waits until a process listens at the socket.
     /// - Returns: The process ID of the service.
     func start() throws(ControlFailure) -> pid_t {
         let program = try program()
@@ -162,8 +162,8 @@ struct UserService {
         return true
     }
 
-    /// Waits until the service answers.
-    /// - Returns: `false` if it doesn't answer in time.
+    /// Waits until a process listens at the socket.
+    /// - Returns: `false` if none does in time.
     func answersSoon() -> Bool { eventually { isRunning } }
 
     // MARK: With systemd

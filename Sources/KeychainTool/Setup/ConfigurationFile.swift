@@ -51,8 +51,8 @@ struct ConfigurationFile {
         return Files.content(of: file, atMost: longest)
     }
 
-    /// Replaces the content of the file. If the new content is empty, the file is deleted, unless a
-    /// link leads to it.
+    /// Replaces the content of the file. If the new content is empty or an empty JSON object, the
+    /// file is deleted, unless its path contains a symbolic link.
     func replace(with text: String) throws(ControlFailure) {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(

@@ -1,7 +1,8 @@
 // SetupCommand: configures another program to get its passwords from this one, and undoes that.
 //   (1) All changes are shown and must be confirmed. If a file can't be parsed, or has a different
 //       setting, nothing is changed.
-//   (2) A second run changes nothing, and --undo reverts the changes of a run without it.
+//   (2) A second run changes nothing. --undo removes what a run without it adds, but doesn't
+//       restore a setting that --replace replaced.
 
 import ArgumentParser
 import KeychainCrypto

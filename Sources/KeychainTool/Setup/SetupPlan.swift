@@ -2,8 +2,8 @@
 // this.
 //   (1) A plan changes nothing by itself. It is derived from the present state, so that a second
 //       plan is empty.
-//   (2) A different setting is replaced only if requested. Undoing reverts only the changes that a
-//       plan makes.
+//   (2) A different setting is replaced only if requested. Undoing removes only what a plan adds;
+//       it doesn't restore a setting that was replaced.
 
 import FoundationEssentials
 import Glibc

@@ -34,7 +34,7 @@ struct SyncFoundCommand: ParsableCommand {
             let sync = try SyncSession(making: options)
             defer { sync.close() }
             try sync.keychain.requireNoCircle()
-            // Whether the server can be reached is better known before the circle exists.
+            // Connect to the server first: if it can't be reached, no circle is founded.
             let directory = CircleDirectory(sync.store)
             let others = try sync.showing("connecting") {
                 do {

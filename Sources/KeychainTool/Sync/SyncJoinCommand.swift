@@ -15,7 +15,7 @@ import KeychainSynchronization
 struct SyncJoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join",
-        abstract: "Joins a circle, once one of its machines has approved this one.",
+        abstract: "Joins a circle: with approval, a join token or the recovery code.",
         discussion: """
             This machine asks to join, and `keychainctl sync approve` on a machine of the circle \
             answers. Both show six digits, which must be the same. With --paste, each machine \

@@ -1,4 +1,4 @@
-// SyncKeychain: the part of the keychain that belongs to a circle, without a server.
+// SyncKeychain: requests to the keychain about its circle. None of them uses the server.
 
 #if Synchronization
 

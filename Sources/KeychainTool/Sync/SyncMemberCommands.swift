@@ -14,10 +14,10 @@ struct SyncMembersCommand: ParsableCommand {
         commandName: "members",
         abstract: "Lists the machines of the circle.",
         discussion: """
-            The time is that of the latest sign of life of a machine that this one has seen. A \
-            machine that was away too long is suspended: the others don't wait for it before they \
-            forget deletions, until it synchronizes again. If the server can't be reached, the \
-            list is the one that this machine knows.
+            For each machine, the list shows the time of the latest sign of life that this machine \
+            has seen. A machine that was away too long is suspended: the others don't wait for it \
+            before they forget deletions, until it synchronizes again. If the server can't be \
+            reached, the list is the one that this machine knows.
             """)
 
     @Flag(help: "Writes an array of JSON objects.")

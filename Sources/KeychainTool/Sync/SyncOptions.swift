@@ -79,7 +79,8 @@ enum SyncMoment {
 
     /// How long ago a moment was, in the largest fitting unit, such as `5 minutes ago`.
     static func age(_ moment: Int64, now: Int64) -> String {
-        // In floating point, since a member can write any moment.
+        // In floating point: a member can write any number as the moment, so that a difference of
+        // integers could overflow.
         let seconds = Int(min(max((Double(now) - Double(moment)) / 1000, 0), 1e15))
         return switch seconds {
         case ..<60: "less than a minute ago"

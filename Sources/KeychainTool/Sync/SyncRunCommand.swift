@@ -1,6 +1,7 @@
 // SyncRunCommand: synchronizes until a signal ends it: the relay between the keychain and the
 // server.
-//   (1) It holds no key of the circle. Items pass through it sealed.
+//   (1) The relay holds no key of the circle: items pass through it sealed. Without a service, the
+//       embedded keychain in this process holds the keys.
 //   (2) Each event that differs from the one before is one line on standard error, in the format of
 //       the service's log: level, message, and fields whose text is quoted.
 
@@ -34,7 +35,8 @@ struct SyncRunCommand: ParsableCommand {
             defer { sync.close() }
             let (changes, continuation) = AsyncStream.makeStream(
                 of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            // Before a passcode is read, since a service can't identify this process after that.
+            // Subscribe before a passcode is read: after that, a service can't identify this
+            // process.
             let subscription = try sync.keychain.session.keychain.subscribe {
                 _ = continuation.yield()
             }
@@ -81,7 +83,7 @@ private final class SyncLog: Sendable {
 
     private let state = Mutex(State())
 
-    /// What the keychain demanded last. `nil` before the first exchange.
+    /// The state in the keychain's latest demand. `nil` before the first exchange.
     var lastState: Demand.State? { state.withLock { $0.demanded } }
 
     func write(_ line: String) { Output.complain(line) }

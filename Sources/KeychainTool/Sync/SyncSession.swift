@@ -1,6 +1,6 @@
 // SyncSession: a keychain and the server of its circle.
 //   (1) The keychain is opened before anything is read from the server, since a service has to
-//       identify this program before it holds a secret.
+//       identify this program before the program holds a secret.
 
 #if Synchronization
 
@@ -16,7 +16,8 @@ struct SyncSession {
     let keychain: SyncKeychain
     let relay: Relay
 
-    /// The number of attempts while another process synchronizes the same keychain.
+    /// The maximum number of exchanges: while another process synchronizes the same keychain, or
+    /// until a signed change is in the membership log.
     private static let attemptCount = 10
     private static let pause = Duration.milliseconds(500)
 

@@ -1,4 +1,5 @@
-// SyncStatusCommand: shows the state of synchronization: the machines, what waits, and what stays.
+// SyncStatusCommand: shows the state of synchronization: the machines, the changes that wait to be
+// sent, and the items that stay on this machine.
 //   (1) A server that can't be reached is part of the state, not a failure.
 
 #if Synchronization

@@ -1,6 +1,6 @@
 // SyncTokenCommand: makes a join token, with which one machine joins without a person.
-//   (1) A token decrypts nothing, but whoever uses it first can join with it. It goes to standard
-//       output and nowhere else.
+//   (1) A token decrypts nothing, but the first machine that uses it can join with it. The token is
+//       written to standard output and nowhere else.
 
 #if Synchronization
 
@@ -55,7 +55,8 @@ struct SyncTokenCommand: ParsableCommand {
             }
             if Descriptor.isTerminal(STDOUT_FILENO) {
                 Output.complain(
-                    "The token is a secret until it has been used: whoever uses it first can join.")
+                    "The token is a secret until it has been used: the first machine that uses it "
+                        + "can join.")
             }
             try Output.print(SyncTokenText.text(of: secret))
         }

@@ -24,7 +24,7 @@ enum ChildProcess {
             return number
         }
 
-        /// The moment that the process wrote.
+        /// The instant that the process wrote, as a number of nanoseconds.
         func moment() throws -> Instant { Instant(nanoseconds: UInt64(try number())) }
     }
 
@@ -33,9 +33,10 @@ enum ChildProcess {
 
     /// Runs a program and waits for its end.
     ///
-    /// `posix_spawn` is called directly, since Foundation's class takes as long as the whole life
-    /// of a small program. `input` has to be short. The program has the standard error of this
-    /// process, unless `isQuiet` is `true`.
+    /// `posix_spawn` is called directly, since Foundation's `Process` adds as much time as the
+    /// whole run of a small program takes. `input` has to fit into the buffer of a pipe, since it
+    /// is written before the program starts. The program has the standard error of this process,
+    /// unless `isQuiet` is `true`.
     static func run(
         _ path: String, _ arguments: [String], _ variables: Variables = [:], input: String = "",
         isQuiet: Bool = false

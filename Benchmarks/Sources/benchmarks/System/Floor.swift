@@ -2,8 +2,8 @@
 // and AES-256-GCM.
 //   (1) The settings that determine the time are the same as the keychain's: WAL, synchronous =
 //       FULL.
-//   (2) Statements are prepared once. A pointer that is bound to a statement is used before the
-//       call ends.
+//   (2) Statements are prepared once. SQLite uses a pointer that is bound to a statement only
+//       during the call of `load` or `store` that binds it.
 
 import CBenchmarkSQLite
 import Crypto
@@ -70,7 +70,7 @@ final class Floor {
         unsafe sqlite3_close(database)
     }
 
-    /// Finds a row by an index and decrypts its secret.
+    /// Finds a row by its name, with the index of the table, and decrypts its secret.
     func load(_ name: Data) throws -> Data {
         // SAFETY: the name outlives the step; the column's bytes are copied before the reset.
         let sealed = try unsafe name.withUnsafeBytes { bytes in
@@ -124,7 +124,7 @@ final class Floor {
             }
         }
         guard code == SQLITE_DONE else {
-            throw FloorFailure(description: "SQLite gave \(code) to a write.")
+            throw FloorFailure(description: "SQLite returned \(code) for a write.")
         }
     }
 
@@ -152,7 +152,7 @@ final class Floor {
         // SAFETY: the connection is open.
         let code = unsafe sqlite3_exec(database, sql, nil, nil, nil)
         guard code == SQLITE_OK else {
-            throw FloorFailure(description: "SQLite gave \(code) to \(sql).")
+            throw FloorFailure(description: "SQLite returned \(code) for \(sql).")
         }
     }
 

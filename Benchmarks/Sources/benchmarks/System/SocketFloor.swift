@@ -12,7 +12,7 @@ enum SocketFloor {
         var ends: [Int32] = [0, 0]
         // SAFETY: the call fills the two elements.
         guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
-            throw FloorFailure(description: "There is no socket.")
+            throw FloorFailure(description: "No socket pair can be created.")
         }
         let (near, far) = (ends[0], ends[1])
         Thread.detachNewThread {

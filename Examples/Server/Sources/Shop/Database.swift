@@ -1,6 +1,6 @@
 // Database: creates connections with a password from the keychain.
 
-/// A client of a database, which stands in for a server's real one.
+/// A client of a database. In a real server, this is a type of the database's library.
 public protocol DatabaseClient: Sendable {
     func connect(user: String, password: String) async throws
 }

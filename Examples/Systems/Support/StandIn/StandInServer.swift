@@ -1,4 +1,5 @@
-// StandInServer: the server of a stand-in, which handles one request at a time and logs it.
+// StandInServer: the server of a stand-in. It decides on its responses and logs them one at a time.
+// A delayed response doesn't delay the response to the next request.
 
 import FlyingFox
 import Foundation
@@ -33,7 +34,7 @@ actor StandInServer {
             body: try JSONEncoder().encode(response.body))
     }
 
-    /// The state is saved before the response is sent.
+    /// Decides on the response, and saves the state and the log before the response is sent.
     private func decide(_ request: StandInRequest) throws -> StandInResponse {
         let response = standIn.respond(request, &memory)
         try JSONEncoder().encode(memory.values)

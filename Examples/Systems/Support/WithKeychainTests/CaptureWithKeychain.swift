@@ -82,7 +82,7 @@ import Testing
         #expect(try keychain.load(KeychainKey<String>("rial.device.state")) == "not a state")
     }
 
-    @Test func `a key in the Secure Enclave signs, and without one there is none`() throws {
+    @Test func `a Secure Enclave key signs, and without the hardware no key is created`() throws {
         #expect(throws: KeychainError.self) { try keys(in: test).sign(photo) }
         #expect(try test.items().isEmpty)
         test.hasSecureEnclave = true

@@ -8,8 +8,9 @@ import Testing
 
 @testable import Keychain
 
-/// The handlers between the API and the system's keychain. Only one exists there. The typed handler
-/// of other platforms stands for the same one.
+/// The handlers between the API and a keychain. On Apple's platforms there is only the one that
+/// calls the SecItem functions. `typed` and `typedInMemory`, which the shared tests name, are
+/// aliases of it.
 enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
     case secItem
 
@@ -18,9 +19,9 @@ enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "SecItem" }
 
-    /// A database in front of a handler, which replaces the functions.
+    /// A database in front of a handler that replaces the SecItem functions.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
-        // As for the system's keychain.
+        // As for the system's keychain, the list of access groups is empty.
         KeychainDatabase(authenticating: { _ in
             KeychainConnection(handler: .substitute(handler), caller: AccessGroups([]))
         })

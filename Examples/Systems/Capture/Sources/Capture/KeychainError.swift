@@ -12,7 +12,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     /// keychain service broke, in which case the change may have been made: load the item before
     /// you retry.
     case saveFailed(OSStatus)
-    /// The item or key could not be read. It still exists.
+    /// The item or key could not be read. If it exists, it was not changed.
     case loadFailed(OSStatus)
     /// The item or key could not be deleted. It still exists, unless the connection to a keychain
     /// service broke.
@@ -49,8 +49,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The status that the keychain returned. If the keychain was not called, the status with the
-    /// same meaning, or `nil` if the bytes are the reason.
+    /// The status that the keychain returned or, for a case without one, the status with the same
+    /// meaning. `nil` if the reason is the value or its bytes.
     public var status: OSStatus? {
         switch self {
         case .saveFailed(let status), .loadFailed(let status), .deleteFailed(let status),

@@ -105,9 +105,9 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The bytes, or `nil` if the item does not exist.
-    /// - Throws: ``KeychainError/loadFailed(_:)``, in which case the item still exists. With status
-    ///   -25308 it is locked: retry after the unlock. ``KeychainError/invalidData`` if the item has
-    ///   no bytes.
+    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked or,
+    ///   before the first unlock, it is not known whether the item exists: retry after the unlock.
+    ///   ``KeychainError/invalidData`` if the item has no bytes.
     public func load(forKey key: String) throws -> Data? {
         try logger.log("load", key) { try read(forKey: key) }
     }

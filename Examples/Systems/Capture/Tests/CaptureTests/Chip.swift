@@ -35,7 +35,7 @@ final class Chip {
         while (try? String(contentsOfFile: ready, encoding: .utf8))?.isEmpty ?? true {
             try #require(
                 process.isRunning && ContinuousClock.now < end,
-                "swtpm did not start: this test takes the package of that name")
+                "swtpm did not start: this test needs the package of that name")
             usleep(1000)
         }
     }

@@ -37,7 +37,7 @@ import Testing
         #expect(Self.cases.count == 10)
     }
 
-    @Test func `statuses that pass or that a program can act on have a recovery suggestion`() {
+    @Test func `statuses that are temporary or that a program can act on have a suggestion`() {
         let suggestions: [OSStatus: String] = [
             errSecItemNotFound: "normal at first access", errSecDuplicateItem: "Update the item",
             errSecAuthFailed: "Check the item's accessibility",

@@ -112,7 +112,7 @@ import Testing
         #expect(keys.allSatisfy { $0 == stored })
     }
 
-    @Test func `the key of the process that was first counts`() throws {
+    @Test func `the key of the process that was first is used`() throws {
         // The first search finds nothing, and the addition finds the key of another process.
         let first = CryptoService.generateKey()
         try service.saveSymmetricKey(first, forKey: anyKey)

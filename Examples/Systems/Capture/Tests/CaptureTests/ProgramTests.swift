@@ -82,7 +82,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         }
     }
 
-    @Test func `processes that are the first at once get one identifier and one key`() throws {
+    @Test func `processes that race for the first use get one identifier and one key`() throws {
         let output = try home.run(
             """
             for i in 1 2 3 4; do cp photo.jpg $i; capture seal $i >/dev/null & done; wait
@@ -169,7 +169,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.run("capture status").contains("rial.encryption.key: absent"))
     }
 
-    @Test func `wrong usage is told`() throws {
+    @Test func `wrong usage is reported`() throws {
         for command in [
             "", "seal", "open one", "status now", "sign", "verify", "check-key x",
             "delete-key x", "export", "--verbose",

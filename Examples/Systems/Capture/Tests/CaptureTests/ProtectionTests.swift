@@ -42,7 +42,7 @@ import Testing
         #expect(try testKeychain.items().count == 5)
     }
 
-    @Test func `a critical item can ask for when unlocked, this device only`() throws {
+    @Test func `a critical item can be for when unlocked, this device only`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
         // The protection of an existing item changes.
@@ -81,7 +81,7 @@ import Testing
         #expect(try testKeychain.openedSecretCount == count)
     }
 
-    @Test func `a locked device keeps what is for when unlocked, and gives the rest`() throws {
+    @Test func `a locked device refuses items for when unlocked, and returns the others`() throws {
         try service.save(Data("plain".utf8), forKey: "plain")
         try service.save(
             Data("old".utf8), forKey: "critical",
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: Another device
 
-    @Test func `another device's keychain has none of it`() throws {
+    @Test func `another device's keychain has none of the items`() throws {
         let sealed = try CaptureDevice(keychain: service).seal(Data("capture".utf8))
         try service.saveDeviceId("6F1")
         try TestKeychain().withSecItem { () throws -> Void in
@@ -137,7 +137,7 @@ import Testing
             try CaptureDevice(keychain: service).open(sealed) == Data("capture".utf8))
     }
 
-    @Test func `nothing of it is among the synchronized items, and they are not seen`() throws {
+    @Test func `no item is synchronized, and synchronized items are not seen`() throws {
         try service.save(Data("ours".utf8), forKey: anyKey)
         #expect(try storedAttributes(forKey: anyKey, isSynchronizable: true) == nil)
         let synchronized: [String: Any] = [

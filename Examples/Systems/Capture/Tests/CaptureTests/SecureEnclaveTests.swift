@@ -1,4 +1,4 @@
-// SecureEnclaveTests: keys in a simulated Secure Enclave. ChipTests uses a chip.
+// SecureEnclaveTests: keys in a simulated Secure Enclave. ChipTests uses a TPM (swtpm).
 
 import CryptoKit
 import Foundation
@@ -33,7 +33,7 @@ import Testing
         #expect(try testKeychain.items().isEmpty)
     }
 
-    @Test func `its attributes are those of a key that stays in the hardware`() throws {
+    @Test func `a key's attributes are those of a key that stays in the hardware`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         let query: [String: Any] = [
             kSecClass as String: kSecClassKey,
@@ -124,7 +124,7 @@ import Testing
         #expect(try testKeychain.items().count == 1)
     }
 
-    @Test func `a key of software under the name is neither loaded nor deleted`() throws {
+    @Test func `a software key with the same name is neither loaded nor deleted`() throws {
         let software: [String: Any] = [
             kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
             kSecAttrKeySizeInBits as String: 256,
@@ -160,7 +160,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func `without the hardware no key is made, and none in software`() throws {
+    @Test func `without the hardware no key is made, not even in software`() throws {
         try testKeychain.hasSecureEnclave = false
         #expect(throws: KeychainError.secureEnclaveUnavailable) {
             try service.createSecureEnclaveKey(forKey: "key")
@@ -169,7 +169,7 @@ import Testing
         #expect(try testKeychain.items().isEmpty)
     }
 
-    @Test func `a key whose hardware is gone stays and says so`() throws {
+    @Test func `a key whose hardware is gone stays, and signing reports it`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.hasSecureEnclave = false
         #expect(throws: KeychainError.secureEnclaveUnavailable) {
@@ -179,7 +179,7 @@ import Testing
         #expect(try service.signature(for: message, using: key).isEmpty == false)
     }
 
-    @Test func `a locked key says so, and works after unlock`() throws {
+    @Test func `a locked key is reported as locked, and works after the unlock`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.setPasscode("1234")
         try testKeychain.restart()

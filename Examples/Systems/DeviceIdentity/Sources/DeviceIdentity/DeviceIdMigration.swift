@@ -7,7 +7,8 @@ import Foundation
 
 /// Moves the identifier of an earlier release to the keychain.
 ///
-/// Call it at every launch, before any other code requests the identifier.
+/// Call ``migrateFromUserDefaults()`` at every launch, before any other code requests the
+/// identifier.
 public enum DeviceIdMigration {
     /// The outcome of a migration. In each case, the defaults no longer contain an identifier.
     public enum Outcome: Hashable, Sendable {

@@ -38,9 +38,11 @@ public final class DeviceIdentificationService: Sendable {
     ///   - ``KeychainError/loadFailed(status:)`` if the identifier can't be read. None is created,
     ///     and the stored data are kept. Status -25308 means that the device is locked: retry after
     ///     the unlock.
-    ///   - ``KeychainError/unexpectedData`` if the stored data are not an identifier. They are
+    ///   - ``KeychainError/unexpectedData`` if the stored data are not the text of a UUID. They are
     ///     kept.
     ///   - ``KeychainError/saveFailed(status:)`` if a new identifier could not be saved.
+    ///   - ``KeychainError/itemNotFound`` if three times an identifier that already existed was
+    ///     deleted before it could be read.
     @concurrent
     public func getDeviceId() async throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
@@ -81,7 +83,8 @@ public final class DeviceIdentificationService: Sendable {
         return stored
     }
 
-    /// Checks whether an identifier exists. No secret is opened, and none is created.
+    /// Checks whether an identifier exists. No secret is opened, and no identifier is
+    /// created.
     ///
     /// - Returns: `true` if an identifier exists. `false` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)`` if this can't be determined.

@@ -3,7 +3,8 @@
 import Foundation
 import Security
 
-/// An error of the keychain. Its case identifies the failure, and contains the system's status.
+/// An error of the keychain. Its case identifies the failure. The cases of failed calls contain the
+/// system's status.
 ///
 /// An absent item is not an error: loading it returns `nil`. After an error, nothing was changed,
 /// unless the connection to a keychain service broke, in which case the change may have been made.

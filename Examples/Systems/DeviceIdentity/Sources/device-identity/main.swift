@@ -6,8 +6,8 @@ import Foundation
 
 let usage = """
     usage: device-identity [get | has | reset | export | import | migrate | register]
-    What is imported is read from standard input. register asks the backend on BACKEND_PORT of
-    this machine and waits BACKEND_TIME_LIMIT seconds for a registration.
+    import reads the identifier from standard input. register asks the backend on BACKEND_PORT
+    of this machine and waits BACKEND_TIME_LIMIT seconds for a registration.
 
     """
 

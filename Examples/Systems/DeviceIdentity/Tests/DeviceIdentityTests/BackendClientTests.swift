@@ -44,7 +44,7 @@ import FoundationNetworking
     }
 
     @Test(arguments: [("fail", 503), ("refuse", 403)])
-    func `an answer that is an error is one, and nothing is registered`(
+    func `an error response is thrown as an error, and nothing is registered`(
         answer: String, status: Int
     ) async throws {
         let backend = try Backend("\(answer) \(answer) ok")

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [true, false])
-    func `it answers whatever becomes of the item, until a reset`(
+    func `the identifier is returned whatever becomes of the item, until a reset`(
         place: Place, isReadSynchronously: Bool
     ) async throws {
         try await place.use { storage in

@@ -76,7 +76,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `after a reset there is none, and then another`(place: Place) async throws {
+    func `after a reset there is no identifier, and the next one is different`(
+        place: Place
+    ) async throws {
         try await place.use { storage in
             let devices = storage.devices
             let first = try await devices.getDeviceId()

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `where the winner's is deleted before it is read, one is made`(
+    func `if the winner's identifier is deleted before it is read, a new one is made`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `where it is deleted again and again, it ends with an error`() async throws {
+    @Test func `an identifier that is deleted again and again causes an error`() async throws {
         let service = MockKeychainService()
         let spy = Spy(
             service, beforeAdd: { try service.saveUUID(UUID(), for: KeychainKeys.deviceId) },
@@ -83,7 +83,7 @@ import Testing
 
     // MARK: Identifiers that can't be read
 
-    @Test func `before the first unlock none is made, and after it the old one is there`()
+    @Test func `before the first unlock no identifier is made, and after it the old one is there`()
         async throws
     {
         let keychain = TestKeychain()
@@ -138,7 +138,7 @@ import Testing
     @Test(
         arguments: Place.allCases,
         [Data(), Data([0xFF, 0xFE]), Data("device 1".utf8), Data(repeating: 7, count: 16)])
-    func `what is stored in another form stays, and none is made`(
+    func `an item in another form stays, and no identifier is made`(
         place: Place, form: Data
     ) async throws {
         try await place.use { storage in
@@ -150,7 +150,7 @@ import Testing
             #expect(throws: KeychainError.unexpectedData) { try devices.getDeviceIdSync() }
             #expect(try devices.hasDeviceId())
             #expect(try storage.service.load(for: KeychainKeys.deviceId) == form)
-            // The user can request a different identifier.
+            // An import replaces the item.
             try devices.importDeviceId(UUID())
             _ = try await devices.getDeviceId()
         }

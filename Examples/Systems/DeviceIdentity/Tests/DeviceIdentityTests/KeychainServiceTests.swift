@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `bytes of another form are told apart and stay`(place: Place) async throws {
+    func `bytes of another form cause an error and stay`(place: Place) async throws {
         try await place.use { storage in
             let service = storage.service
             let bytes = Data([0xFF, 0xFE])

@@ -64,15 +64,16 @@ import Testing
         #expect(log == ["404", "403", "404", "201"])
     }
 
-    @Test func `the identifier stands in no file, and in UserDefaults least of all`() throws {
+    @Test func `the identifier is in no file and not in UserDefaults`() throws {
         let home = try Home(["device-identity"])
         let old = Self.old
         #expect(try home.run("echo \(old) | device-identity import") == "Imported.\n")
         #expect(try home.run("device-identity") == "\(old)\n")
-        // The test stores the output of the last command in a separate file.
+        // The output of the last command is in a file in the home directory. This command replaces
+        // the identifier there.
         #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
         #expect(try home.run("grep -rlaFi \(old) . || true") == "")
-        // A search that finds nothing must be able to find something.
+        // The same search finds an identifier that is in a file.
         #expect(try home.run("echo x\(old)x > file && grep -rlaFi \(old) .") == "./file\n")
     }
 
@@ -95,7 +96,7 @@ import Testing
         #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
     }
 
-    @Test func `wrong usage is told apart`() throws {
+    @Test func `wrong usage is reported`() throws {
         let home = try Home(["device-identity"])
         let printed = try home.run("device-identity import \(Self.old)")
         #expect(printed.hasPrefix("usage: device-identity "))

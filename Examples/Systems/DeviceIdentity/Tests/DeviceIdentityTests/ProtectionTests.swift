@@ -27,7 +27,7 @@ private func persistentReference() throws -> Data {
         try keychain.withSecItem {
             let service = KeychainService()
             try service.saveString("Ada", for: Self.key)
-            // Replacing the value changes none of this.
+            // Replacing the value changes none of the attributes below.
             try service.saveString("Bob", for: Self.key)
             let items = try keychain.items()
             #expect(items.count == 1)

@@ -49,7 +49,7 @@ import Testing
         #expect(UserMessage.text(for: CancellationError()) == unexpected)
     }
 
-    @Test func `the coordinator's functions have the source's names`() throws {
+    @Test func `the coordinator's functions have the specification's names`() throws {
         let file = folder(ofSystem: "DeviceIdentity")
             .appending(path: "Sources/DeviceIdentity/AppCoordinator.swift")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `the signatures are the source's`() {
+    @Test func `the signatures are the specification's`() {
         // If this doesn't compile, the declarations differ from the specification.
         let make: () -> any KeychainServiceProtocol = { KeychainService() }
         let named: (String) -> KeychainService = KeychainService.init(service:)

@@ -28,7 +28,7 @@ import Testing
         #expect(model.errorMessage == nil)
     }
 
-    @Test func `views that appear at once load it once`() async throws {
+    @Test func `views that appear at once load the identifier once`() async throws {
         let keychain = StuckKeychain()
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: keychain))
@@ -60,7 +60,7 @@ import Testing
         #expect(model.errorMessage == nil)
     }
 
-    @Test func `a view that observes the identifier hears of it`() async {
+    @Test func `a view that observes the identifier is notified of it`() async {
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: MockKeychainService()))
         let changes = Mutex(0)

@@ -1,5 +1,5 @@
-// Patterns: runs incorrect and correct code side by side and shows the result of each. Only this
-// file contains incorrect code.
+// Patterns: runs incorrect and correct code side by side and shows the result of each. In each
+// function, the code before the call of `wrong` is incorrect.
 
 import Dispatch
 import Foundation
@@ -82,8 +82,8 @@ extension Session {
             answer.status == errSecSuccess && answer.result as? Data == Data("secret".utf8))
     }
 
-    /// No call is made on the main actor. Instead, the code simulates one that lasts until a tap
-    /// was handled, or a fifth of a second.
+    /// The incorrect code makes no SecItem call on the main actor. Instead, the main actor waits
+    /// for a tap for a fifth of a second, as if a call took that long.
     private func blockedMainActor() async throws {
         try pattern("A SecItem call on the main actor")
         let tap = Tap()
@@ -196,7 +196,8 @@ private final class Tap: Sendable {
         return handled.wait(timeout: .now() + duration) == .success
     }
 
-    /// The same, with a call that lasts until the tap has been handled.
+    /// Simulates a tap during a call that lasts until the main actor has handled the tap, but at
+    /// most a minute, and records whether it was handled.
     func waitDuringCall() {
         let isHandled = isHandledDuringCall(.seconds(60))
         inTime.withLock { $0 = isHandled }

@@ -65,8 +65,9 @@ public actor KeychainManager {
     ///
     /// - Parameter key: The account.
     /// - Returns: The secret, or `nil` if the item does not exist.
-    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the item exists but is
-    ///   locked: load again after the unlock.
+    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the item is locked or,
+    ///   before the first unlock, that it is not known whether it exists: load again after the
+    ///   unlock.
     public func load(for key: String) throws -> Data? {
         let query = KeychainQueryBuilder.buildQuery(
             account: key, service: service, returnData: true)

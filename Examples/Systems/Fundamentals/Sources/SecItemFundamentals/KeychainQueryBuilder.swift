@@ -1,4 +1,5 @@
-// KeychainQueryBuilder: the only file that creates dictionaries for the SecItem functions.
+// KeychainQueryBuilder: the only file of this library that creates dictionaries for the SecItem
+// functions.
 //   (1) Every call gets a new dictionary. None is stored.
 //   (2) Every key is one of Apple's constants, never a literal.
 //   (3) Every query specifies the data-protection keychain. Otherwise, macOS would search its
@@ -13,8 +14,9 @@ import Security
 public enum KeychainQueryBuilder {
     /// Creates a query for any of the four functions.
     ///
-    /// Only a search accepts a limit and return keys; the other functions reject them. A limit of
-    /// one is the default of a search, so the query contains it only together with a return key.
+    /// The limit and the return keys are for searches. An update rejects both. An add and a delete
+    /// reject a limit of one; an add accepts return keys, and a delete ignores them. A limit of one
+    /// is the default of a search, so the query contains it only together with a return key.
     ///
     /// - Parameters:
     ///   - itemClass: One of the five classes.

@@ -1,5 +1,5 @@
-// StatusTable: the nine statuses that code over Security encounters, with their causes and the
-// program's responses.
+// StatusTable: nine statuses that the SecItem functions return, with their causes and the program's
+// responses.
 
 import Foundation
 import Security

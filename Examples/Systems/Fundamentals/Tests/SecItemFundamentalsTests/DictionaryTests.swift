@@ -92,7 +92,7 @@ import Testing
         #expect(isUnchanged())
     }
 
-    /// This differs from iOS, which rejects it. macOS ignores the key.
+    /// iOS rejects `kSecMatchLimitAll` in a delete. macOS ignores it, and so does this package.
     @Test func `a limit of all in a delete says what a delete does`() {
         #expect(keychain.add("b") == errSecSuccess)
         #expect(

@@ -1,4 +1,4 @@
-// LetterTests: the names of the fundamentals, with their defaults and texts.
+// LetterTests: the names, default values and texts of the interface of SecItemFundamentals.
 
 import Foundation
 import KeychainTesting

@@ -113,7 +113,7 @@ import Testing
         #expect(requests.contains { $0.contains("status=-25308") })
     }
 
-    @Test func `another argument is refused`() throws {
+    @Test func `an unknown argument is refused`() throws {
         #expect(
             try home().run("Fundamentals nonsense")
                 == "usage: Fundamentals [--calls] [locked | unlocked]\n[64]\n")

@@ -64,7 +64,7 @@ struct SourceFile {
         #expect(droppedCount == 3)
     }
 
-    @Test func `a query is begun in one file`() throws {
+    @Test func `only KeychainQueryBuilder.swift sets the class of a query`() throws {
         let files = try SourceFile.all().filter { $0.text.contains("kSecClass as String:") }
         #expect(files.map(\.name) == ["KeychainQueryBuilder.swift"])
     }
@@ -80,7 +80,7 @@ struct SourceFile {
         }
     }
 
-    @Test func `nothing of the product Keychain is used, and no name of it`() throws {
+    @Test func `no source names Keychain's modules, CoreFoundation or a platform`() throws {
         for file in try SourceFile.all() {
             #expect(!file.text.contains("import Keychain"), "\(file.name)")
             #expect(!file.text.contains("KeychainServices"), "\(file.name)")

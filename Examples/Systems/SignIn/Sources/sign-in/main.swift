@@ -11,7 +11,7 @@ import Logging
 #endif
 
 let usage = """
-    usage: sign-in [--verbose] sign-in [ACCOUNT]   ACCOUNT is the device's, for the service
+    usage: sign-in [--verbose] sign-in [ACCOUNT]   ACCOUNT: the device's account at the service
            sign-in [--verbose] status
            sign-in [--verbose] sign-out
 
@@ -27,7 +27,7 @@ let isVerbose = words.first == "--verbose"
 if isVerbose { words.removeFirst() }
 
 #if canImport(Logging)
-// On Apple's systems, another program shows the log.
+// On Apple's systems, the log is the unified log, which other programs show.
 LoggingSystem.bootstrap { label in
     if isVerbose { return StreamLogHandler.standardError(label: label) }
     return SwiftLogNoOpLogHandler()

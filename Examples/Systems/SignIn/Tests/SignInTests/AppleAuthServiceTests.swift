@@ -104,7 +104,7 @@ import Glibc
     }
 
     @Test(arguments: ["", "{}", #"{"user": 1}"#, "[]", #"{"user": "#, "\u{0}"])
-    func `an answer without a credential is told`(body: String) throws {
+    func `an answer without a credential is reported as invalid`(body: String) throws {
         let url = try #require(URL(string: "http://127.0.0.1/sign-in"))
         let response = try #require(
             HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))

@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `an interface can take a message back`() async {
+    @Test func `a user interface can clear the message`() async {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             test.inject(.denied, times: 1)

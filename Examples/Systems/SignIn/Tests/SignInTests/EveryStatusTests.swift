@@ -11,7 +11,8 @@ import Testing
         case signInWithApple, restoreSession, signOut, hasStoredCredentials, loadStoredCredentials
         case deleteToken
 
-        /// Calls the function. The result would be what was known before, so it is ignored.
+        /// Calls the function. A function with a result must return what was known before the call,
+        /// because the keychain fails.
         @MainActor func call(_ model: AuthViewModel) async {
             switch self {
             case .signInWithApple: await model.signInWithApple()

@@ -88,7 +88,7 @@ final class PatientService: Sendable {
     /// The number of requests that were answered after their task was canceled.
     var cancelledCount: Int { state.withLock { $0.cancelledCount } }
 
-    /// Answers this and all later requests.
+    /// Answers the waiting request, if there is one, and all later requests.
     func answer() { state.withLock { $0.isOpen = true } }
 
     /// A service that returns alice's identifier first, and bob's from then on.

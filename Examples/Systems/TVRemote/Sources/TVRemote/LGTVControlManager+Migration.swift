@@ -1,10 +1,11 @@
 // LGTVControlManager+Migration: migrates the client key that an earlier release stored in plaintext
 // in UserDefaults.
 //   (1) The plaintext key is removed only after the keychain has returned credentials with a key.
-//       An empty one, which is not a key, is removed without this check.
+//       An empty plaintext string, which is not a key, is removed without this check.
 //   (2) A key that the migration finds in the keychain is not replaced: the plaintext key is older,
-//       because only the earlier release writes it. This holds within one process: a key that
-//       another process saves between the check and the save is replaced.
+//       because only the earlier release writes it. A key that is saved between the migration's
+//       check and its save is replaced: by another process, or by a connection of this process. So
+//       this process must migrate before it connects.
 
 import Foundation
 

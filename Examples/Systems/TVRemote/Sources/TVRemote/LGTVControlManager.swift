@@ -1,6 +1,7 @@
 // LGTVControlManager: the credentials of one television, and the connections to it.
-//   (1) Within one process, connections are made one after the other. Of two concurrent ones, the
-//       second finds the key that the first obtained, and the television asks its user only once.
+//   (1) A manager carries out calls of `connect(ip:mac:)` one after the other, and a program has
+//       one manager. Of two concurrent calls, the second finds the key that the first obtained, and
+//       the television asks its user only once.
 //   (2) A connection replaces a stored client key only with one that the television has accepted.
 //   (3) If this process clears the credentials during one of its connections, they stay cleared.
 

@@ -20,7 +20,7 @@ final class TemporaryDefaults {
         defaults.removePersistentDomain(forName: suiteName)
         defaults.synchronize()
         let folder = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"]
-        // A file without values is left.
+        // `removePersistentDomain` leaves a file without values behind.
         try? FileManager.default.removeItem(
             atPath: "\(folder ?? NSHomeDirectory() + "/.config")/\(suiteName).plist")
     }

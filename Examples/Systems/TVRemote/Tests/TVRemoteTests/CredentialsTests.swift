@@ -48,7 +48,7 @@ import Testing
         #expect(LGTVControlManager.shared.timeLimit == .seconds(60))
     }
 
-    @Test func `credentials that don't clear are an error, and stay`() throws {
+    @Test func `credentials that can't be deleted are an error, and stay`() throws {
         try manager.saveCredentials(.paired)
         TestKeychain.current.inject(.failure(.ioError), into: .delete, times: 1)
         #expect(status { try manager.clearCredentials() } == -36)

@@ -259,7 +259,7 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .unpaired)
     }
 
-    /// If connecting needed the main actor, the test would time out, because it blocks that actor.
+    /// If connecting needed the main actor, it would time out, because the test blocks that actor.
     @MainActor
     @Test func `a connection does its work off the main actor`() async throws {
         let manager = FakeTelevision(.success("key")).manager()

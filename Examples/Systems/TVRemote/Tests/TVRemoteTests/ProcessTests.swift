@@ -27,7 +27,7 @@ extension Home {
         #expect(try run(Self.connect) == "Connected to 127.0.0.1.\n")
     }
 
-    /// The key that the television issued last.
+    /// The key that the television issued. If it issued several, this is any of them.
     var clientKey: String {
         get throws {
             let data = try Data(contentsOf: url.appending(path: "television.json"))

@@ -44,7 +44,7 @@ import Testing
         #expect(try log == Array(repeating: "POST /register 200", count: 3))
     }
 
-    @Test func `it shows the name of the program that wants to be let in`() async throws {
+    @Test func `the television receives the name of the program that registers`() async throws {
         _ = try home.run("television on accept")
         try await manager.connect(ip: ip, mac: mac)
         let text = try String(
