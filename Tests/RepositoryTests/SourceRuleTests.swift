@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["try!", "as!", "fatalError("])
-    func `no external input causes a trap`(_ trap: String) throws {
+    func `no source uses try!, as! or fatalError`(_ trap: String) throws {
         for file in try Repository.sources() {
             for line in file.codeLines where line.text.contains(trap) {
                 Issue.record("\(file):\(line.number) has \(trap)")
