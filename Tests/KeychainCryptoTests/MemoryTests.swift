@@ -1,4 +1,4 @@
-// MemoryTests: HMAC with a fixed key, and the environment variables of a process.
+// MemoryTests: HMAC with a fixed key, secret memory, and the environment variables of a process.
 
 import Foundation
 import KeychainCore

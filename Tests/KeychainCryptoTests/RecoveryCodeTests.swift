@@ -71,7 +71,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         for (text, part) in wrong {
             do throws(KeychainFailure) {
                 _ = try RecoveryCode(words: secret(text))
-                Issue.record("it was taken: \(text)")
+                Issue.record("the invalid code was accepted: \(text)")
             } catch {
                 #expect(error.status == .param)
                 #expect(error.reason.contains(part), "\(error.reason)")

@@ -1,4 +1,4 @@
-// What a recovery code opens if a part of its slot, or of the machine, is missing.
+// What a recovery code opens if a part of its slot is invalid, and on another machine.
 
 import KeychainCore
 import Testing
@@ -38,7 +38,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
                     Keybag.parse(changed), deviceKey: deviceKey, machine: machine)
                 do {
                     _ = try hierarchy.unlock(.recoveryCode(code))
-                    Issue.record("box \(box) is not what was written")
+                    Issue.record("the recovery code was accepted with a changed box \(box)")
                 } catch {
                     #expect(error.status == .authFailed)
                 }

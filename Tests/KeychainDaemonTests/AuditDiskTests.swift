@@ -85,8 +85,8 @@ private final class Disk: Sendable {
         trail.stop()
         let end = try sample.byteCount()
         #expect(disk.synchronized.suffix(2).first?.byteCount == end)
-        // Each wait is shorter than a second: the resolution of the clock and the duration of the
-        // synchronization are subtracted.
+        // Each wait is shorter than a second, so that the synchronization itself also ends within a
+        // second of the first record.
         #expect(disk.rests.allSatisfy { $0 > .zero && $0 < .seconds(1) }, "\(disk.rests)")
     }
 

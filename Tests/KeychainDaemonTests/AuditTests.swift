@@ -268,7 +268,7 @@ private let own = AccessGroups(["default"])
         #expect(status { _ = try client.perform(AddItem(password("a")), as: own) } == .notAvailable)
         #expect(try client.perform(HasPasscode()) == false)
         let problems = service.log.all.filter { $0.hasPrefix("error the audit can't be written") }
-        #expect(problems.count == 1, "said once")
+        #expect(problems.count == 1, "the failure is logged once")
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o700], ofItemAtPath: folder.path + "/keychain/audit")
         _ = try client.perform(AddItem(password("a")), as: own)

@@ -60,7 +60,9 @@ private let own = AccessGroups(["default"])
         }
         #expect(failure?.cause == .damage)
         #expect(try client.load("a", as: own) == "a")
-        try eventually("the log tells") { log.all.contains { $0.contains("is damaged reason=") } }
+        try eventually("the damage is logged") {
+            log.all.contains { $0.contains("is damaged reason=") }
+        }
     }
 
     @Test func `a service verifies its keychain when it starts`() throws {

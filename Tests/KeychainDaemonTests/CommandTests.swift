@@ -150,7 +150,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         }
     }
 
-    @Test func `both programs print help`() throws {
+    @Test func `keychaind prints help`() throws {
         let path = try #require(TestProgram.path(of: "keychaind"))
         let help = try TestProgram(path: path, ["--help"], environment: [:]).lines()
         #expect(help.first == "OVERVIEW: Keeps keychains for the programs that connect to it.")

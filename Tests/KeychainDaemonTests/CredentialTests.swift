@@ -127,7 +127,7 @@ private final class CredentialService {
         "11111111111111111/unit/a.service/b", "G/unit/a.service/b", "1/unit/a.service/b\nc",
         "1/unit/a.service/b\u{2028}c", "1/unit/a.service/b\0",
     ])
-    func `any other name is not parsed as a credential name`(_ name: String) {
+    func `a socket name in another form than systemd's is no credential name`(_ name: String) {
         #expect(CredentialName(Array(name.utf8)) == nil)
     }
 

@@ -31,18 +31,18 @@ private func lookUp(_ account: String) -> FindItems {
             LogLines { [self] line in
                 guard line.hasPrefix("info update") else { return }
                 isBlocked.signal()
-                // Only so that a failure doesn't hang.
+                // The time limit only keeps a failing test from hanging.
                 _ = open.wait(timeout: .now() + 60)
             }
         }
     }
 
-    @Test func `it is answered while every thread of the pool is busy`() throws {
+    @Test func `a look-up is answered while every thread of the pool is busy`() throws {
         let blockade = Blockade()
         let service = try TestService(log: blockade.log()) { $0.limits.requests = 1 }
         let client = service.client()
         _ = try client.perform(AddItem(password("a", "one")), as: own)
-        // It has a connection already, since `hello` needs a thread.
+        // This client connects in advance, since `hello` needs a thread of the pool.
         let other = service.client()
         _ = try other.welcome()
         let updated = DispatchSemaphore(value: 0)
@@ -58,12 +58,12 @@ private func lookUp(_ account: String) -> FindItems {
         }
         blockade.open.signal()
         updated.wait()
-        // Each has a line in the log and a record in the audit, like any other request.
+        // Each look-up has a line in the log and a record in the audit, like any other request.
         #expect(service.log.all.count { $0.hasPrefix("info find") } == 100)
         #expect(try service.auditFolder.records().count { $0.operation == "find" } == 100)
     }
 
-    @Test func `what it can't answer has the answer of the pool`() throws {
+    @Test func `a look-up that can't be answered at once is answered in the pool`() throws {
         let service = try TestService()
         let client = service.client()
         #expect(status { _ = try client.perform(lookUp("a"), as: own) } == .itemNotFound)
@@ -79,7 +79,9 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(status { _ = try client.perform(lookUp("a"), as: own) } == .interactionNotAllowed)
     }
 
-    @Test func `an event loop answers few before it looks after other connections`() throws {
+    @Test func `an event loop answers at most 16 look-ups before it handles its other events`()
+        throws
+    {
         let workers = Workers(count: 1)
         defer { workers.stop() }
         let tasks = Mutex<[@Sendable () -> Void]>([])
@@ -101,7 +103,7 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(turns(of: other) == 0)
     }
 
-    @Test func `requests that are sent in advance take their turns in the pool`() throws {
+    @Test func `look-ups sent without waiting for answers take their turns in the pool`() throws {
         let blockade = Blockade()
         let service = try TestService(log: blockade.log()) { $0.limits.requests = 1 }
         let client = service.client()

@@ -81,7 +81,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         #expect(try embedded.load("first", as: own) == "first")
         let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
         var acknowledged: [String] = []
-        // Waits for further writes of each program, which continue from where they were.
+        // Waits for five further writes of each program.
         func takeWrites() throws {
             for writer in writers {
                 for _ in 0..<5 { acknowledged.append(try #require(writer.line())) }
@@ -96,7 +96,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try takeWrites()
         do {
             _ = try embedded.load("first", as: own)
-            Issue.record("the process has keys that nobody gave it")
+            Issue.record("the process read an item without having been unlocked")
         } catch let refusal {
             #expect(refusal.status == .interactionNotAllowed)
             #expect(refusal.reason.contains("Another process rotated the keychain's keys"))

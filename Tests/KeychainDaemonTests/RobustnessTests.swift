@@ -135,8 +135,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The thread that carries out a request logs it before the answer. The first of these calls
-    /// wait until one connection's maximum number of requests is in progress.
+    /// The thread that carries out a request logs it before it answers. Here the first threads wait
+    /// while logging, until one connection's maximum number of requests is in progress.
     @Test func `requests of one connection are carried out concurrently, and each is answered`()
         throws
     {

@@ -70,7 +70,7 @@ final class LogLines: Sendable {
 func eventually(_ what: String, _ condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     while try !condition() {
-        try #require(ContinuousClock.now < deadline, "in vain: \(what)")
+        try #require(ContinuousClock.now < deadline, "timed out: \(what)")
         usleep(2000)
     }
 }
@@ -184,7 +184,7 @@ func peer(_ arguments: String..., as path: String? = nil, input: Pipe? = nil) th
     return try TestProgram(path: program, arguments, environment: [:], input: input)
 }
 
-/// A copy of the peer under another name. To the service it is another program.
+/// A hard link to the peer under another name. To the service it is another program.
 final class PeerCopy {
     let path: String
 

@@ -33,7 +33,7 @@ private func program(
 ) throws -> TestProgram {
     var words = [path] + arguments
     if user != geteuid() {
-        // The program is started by one that has already given up root's privileges.
+        // `setpriv` gives up root's privileges and runs `env`, which then starts the program.
         words =
             [
                 "/usr/bin/setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups",
@@ -156,25 +156,25 @@ private struct Row {
             groups: ["default", "x"],
             lines: ["groups default", "add default 0", "add x 0", "sees default x"]),
         Row(
-            who: "another one sees nothing of it", user: Users.other, groups: ["default"],
+            who: "another user sees none of those items", user: Users.other, groups: ["default"],
             lines: ["groups default", "add default 0", "sees default"]),
         Row(
-            who: "a user with an entry has what stands there", user: Users.named,
+            who: "a user with an entry has the entry's groups", user: Users.named,
             groups: ["web", "default"],
             lines: ["groups web", "add web 0", "add default -34018", "sees web"]),
         Row(
-            who: "a user id that will be another's has nothing", user: Users.shortLived,
+            who: "a user id that systemd assigns dynamically has nothing", user: Users.shortLived,
             groups: [], lines: ["welcome -34018 The keychain service gives the user id 61200 no"]),
         Row(
-            who: "a unit with a user id of its own has what stands there", user: Users.unit,
+            who: "a unit with a user id of its own has its entry's groups", user: Users.unit,
             unit: "kd-own.service", groups: ["unit", "default"],
             lines: ["groups unit", "add unit 0", "add default -34018", "sees unit"]),
         Row(
-            who: "a unit whose user id is another's too has nothing", user: Users.shared,
+            who: "a unit that shares its user id has nothing", user: Users.shared,
             unit: "kd-shared.service", groups: [],
             lines: ["welcome -34018 The keychain service gives kd-shared.service no access: the"]),
         Row(
-            who: "a unit that no entry names is its user", user: Users.named,
+            who: "a unit that no entry names has its user's groups", user: Users.named,
             unit: "kd-unnamed.service", groups: [], lines: ["groups web", "sees web"]),
         Row(
             who: "a unit that runs as root has nothing", user: 0, unit: "kd-root.service",
@@ -262,7 +262,7 @@ private struct Row {
 
     @Test func `a program that is executable but not readable is refused with advice`() throws {
         guard isRoot else {
-            // From a service of the same user, a process can hide only by what it executes.
+            // The test needs a file of another user. Without root, only the message is tested.
             let refusal = PeerRefusal.unreadableExecutable(pid: 1, reason: "")
             #expect(refusal.description.contains("keychainctl service socket add"))
             return

@@ -90,7 +90,8 @@ import Testing
             #expect(unit.contains("ProtectSystem=strict") && unit.contains("ProtectHome=yes"))
             return
         }
-        // The service needs the rest: the TPM's device, and /proc, which shows a client's unit.
+        // The service needs what remains exposed: the TPM's device, and /proc, which shows a
+        // client's unit.
         let overall = try #require(
             try Self.analyzed("security", "--offline=yes", "--no-pager", path)
                 .first { $0.contains("Overall exposure level") })

@@ -94,8 +94,8 @@ import Testing
         try keychain.reopen()
         #expect(try read(keychain, password) == Self.secret)
         #expect(status { _ = try read(keychain) } == .authenticationNeeded)
-        // Keys that plain HMAC would treat as the same: the password padded with zeros, and the
-        // hash of a long password.
+        // Two of these are keys that plain HMAC would treat as the same: the password padded with
+        // zeros, and the hash of a long password.
         let others = [
             password + [0], password + Data("x".utf8), Data("other".utf8), password.dropLast(),
             Data(SecretBytes(copying: password).sha256),
@@ -341,7 +341,7 @@ import Testing
         #expect(contents[0].dropFirst(24) != contents[1].dropFirst(24))
     }
 
-    @Test func `a damaged or cut ciphertext fails without a costly key derivation`() throws {
+    @Test func `a damaged or cut ciphertext is refused`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let content = try content(keychain)
@@ -350,7 +350,8 @@ import Testing
         var count = 0
         for index in content.indices {
             for bit in 0..<8 {
-                // Cost parameters within the limits can take a second. Another test covers them.
+                // A flipped bit of the cost parameters can leave them within the limits, and the
+                // key derivation can then take a second. The next test covers cost parameters.
                 if (4..<7).contains(index - content.startIndex) { continue }
                 var flipped = content
                 flipped[index] ^= 1 << UInt8(bit)

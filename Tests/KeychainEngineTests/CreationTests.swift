@@ -19,7 +19,7 @@ import Testing
                 atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
     }
 
-    @Test func `files of an interrupted write are removed at the next opening, keys first`() throws
+    @Test func `files of an interrupted write are removed at the next opening`() throws
     {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
@@ -39,7 +39,7 @@ import Testing
         #expect(try names(in: keychain) == before)
     }
 
-    @Test func `a first use leaves no temporary files and an empty write-ahead log`() throws {
+    @Test func `a first use leaves no temporary files`() throws {
         let keychain = try TemporaryKeychain()
         #expect(
             try names(in: keychain).isSubset(

@@ -230,7 +230,7 @@ import Testing
         #expect(try keychain.engine.status().itemCount == 3)
     }
 
-    @Test func `with the device key alone nobody can forge a header for other guarded items`()
+    @Test func `a header for other guarded items can't be forged with the device key alone`()
         throws
     {
         let keychain = try keychain(isReopened: false)

@@ -12,7 +12,8 @@ func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Vo
     try PageSeal.change(keychain.path(.database), change)
 }
 
-/// The position of a row's metadata. Everything else of the row is at a fixed distance before it.
+/// The position of a row's metadata. The protection class and the four labels are at fixed
+/// distances before it.
 func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes: [UInt8]) throws
     -> Int
 {

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Runs each write on a separate thread. The writes queue up, in order, behind another write.
-/// - Returns: The error status of each.
+/// - Returns: The error status of each write, or `nil` if it succeeded.
 private func together(
     in store: Store, _ writes: [@Sendable () throws -> Void]
 ) throws -> [Status?] {
@@ -187,7 +187,7 @@ extension TemporaryKeychain {
                             try transaction.delete(row)
                         }
                         #expect(transaction.header.itemCount == 0)
-                        throw KeychainFailure(.param, "changed its mind")
+                        throw KeychainFailure(.param, "stopped after the deletions")
                     }
                 },
                 keychain.addition(of: "b"),
@@ -225,7 +225,7 @@ extension TemporaryKeychain {
                 keychain.addition(of: "a"),
                 {
                     let outcome = try store.write(keybagGeneration: generation + 1) { _ in
-                        Issue.record("It ran.")
+                        Issue.record("The write ran.")
                     }
                     if case .staleKeybag = outcome { isStale.store(true, ordering: .relaxed) }
                 },

@@ -148,7 +148,7 @@ import Testing
             status {
                 _ = try add(engine, certificate(1, of: 8), key(8))
             } == .duplicateItem)
-        // The key alone would not be an identity.
+        // The key isn't added either: without its certificate it would not be an identity.
         #expect(try itemCount(engine) == 1)
     }
 
@@ -299,7 +299,7 @@ import Testing
             ).count == 2)
     }
 
-    @Test func `an identity's certificate can be read without authentication`() throws {
+    @Test func `a search for identities ignores a constrained certificate without a key`() throws {
         let engine = try engine()
         var lone = certificate(1, of: 9)
         lone.constraints = .applicationPassword

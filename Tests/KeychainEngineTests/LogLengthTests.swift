@@ -16,7 +16,7 @@ import Testing
             as: keychain.caller)
     }
 
-    @Test func `a look-up moves a long write-ahead log into the database and leaves a short one`()
+    @Test func `after a look-up, a long write-ahead log is emptied, and a short one is kept`()
         throws
     {
         let keychain = try TemporaryKeychain()

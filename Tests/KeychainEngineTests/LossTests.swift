@@ -7,8 +7,8 @@ import KeychainSQLite
 import Testing
 
 @Suite struct LossTests {
-    /// A closed keychain with the accounts "a" and "b", with one byte changed at an offset from a
-    /// magic.
+    /// A closed keychain with the accounts "a" and "b", with one byte changed at an offset from the
+    /// first occurrence of the magic bytes `magic`.
     private func damagedKeychain(
         _ magic: String, _ offset: Int
     ) throws -> TemporaryKeychain {
@@ -32,7 +32,7 @@ import Testing
     private func change(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        // The checksums match, because a page with a wrong one would not be written to.
+        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             bytes[found.lowerBound + offset] ^= 0x5A
@@ -219,7 +219,7 @@ import Testing
                     FindItems(ItemQuery(itemClass: .genericPassword), Retrieval()),
                     as: AccessGroups(["G9"]))
             } == .itemNotFound)
-        // Nor is a search in all groups that names nothing.
+        // A search in all groups without any attribute isn't affected either.
         #expect(
             status {
                 _ = try keychain.engine.perform(

@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    /// One item of each class except the one that requires a passcode, on a machine called "here".
+    /// One item of each protection class, except the class that requires a passcode, on the machine
+    /// "here".
     private func filled() throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain(options: options("here"))
         for protection in ProtectionClass.allCases where protection.rawValue < 12 {
@@ -101,7 +102,7 @@ import Testing
         back.close()
     }
 
-    @Test func `an unreadable item is deleted only if its labels show that the query means it`()
+    @Test func `an unreadable item is deleted only if its labels show that the query matches it`()
         throws
     {
         let keychain = try filled()

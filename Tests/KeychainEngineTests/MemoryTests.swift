@@ -40,8 +40,9 @@ import Testing
         kept += [guarded.indexKey, guarded.integrityKey].map { key in
             Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
         }
-        // Two keys for each class under the passcode, which stay or are erased, and the key of the
-        // row.
+        // Kept are two keys for each of the two classes that are available after the first unlock,
+        // and the index and integrity keys. Erased are two keys for each of the three classes that
+        // are available only while unlocked, and the key of the row.
         try #require(kept.count == 2 * 2 + 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }

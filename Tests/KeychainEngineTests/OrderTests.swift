@@ -42,8 +42,8 @@ import Testing
         ).first?.reference
     }
 
-    /// The index is in the order of keyed labels, which differs between keychains. By chance alone
-    /// this test would pass in one of 1,000,000 runs.
+    /// The index is in the order of keyed labels, which differs between keychains. With that order
+    /// this test would pass by chance in less than one of 1,000,000 runs.
     @Test(arguments: 1...8)
     func `of several items of a service, the one added first is returned`(run: Int) throws {
         let keychain = try TemporaryKeychain()

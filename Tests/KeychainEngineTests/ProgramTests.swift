@@ -45,7 +45,8 @@ import Testing
         #expect(caller.names == ["default"])
     }
 
-    /// Queries that name a class, and at most something that many items have in common.
+    /// Queries that name an item class, and at most a group, a protection class or whether items
+    /// are synchronizable.
     private static let wide: [ItemQuery] = [
         ItemQuery(itemClass: .genericPassword),
         ItemQuery(itemClass: .genericPassword, accessGroup: "default"),

@@ -1,4 +1,5 @@
-// The recovery of files in which an attacker without keys has put back older ones.
+// The recovery of keychains in which an attacker without keys has put back an older keybag, older
+// pages or older log frames, and of rows with the same primary key in both tiers.
 
 import Foundation
 import KeychainCore
@@ -208,8 +209,8 @@ import Testing
 
     // MARK: Duplicate primary keys
 
-    /// A keychain that has had an item `a` in each tier, of which the first was deleted; and that
-    /// item's row.
+    /// A keychain with an item `a` in the guarded tier, and the row of an earlier item `a` in the
+    /// open tier, which was deleted.
     private func keychainWithTwo() throws -> (TemporaryKeychain, SealedRow) {
         let keychain = try TemporaryKeychain()
         try add("a", "open", .always, to: keychain)

@@ -1,6 +1,6 @@
 // A keychain whose verifications are remembered in a temporary folder.
-//   (1) The test chooses the number of the boot. Each reading of the clock is one second later than
-//       the previous one.
+//   (1) The test chooses the boot ID. Each reading of the clock is one second later than the
+//       previous one.
 
 import Foundation
 import KeychainCore
@@ -28,7 +28,7 @@ final class RememberedKeychain {
     let folder = NSTemporaryDirectory() + "keychain-fresh-" + UUID().uuidString
     private let clock = Clock()
     private(set) var engine: KeychainEngine
-    /// The number of the boot.
+    /// The lower half of the boot ID.
     var boot: UInt64 = 1
     var itemLimit: UInt64 = 500
     var remembers = true

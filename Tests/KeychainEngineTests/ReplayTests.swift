@@ -1,5 +1,5 @@
-// Old pages and files, put back by an attacker who gives pages matching checksums: which of them
-// are detected, and how, according to the threat model.
+// Old pages and files, put back by an attacker: which of them are detected, and how, according to
+// the threat model. All pages have valid tags.
 
 import Foundation
 import KeychainEngine
@@ -27,8 +27,8 @@ import Testing
         ).map(\.data)
     }
 
-    /// A closed keychain with `a` that `change` has changed, with some pages from before the
-    /// change.
+    /// A reopened keychain with the item `a`, to which `change` was applied and in which `pages`
+    /// were then replaced by those from before the change.
     private func keychain(
         puttingBack pages: Set<RootPage>, _ change: (TemporaryKeychain) throws -> Void
     ) throws -> TemporaryKeychain {

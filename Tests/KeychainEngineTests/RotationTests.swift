@@ -112,7 +112,7 @@ import Testing
         try keychain.engine.unlock(passcode: passcode("1"))
     }
 
-    @Test func `without the new passcode an open process becomes locked, and its error says why`()
+    @Test func `without the new passcode another process becomes locked, and its error says why`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -122,7 +122,7 @@ import Testing
         try keychain.engine.setPasscode(passcode("1"))
         do {
             _ = try load("a", from: other)
-            Issue.record("It isn't locked.")
+            Issue.record("The other process isn't locked.")
         } catch let error as KeychainFailure {
             #expect(error.status == .interactionNotAllowed)
             #expect(error.reason.contains("Another process rotated the keychain's keys"))
@@ -157,7 +157,7 @@ import Testing
         try keychain.engine.setPasscode(passcode("1"))
         try add("a", to: keychain.engine, .whenUnlocked)
         try keychain.engine.rotate(provedBy: .passcode(passcode("1"))) { _ in
-            // A request by another thread.
+            // As if another thread locked the keychain.
             try? keychain.engine.lockAll()
             return true
         }
@@ -257,7 +257,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a backup copied over a later keychain is refused, and loses neither`() throws {
+    @Test func `a backup copied over a later keychain is refused, and neither is lost`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         keychain.engine.close()

@@ -308,7 +308,7 @@ import Testing
             } == .decode)
     }
 
-    /// Combines parts of two keys.
+    /// Each change replaces one part of the first blob, most of them by that of the second blob.
     @Test func `parts of two blobs can't be combined`() throws {
         let keychain = try keychain()
         let first = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))

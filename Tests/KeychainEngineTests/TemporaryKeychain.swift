@@ -73,7 +73,8 @@ func genericPassword(_ account: String, _ service: String = "service") -> Attrib
     [.account: .string(account), .service: .string(service)]
 }
 
-/// The status of the error that `body` throws, or `nil`.
+/// The status of the `KeychainFailure` that `body` throws. `nil` if `body` throws no error, or one
+/// of another type.
 func status(_ body: () throws -> Void) -> Status? {
     do {
         try body()

@@ -1,6 +1,6 @@
-// CircleMachine: a machine of a circle as a user has it: a home, a keychain service with a disk and a
-// clock of its own, and a relay with a link to each node of etcd. A test can end, suspend and cut all
-// of these.
+// CircleMachine: a machine of a circle: a home folder, a keychain service with its own disk and
+// clock, and a relay with a link to each node of etcd. A test can kill the service and the relay,
+// suspend the relay, fill the disk, set the clock wrong, and cut or silence the links.
 
 #if Synchronization
 
@@ -9,10 +9,10 @@ import Foundation
 import Glibc
 import TestPrograms
 
-/// It must not be used by several tasks at once.
+/// Several tasks must not use a machine at the same time.
 final class CircleMachine {
     let name: String
-    /// To the nodes of etcd, in their order.
+    /// The links to the nodes of etcd, in the order of the nodes.
     let links: [TestLink]
     let home: URL
     private let certificates: TestCertificates
@@ -23,6 +23,7 @@ final class CircleMachine {
         /// The exit status, or the negative number of the signal.
         let status: Int32
         let output: Data
+        /// The text that the command wrote to its standard error.
         let complaint: String
         var isDone: Bool { status == 0 }
         var text: String { String(decoding: output, as: UTF8.self) }
@@ -42,7 +43,7 @@ final class CircleMachine {
         var links: [TestLink] = []
         for endpoint in cluster.endpoints {
             guard let port = URL(string: endpoint)?.port else {
-                throw Failure(what: "There is no port in \(endpoint).")
+                throw Failure(what: "The endpoint \(endpoint) has no port.")
             }
             links.append(try await TestLink(to: port))
         }
@@ -65,7 +66,7 @@ final class CircleMachine {
 
     private static func path(_ program: String) throws -> String {
         guard let path = TestProgram.path(of: program) else {
-            throw Failure(what: "there is no \(program)")
+            throw Failure(what: "The program \(program) wasn't found.")
         }
         return path
     }
@@ -80,12 +81,12 @@ final class CircleMachine {
         ]
     }
 
-    /// Writes the settings of the server.
+    /// Writes the machine's settings for synchronization, and the file with etcd's password.
     ///
     /// - Parameters:
-    ///   - user: The user of etcd, and the prefix.
-    ///   - authority: The file of the authority that signs the nodes' certificates. `nil` for that
-    ///     of the cluster.
+    ///   - user: The user of etcd, with the prefix of the circle's keys.
+    ///   - authority: The file with the certificate of the authority that the machine trusts. `nil`
+    ///     for the authority that signed the nodes' certificates.
     /// - Throws: An error if the files can't be written.
     func configure(_ user: EtcdCluster.User, authority: String? = nil) throws {
         let settings = home.appending(path: "config/keychain")
@@ -109,7 +110,8 @@ final class CircleMachine {
 
     /// Starts the service, and waits until it answers.
     ///
-    /// - Parameter clock: How wrong the service's clock is, such as `-1000d`. `nil` if it is right.
+    /// - Parameter clock: The offset of the service's clock from the right time, such as `-1000d`.
+    ///   `nil` for the right time.
     /// - Throws: ``Failure`` if it doesn't answer.
     func startService(clock: String? = nil) async throws {
         try host.start(clock: clock)
@@ -120,7 +122,7 @@ final class CircleMachine {
     func fillDisk() throws { try host.order("fill") }
     func clearDisk() throws { try host.order("clear") }
 
-    /// Another relay of this machine, whose events are in the same log.
+    /// Starts another relay of this machine, which writes to the same log.
     func newRelay() throws -> TestProgram {
         try TestProgram(
             path: "/bin/sh",
@@ -135,7 +137,7 @@ final class CircleMachine {
     func suspendRelay() { relay?.send(SIGSTOP) }
     func resumeRelay() { relay?.send(SIGCONT) }
 
-    /// The events of all relays so far.
+    /// The log of all relays of this machine so far.
     var relayLog: String {
         (try? String(contentsOf: home.appending(path: "relay.log"), encoding: .utf8)) ?? ""
     }
@@ -147,8 +149,8 @@ final class CircleMachine {
         try run(program: try Self.path("keychainctl"), arguments, input: input)
     }
 
-    /// Runs a command of bash, in which `$keychainctl` is the program. See ``ServiceHost`` for why
-    /// it isn't a smaller shell.
+    /// Runs a command of bash, in which `$keychainctl` is the path of `keychainctl`.
+    /// ``ServiceHost`` explains why the shell is bash.
     func run(shell command: String) throws -> Outcome {
         try run(
             program: "/bin/bash", ["-c", command],
@@ -192,7 +194,7 @@ final class CircleMachine {
         return outcome
     }
 
-    /// What `sync status` shows, as the object of its JSON.
+    /// The decoded output of `keychainctl sync status --json`.
     func status() throws -> CircleReport {
         let text = try require(["sync", "status", "--json"]).output
         return try JSONDecoder().decode(CircleReport.self, from: text)
@@ -210,7 +212,7 @@ final class CircleMachine {
         try run(["delete", "--service", "soak", "--account", account, "--no-prompt"])
     }
 
-    /// The values of all items that travel, by account.
+    /// The values of all items that are synchronized to other machines, by account.
     func values() throws -> [String: String] {
         struct Item: Decodable {
             let account: String
@@ -238,7 +240,7 @@ final class CircleMachine {
             if try condition() { return }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw Failure(what: "\(name) waits for \(what): \(host.complaints)\n\(relayLog)")
+        throw Failure(what: "\(name): timeout waiting for \(what): \(host.complaints)\n\(relayLog)")
     }
 
     /// Waits until nothing is left to be sent, and the machine has read everything.
@@ -251,7 +253,7 @@ final class CircleMachine {
 }
 
 extension CircleMachine {
-    /// Runs a test with machines of a new circle, which have services and no relays.
+    /// Runs a test with the machines of a new circle. Their services run, and their relays don't.
     static func withCircle(
         of names: String..., in cluster: EtcdCluster, _ user: EtcdCluster.User,
         _ test: ([CircleMachine]) async throws -> Void

@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 extension `With etcd` {
-    /// The number of steps, and the seed; `./dev soak` sets both.
+    /// The number of steps, and the seed; `./dev soak circle` sets both.
     private static let stepCount =
         ProcessInfo.processInfo.environment["KEYCHAIN_SOAK_STEPS"].flatMap(Int.init) ?? 80
     private static let seed =
@@ -53,7 +53,7 @@ extension `With etcd` {
             let said = reader.verification.problems.map(\.text)
             #expect(reader.verification.isSound, "\(said)")
             #expect(reader.values == values)
-            // Only items that travel are there: none is of a class of this device only.
+            // etcd has only items that travel: none has a this-device-only protection class.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
             // Machines that join with tokens are named after their identifiers.
             let names = reader.machines.compactMap(\.name)

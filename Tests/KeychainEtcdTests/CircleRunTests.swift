@@ -1,5 +1,6 @@
-// CircleRunTests: `keychainctl sync run` beside another one, ended in the middle of a request, on a
-// full disk, with nodes that it can't reach, and with closed or foreign descriptors.
+// CircleRunTests: `keychainctl sync run` beside a second relay of the same keychain, ended in the
+// middle of a request, on a full disk, with nodes that it can't reach, and with closed, full or
+// additional descriptors.
 
 #if Synchronization
 
@@ -66,7 +67,7 @@ extension `With etcd` {
                 one.links[0].silence()
                 #expect(try one.set("c", "3").isDone)
                 try await one.wait(for: "a warning") { one.relayLog.contains("warning") }
-                // It ends at once, though a request is on its way.
+                // The relay ends at once, although a request is unanswered.
                 let relay = try #require(one.relay)
                 relay.send(SIGTERM)
                 #expect(relay.endedWell)
@@ -94,7 +95,8 @@ extension `With etcd` {
                 #expect(try one.set("first", "1").isDone)
                 try await two.wait(for: "the first item") { try two.values() == all }
                 try two.fillDisk()
-                // Until no item from here fits any more; the log of the database has some space.
+                // Machine two adds items until none fits any more. The first ones may still fit,
+                // because the write-ahead log of the database has unused space.
                 var refusal: CircleMachine.Outcome?
                 for number in 0..<500 where refusal == nil {
                     let value = String(repeating: "x", count: 2000)
@@ -125,13 +127,15 @@ extension `With etcd` {
 
     // MARK: Descriptors
 
-    /// What the shell does with the descriptors of a command, and the exit status that follows.
+    /// Redirections of a command's descriptors, each with the expected exit status.
     private static let redirections: [(String, Int32)] = [
         ("<&-", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">/dev/full", 1), (">&-", 1),
         ("<&- >&- 2>&-", 1), ("3<&0 4>&1 9</dev/null", 0),
     ]
 
-    @Test func `commands of synchronization with closed and full descriptors`() async throws {
+    @Test func `sync commands fail if output is closed or full, and accept other closed streams`()
+        async throws
+    {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
             try await CircleMachine.withCircle(of: "one", "two", in: cluster, Self.alice) {
                 let (one, two) = ($0[0], $0[1])
@@ -147,8 +151,8 @@ extension `With etcd` {
                             outcome.output.isEmpty == (status != 0), "\(command) \(redirection)")
                     }
                 }
-                // A token that can't be written is a failure, and so is output to a reader that is
-                // gone.
+                // The command fails if it can't write the token, or if the reader of its output has
+                // ended.
                 #expect(try one.run(shell: "\"$keychainctl\" sync token >&-").status == 1)
                 let gone = try one.run(
                     shell: """
@@ -159,7 +163,8 @@ extension `With etcd` {
                         "$keychainctl" sync status --json >&4
                         """)
                 #expect(gone.status == 1, "\(gone)")
-                // The relay with every combination of closed standard streams.
+                // The relay with one or all standard streams closed, and with standard error on a
+                // full device.
                 for (number, redirection) in [
                     "<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full",
                 ].enumerated() {

@@ -33,7 +33,7 @@ extension `With etcd` {
         machine.killRelay()
     }
 
-    @Test func `a server that refuses a machine is named, and changes wait`() async throws {
+    @Test func `the status says why the server refuses a machine, and changes wait`() async throws {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice, Self.bob]) { cluster in
             try await CircleMachine.withCircle(of: "one", "two", in: cluster, Self.alice) {
                 let (one, two) = ($0[0], $0[1])
@@ -67,10 +67,10 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a full cluster is named, and the relay goes on when it has space again`()
+    @Test func `the status says that a cluster is full, and with space again the relay goes on`()
         async throws
     {
-        // A new database of etcd takes some of this already.
+        // A new database of etcd already uses a part of this quota.
         let quota = 4 << 20
         try await EtcdCluster.with(
             nodes: 1, users: [Self.alice], options: ["--quota-backend-bytes", "\(quota)"]
@@ -99,7 +99,8 @@ extension `With etcd` {
                 try await Self.expectWaiting(
                     one, "b", ["a": "1"], because: "mvcc: database space exceeded")
 
-                // What its administrator does: delete, compact, defragment, disarm.
+                // What the cluster's administrator does: delete, compact, defragment, disarm the
+                // alarm.
                 try one.startRelay()
                 #expect(try one.set("c", "while it was full").isDone)
                 let deleted = try await client.deleteRange("ballast/")
@@ -132,8 +133,8 @@ extension `With etcd` {
         try await two.wait(for: "everything") { try two.values() == ["a": "1", "b": "2"] }
         for machine in machines { try await machine.waitUntilCurrent() }
         try await lose()
-        // Whether a session runs or begins anew, the loss is noticed, and both machines stay as they
-        // are and take changes.
+        // Both machines notice the loss, in a running session and in a new one. They keep their
+        // items and accept changes.
         #expect(try one.set("c", "3").isDone)
         try await one.wait(for: "the loss to be noticed") { try one.status().ownLogMissing }
         #expect(try one.status().waiting == 1)

@@ -14,7 +14,7 @@ import SynchronizationTestSupport
 import Testing
 
 extension `With etcd` {
-    /// Waits until all devices have the same items, and those of a model.
+    /// Waits until all devices have exactly the items `values`.
     private static func expect(_ values: [String: String], on devices: [Device]) async throws {
         for _ in 0..<600 {
             let all = try devices.map { try $0.values() }

@@ -1,6 +1,7 @@
 // CircleTrial: random changes on the machines of a circle, and troubles that begin and end at random.
 //   (1) Everything random comes from the seed.
-//   (2) A minority of the nodes of etcd has a trouble at a time, so that the cluster goes on.
+//   (2) At most one node of etcd has a trouble at a time, so that the others keep the cluster
+//       available.
 
 #if Synchronization
 
@@ -37,7 +38,7 @@ struct CircleTrial {
     private var model = CircleModel()
     private(set) var tally = Tally()
 
-    /// What happened.
+    /// The numbers of changes and of other events.
     struct Tally {
         var changeCount = 0
         var unansweredCount = 0
@@ -49,8 +50,8 @@ struct CircleTrial {
         random = SeededGenerator(seed: seed)
     }
 
-    /// How wrong the clocks of services are. A node's certificate isn't valid before today and after
-    /// tomorrow, so the relays, which verify it, have the right time.
+    /// The offsets of the services' clocks from the right time. The nodes' certificates are valid
+    /// for two days from their creation, so the relays, which verify them, have the right time.
     private static let clocks = ["-1000d", "-1d", "-10s", "+10s", "+1d", "+1000d"]
 
     private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
@@ -133,7 +134,8 @@ struct CircleTrial {
         }
     }
 
-    /// `nil` while a node has a trouble, so that there may be no leader.
+    /// The number of the leader. `nil` while a node has a trouble, because then there may be no
+    /// leader.
     private func leader() async throws -> Int? {
         troubles.contains(where: \.isOfNode) ? nil : try await cluster.leader()
     }
@@ -204,7 +206,7 @@ struct CircleTrial {
         } while ContinuousClock.now < end
         let logs = machines.map { "\($0.name):\n\($0.relayLog)" }.joined(separator: "\n")
         throw CircleMachine.Failure(
-            what: "The machines have \(all); against the model \(model) are \(violations).\n\(logs)"
+            what: "The machines have \(all); the model \(model) forbids \(violations).\n\(logs)"
         )
     }
 }

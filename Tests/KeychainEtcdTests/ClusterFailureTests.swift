@@ -7,8 +7,9 @@ import KeychainEtcd
 import Testing
 
 extension `With etcd` {
-    /// Writers append to logs of their own, and each remembers what it was told. The unanswered
-    /// writes of the dead leader were carried out or not: the client has to find out.
+    /// Each writer appends to its own log, and remembers the revisions of the acknowledged writes.
+    /// A write that the killed leader didn't answer may or may not have been carried out: the
+    /// client has to find out.
     @Test func `no acknowledged write is lost and none is made twice when the leader is killed`()
         async throws
     {
@@ -27,7 +28,7 @@ extension `With etcd` {
                             let key = EtcdKey("log/\(writer)/\(100 + index)")
                             let outcome = try await client.putIfAbsent(
                                 key, Self.bytes("\(writer) \(index)"))
-                            // Only an earlier attempt of this writer could be in the way.
+                            // Only an earlier attempt of this writer could have written the key.
                             #expect(outcome.succeeded, "\(writer) \(index)")
                             written[key] = outcome.revision
                             reporter.yield(index)
@@ -47,7 +48,7 @@ extension `With etcd` {
                 #expect(acknowledged[item.key] == item.modRevision)
                 #expect(item.version == 1)
             }
-            // The node that was dead has them, too, once it is back.
+            // The killed node has all writes, too, after its restart.
             try await cluster.restart(leader)
             let late = try EtcdClient(await cluster.configuration(nodes: [leader]))
             page = try await late.range("log/", limit: 1000)
@@ -64,7 +65,7 @@ extension `With etcd` {
             let client = try EtcdClient(await cluster.configuration(nodes: order))
             var revision = try await client.putIfAbsent("counter", [0]).revision
             for value in UInt8(1)...20 {
-                // The request is at the leader, which can't answer it before it is resumed.
+                // The request goes to the suspended leader, which can't answer until it is resumed.
                 if value == 5 { await cluster.suspend(leader) }
                 let outcome = try await client.compareAndSwap(
                     "counter", modRevision: revision, [value])
@@ -133,14 +134,14 @@ extension `With etcd` {
             await cluster.suspend(follower)
             let second = try await writer.putIfAbsent("log/2", [2])
             guard case .put(let item)? = try await events.next() else {
-                Issue.record("another event")
+                Issue.record("The event isn't a put.")
                 return
             }
             #expect(item.modRevision == second.revision)
         }
     }
 
-    @Test func `a watch of what is compacted says so, and goes on`() async throws {
+    @Test func `a watch from a compacted revision reports that, and goes on`() async throws {
         try await EtcdCluster.with(nodes: 1) { cluster in
             let client = try EtcdClient(await cluster.configuration())
             let start = try await client.putIfAbsent("log/1", [1])
@@ -153,7 +154,7 @@ extension `With etcd` {
                 await reason { _ = try await client.range("", revision: start.revision) }
                     == .compacted(nil))
             guard case .put(let item)? = try await events.next() else {
-                Issue.record("another event")
+                Issue.record("The event isn't a put.")
                 return
             }
             #expect(item.key == "log/3")

@@ -24,7 +24,7 @@ import Testing
             var items: [EtcdItem] = []
             var page = try await client.range("log/", limit: 10)
             items += page.items
-            // What comes later isn't in the pages.
+            // A key that is written after the first page isn't in the later pages.
             _ = try await client.putIfAbsent("log/99", [])
             while page.hasMore {
                 page = try await client.range(
@@ -57,8 +57,9 @@ import Testing
         }
     }
 
-    /// Entries of a log may have a mebibyte each.
-    @Test func `a page of large values is as long as an answer may be`() async throws {
+    /// An entry of a log may have up to a mebibyte.
+    @Test func `a range of large values is split into pages that fit into an answer`() async throws
+    {
         try await EtcdCluster.with(nodes: 1) { cluster in
             let client = try EtcdClient(await cluster.configuration())
             let value = [UInt8](repeating: 7, count: 1 << 20)
@@ -73,7 +74,7 @@ import Testing
                 revision = page.revision
             } while previous != nil
             #expect(keys == (10..<22).map { EtcdKey("log/\($0)") })
-            // A watch has all of them in one go, too.
+            // A watch returns all of them, too.
             var count = 0
             for try await event in client.watch("log/", from: 1) {
                 guard case .put(let item) = event else { continue }
@@ -162,7 +163,8 @@ import Testing
     }
 }
 
-/// Why a call failed. nil: it did not, or with another error.
+/// The reason for which a call failed. `nil` if it succeeded, or failed with an error of another
+/// type than `EtcdFailure`.
 func reason(_ call: () async throws -> Void) async -> EtcdFailure.Reason? {
     do {
         try await call()

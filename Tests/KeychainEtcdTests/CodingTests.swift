@@ -1,4 +1,4 @@
-// The messages of etcd's gateway, byte by byte, and answers that are none of etcd's.
+// The messages of etcd's gateway, byte by byte, and answers that etcd can't have sent.
 
 #if Synchronization
 
@@ -75,7 +75,7 @@ import Testing
         #"{"header":{},"kvs":[{"key":5}]}"#, #"{"header":{},"kvs":["a"]}"#,
         #"{"header":{},"more":"true"}"#,
     ])
-    func `an answer that is none of etcd's is refused`(_ text: String) {
+    func `an answer that etcd can't have sent is refused`(_ text: String) {
         #expect(throws: EtcdTryFailure.self) {
             let _: RangeAnswer = try EtcdTransport.decode(Data(text.utf8))
         }
@@ -136,7 +136,7 @@ import Testing
             let text = "\(EtcdFailure(reason, node: "https://a"))"
             #expect(text.contains(part))
             #expect(!text.contains("secret"))
-        default: Issue.record("another kind")
+        default: Issue.record("The failure is neither final nor unanswered.")
         }
     }
 }

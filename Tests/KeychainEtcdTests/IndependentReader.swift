@@ -1,5 +1,5 @@
-// IndependentReader: what the reader in Documentation/Formats/reader, which knows nothing but the
-// documents, finds in the records that are in etcd.
+// IndependentReader: what the reader in Documentation/Formats/reader, which is based on the
+// documents alone, finds in the records that are in etcd.
 
 #if Synchronization
 
@@ -64,7 +64,7 @@ struct IndependentReader: Decodable {
             throw MissingProgram(
                 description:
                     "The independent reader needs a Python at \(python), which `./dev test` "
-                    + "makes: python3 -m venv .build/venv && .build/venv/bin/pip install -r "
+                    + "creates: python3 -m venv .build/venv && .build/venv/bin/pip install -r "
                     + "Documentation/Formats/reader/requirements.txt")
         }
         let (records, keys) = (

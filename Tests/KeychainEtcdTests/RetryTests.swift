@@ -12,7 +12,8 @@ import Testing
     private static let found = StandInReply.answer(200, Wire.range([Wire.pair("test/k", "v")]))
     private static let user = EtcdConfiguration.User(name: "u", password: { "secret of u" })
 
-    /// The items of the changed keys, as a transaction whose comparisons don't hold reads them.
+    /// The answer to a transaction whose comparisons don't hold, with the current items of the keys
+    /// that it would have changed.
     private static func failed(_ pairs: [[String]]) -> StandInReply {
         let parts = pairs.map { #"{"response_range":\#(Wire.range($0))}"# }
         return .answer(200, #"{\#(Wire.header),"responses":[\#(parts.joined(separator: ","))]}"#)
@@ -62,11 +63,13 @@ import Testing
         }
     }
 
-    @Test func `what isn't etcd, or trusted, is given up after two tries`() async throws {
+    @Test func `a server that isn't etcd, or isn't trusted, is given up after two tries`()
+        async throws
+    {
         try await StandInServer.with([{ _ in .answer(404, "Not Found") }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
             guard case .malformed? = await reason({ _ = try await client.get("k") }) else {
-                Issue.record("another reason")
+                Issue.record("The reason isn't a malformed answer.")
                 return
             }
             #expect(servers[0].requests(Self.range).count == 2)
@@ -113,7 +116,7 @@ import Testing
             #expect(requests.count == 2)
             #expect(requests[0].body == requests[1].body)
         }
-        // Without a try before it, the same answer is another writer's success.
+        // Without an earlier try, the same answer means that another writer succeeded.
         try await StandInServer.with([{ _ in Self.failed(items) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
             #expect(
@@ -186,7 +189,7 @@ import Testing
             #expect(await reason { _ = try await first.get("k") } == .unauthenticated)
             let second = try standInClient([servers[1].endpoint], files, user: Self.user)
             guard case .malformed? = await reason({ _ = try await second.get("k") }) else {
-                Issue.record("another reason")
+                Issue.record("The reason isn't a malformed answer.")
                 return
             }
             #expect(servers[1].requests(Self.range).isEmpty)
@@ -203,7 +206,7 @@ import Testing
         try await StandInServer.with([{ _ in .answer(200, Wire.range(pairs)) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
             guard case .malformed? = await reason({ _ = try await client.get("k") }) else {
-                Issue.record("another reason")
+                Issue.record("The reason isn't a malformed answer.")
                 return
             }
         }
@@ -225,7 +228,7 @@ import Testing
                     _ = try await client.range("k/", after: "k/0", limit: 3)
                 })
             else {
-                Issue.record("another reason")
+                Issue.record("The reason isn't a malformed answer.")
                 return
             }
         }

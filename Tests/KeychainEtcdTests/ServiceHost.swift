@@ -1,11 +1,11 @@
 // ServiceHost: runs a keychain service that has a disk of its own, which a test can fill, and a clock
 // that can be wrong.
-//   (1) A shell in a mount namespace of its own has the disk, which is in memory, and starts and kills
-//       the service as it is told. Both end with the test's process.
+//   (1) A shell in a mount namespace of its own mounts the disk, a tmpfs, and starts and kills the
+//       service on orders of the test. Shell and service end with the test's process.
 //       It is bash, because `wait` of smaller shells needs SIGCHLD, which Foundation's threads block for
 //       their children.
-//   (2) A wrong clock is made by libfaketime. The time that the system counts from its start is right.
-//       In the first program that loads it, the library moves the environment, and Swift then finds
+//   (2) libfaketime makes the service's clock wrong. Its monotonic clock stays right.
+//       In the first program that loads it, libfaketime moves the environment, and Swift then finds
 //       no arguments; so that program is `env`.
 
 #if Synchronization
@@ -15,7 +15,7 @@ import Foundation
 import Glibc
 import TestPrograms
 
-/// It must not be used by several tasks at once.
+/// Several tasks must not use a host at the same time.
 final class ServiceHost {
     private let shell: TestProgram
     private let orders = Pipe()
@@ -23,9 +23,9 @@ final class ServiceHost {
 
     /// - Parameters:
     ///   - command: The service's program and its arguments.
-    ///   - home: The folder whose folder `data` is on the disk.
-    ///   - diskSize: For example `4m`.
-    /// - Throws: An error if there can be no such disk.
+    ///   - home: The folder whose subfolder `data` is the mount point of the disk.
+    ///   - diskSize: The size of the disk, for example `4m`.
+    /// - Throws: An error if the shell can't be started or the disk can't be mounted.
     init(_ command: [String], home: URL, diskSize: String) throws {
         log = home.appending(path: "service.log")
         // A user who isn't root becomes root in a user namespace.
@@ -82,7 +82,7 @@ final class ServiceHost {
         try order("start \(clock) \(Self.library())")
     }
 
-    /// The library that makes the clock of a program wrong.
+    /// The path of libfaketime, which makes the clock of a program wrong.
     ///
     /// - Throws: ``MissingProgram``.
     private static func library() throws -> String {
@@ -96,7 +96,7 @@ final class ServiceHost {
         return path
     }
 
-    /// What the service wrote.
+    /// The output of the service so far, including its standard error.
     var complaints: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 }
 

@@ -16,18 +16,18 @@ struct StandInRequest: Sendable {
     let path: String
     let token: String?
     let body: String
-    /// How many came before it to the same path.
+    /// The number of earlier requests to the same path.
     let index: Int
 }
 
 enum StandInReply: Sendable {
-    /// A status of HTTP, and a body.
+    /// An HTTP status, and a body.
     case answer(Int, String)
     /// Nothing, for as long as the client waits.
     case silence
     /// The end of the connection.
     case close
-    /// An answer 200 in parts; then the end of the connection, or nothing more.
+    /// An answer with status 200, in parts; then the end of the connection, or nothing more.
     case parts([String], closes: Bool)
 }
 
@@ -46,7 +46,7 @@ final class StandInServer: Sendable {
         endpoint = "https://127.0.0.1:\(channel.localAddress?.port ?? 0)"
     }
 
-    /// Runs a test with servers of one script each.
+    /// Runs a test with one server for each script.
     static func with(
         _ scripts: [Script], test: ([StandInServer], TestCertificates) async throws -> Void
     ) async throws {

@@ -95,7 +95,7 @@ import Testing
         #expect(failure.reason.contains(service.path))
     }
 
-    @Test func `a missing socket is a failure until the socket exists`() throws {
+    @Test func `a missing socket is a failure, and so is a path that is too long for one`() throws {
         let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
         let missing = #expect(throws: KeychainFailure.self) {
             try ServiceClient(socketPath: path).perform(Lock())
@@ -123,7 +123,7 @@ import Testing
     @Test func `nothing is sent to a service of another user`() throws {
         let received = Recorded<[UInt8]>()
         let service = try FakeService { peer, _ in
-            // Neither over the socket that the client created, nor over the new one.
+            // The client closes the connection without sending a byte.
             peer.send([1])
             received.append(peer.receive(1))
         }
@@ -325,7 +325,7 @@ import Testing
         #expect(options.time(for: request.effort) == .seconds(time))
     }
 
-    /// The answer to a search, by the id of the request.
+    /// Wrong answers to a search, each with a description.
     static let wrongAnswers: [(String, FakeAnswer)] = [
         (
             "another id",

@@ -99,7 +99,7 @@ import Testing
         let service = try FakeService { peer, _ in peer.serve { _ in .failure(failure) } }
         let client = ServiceClient(socketPath: service.path)
         let seen = #expect(throws: KeychainFailure.self) {
-            _ = try client.subscribe { Issue.record("called") }
+            _ = try client.subscribe { Issue.record("The handler was called.") }
         }
         #expect(seen == failure && !client.listener.isListening)
     }

@@ -16,7 +16,8 @@ struct ChoiceRow: Sendable {
     var files: [String: String] = [:]
     /// The owner and mode of the user's folder in /run/user, or `nil` if it doesn't exist.
     var folder: (owner: uid_t, mode: mode_t)?
-    /// The keychain of a killed service that left its socket, or `nil` if there was none.
+    /// The folder of the keychain of a killed service that left its socket, or `nil` if there was
+    /// none.
     var left: String?
     /// The expected mode, or `nil` if the choice fails.
     let mode: KeychainChoice.Mode?
@@ -231,7 +232,8 @@ struct ChoiceRow: Sendable {
         #expect(ran == 34)
     }
 
-    /// With the real file system: an unreadable folder can't hide a socket or a file.
+    /// With the real file system: a configuration file that can't be read, or is too large, is a
+    /// failure and doesn't count as missing.
     @Test func `the configuration file is read from its folder`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "choice-\(UUID().uuidString)").path(percentEncoded: false)

@@ -102,7 +102,7 @@ private func setVariable(_ name: String, _ value: String?) {
             ]
         }()
 
-    @Test func `searching creates no keychain, and the first change does`() async {
+    @Test func `searching creates no keychain, and one created by another process is used`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
@@ -183,7 +183,7 @@ private func setVariable(_ name: String, _ value: String?) {
             let connection = try KeychainContext.current()
             _ = try connection.perform(AddItem(Self.item))
             guard case .engine = try KeychainContext.current().handler else {
-                Issue.record("the process speaks to another keychain")
+                Issue.record("The process doesn't send its requests to the engine.")
                 return
             }
             #expect(try ProcessKeychain.administration().perform(ReadStatus()).directory == folder)

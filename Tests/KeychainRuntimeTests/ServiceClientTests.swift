@@ -305,7 +305,7 @@ import Testing
 }
 
 extension ItemSnapshot {
-    /// Requests that add such an item.
+    /// A new item with the same content.
     fileprivate var asNew: NewItem {
         NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,

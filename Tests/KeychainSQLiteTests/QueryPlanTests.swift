@@ -83,7 +83,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
             name: "application label", index: "items_key",
             query: ItemQuery(itemClass: .key, attributes: [.applicationLabel: .data(Data([1]))])),
         Lookup(
-            name: "application label and what is private", index: "items_key",
+            name: "application label and isPrivate", index: "items_key",
             query: ItemQuery(
                 itemClass: .key,
                 attributes: [.applicationLabel: .data(Data([1])), .isPrivate: .number(1)],
@@ -135,7 +135,8 @@ struct Lookup: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// In the order of an index over labels each row would be on another page.
+    /// If the rows were read in the order of an index over labels, each one would be on another
+    /// page.
     @Test func `a list of a service sorts ids, and then reads rows in their order`() throws {
         let search = RowSearch(
             ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("s")]),

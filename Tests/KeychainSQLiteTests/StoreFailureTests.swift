@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: causes)
-    func `the text names the cause and contains no number`(_ row: Row) {
+    func `the text names the cause and contains no result code of SQLite`(_ row: Row) {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: row.code, systemError: row.systemError))
         #expect(failure.status == row.status)
@@ -65,7 +65,8 @@ import Testing
         #expect(failure.reason.contains("link"))
     }
 
-    // Damage is found by reading. An earlier errno of the thread is unrelated.
+    // These codes can report damage without a failed system call. `errno` is then from an earlier
+    // call of the thread.
     @Test(arguments: [read, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB])
     func `the errno of an unrelated call is not reported as the cause`(_ code: Int32) {
         let failure = StoreFailure.failure(

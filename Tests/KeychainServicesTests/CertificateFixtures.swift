@@ -3,7 +3,7 @@
 import Foundation
 import KeychainServices
 
-/// A certificate and its private key, as objects and as bytes.
+/// A certificate, as an object and in DER, and its private key.
 struct FixtureIdentity: Sendable {
     let certificate: SecCertificate
     let key: SecKey
@@ -32,7 +32,7 @@ struct CertificateFixtures: Sendable {
     /// Self-signed, for TLS servers.
     let servers: [FixtureIdentity]
 
-    /// Yesterday none of them was valid yet, and in two months none will be valid any more.
+    /// On `dayBefore` no certificate is valid yet, and on `dayAfter` none is valid any more.
     static let dayBefore = Date(timeIntervalSinceNow: -86_400)
     static let today = Date(timeIntervalSinceNow: 3600)
     static let dayAfter = Date(timeIntervalSinceNow: 61 * 86_400)

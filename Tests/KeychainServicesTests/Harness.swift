@@ -87,7 +87,7 @@ private final class TestKeychainUnderTest: KeychainUnderTest {
     func removePasscode() throws { try keychain.removePasscode() }
 }
 
-/// The engine with a temporary folder.
+/// The engine with a keychain in a temporary folder.
 final class EngineUnderTest: KeychainUnderTest {
     let directory: String
     private var engine: KeychainEngine
@@ -134,8 +134,8 @@ final class EngineUnderTest: KeychainUnderTest {
         StoreFolder(path: directory).located.path(of: file)
     }
 
-    /// Rewrites every row with other content and a matching header, so that only the tags of the
-    /// row itself can detect it.
+    /// Rewrites the rows of all local generic passwords with other content, and the header to
+    /// match. Only the tags of a row itself can then detect the change.
     func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {
@@ -151,7 +151,8 @@ final class EngineUnderTest: KeychainUnderTest {
         }
     }
 
-    /// Flips a bit in both parts of every row.
+    /// Flips a bit in both parts of the row of every local generic password. A second call repairs
+    /// the rows.
     func damageItem() throws {
         try tamper { rows in
             rows.map { row in

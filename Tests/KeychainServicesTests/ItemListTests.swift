@@ -80,7 +80,7 @@ import Testing
             k.add(["u_ItemList": wrong]).gives(-50)
         }
         try keychain.lock()
-        // The certificate alone could be added: its class is always readable.
+        // The certificate alone could be added: its protection class, always, needs no unlock.
         k.add(["u_ItemList": list]).gives(-25308)
         try keychain.unlock()
         #expect(try count(cert(), k) == 0)

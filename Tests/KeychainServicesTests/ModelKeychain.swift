@@ -1,5 +1,5 @@
-// ModelKeychain: the keychain according to its contract, in an array. It stores nothing, and the
-// real keychain is compared with it.
+// ModelKeychain: the keychain according to its contract, with its items in an array. It writes
+// nothing to disk, and the real keychain is compared with it.
 
 import FoundationEssentials
 import KeychainCore
@@ -367,7 +367,7 @@ extension ModelKeychain.State {
         }
     }
 
-    /// Removes a tombstone with the primary key.
+    /// Removes a tombstone with the item's primary key.
     fileprivate mutating func makeRoom(for new: ItemSnapshot) throws(KeychainFailure) {
         let key = PrimaryKey(of: new)
         for item in items where item.reference != new.reference && PrimaryKey(of: item) == key {

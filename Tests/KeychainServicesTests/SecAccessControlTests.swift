@@ -1,5 +1,5 @@
 // SecAccessControlTests: which access controls can be created. The numbers in names are rows of
-// section N of the behaviour cases.
+// section N in Documentation/Cases.md.
 
 #if !canImport(Darwin)
 
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: boundness)
-    func `N323: only conditions free the secret from being bound to the class alone`(
+    func `N323: an access control is bound to its class alone unless it has conditions`(
         flags: Flags, bound: Bool
     ) throws {
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, flags).control)

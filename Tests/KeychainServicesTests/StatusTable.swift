@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// A result code: its name, its value in this module and its value at Apple.
+/// A result code: its name, its value in this module and Apple's value.
 struct StatusRow: Sendable, CustomTestStringConvertible {
     let name: String
     let value: OSStatus

@@ -5,7 +5,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Data that counts the calls for its length or its bytes.
+/// Data that counts how often its length or its bytes are read.
 private final class CountingData: NSData {
     private let content: NSData
     private(set) var questionCount = 0
@@ -62,7 +62,7 @@ private final class ForeignDictionary: NSDictionary {
         k = Client(try Backend.embeddedEngine.open(), groups: ["G1"])
     }
 
-    /// The number of calls for the length or bytes of data with the given size.
+    /// How often the length or the bytes are read of data with the given size.
     private func questionCount(_ byteCount: Int, _ body: (NSData) -> Void) -> Int {
         let data = CountingData(Data(repeating: 7, count: byteCount))
         body(data)
@@ -112,7 +112,7 @@ private final class ForeignDictionary: NSDictionary {
             let few = questionCount(10, call)
             #expect(few > 0 && questionCount(10_000, call) == few, "\(name)")
         }
-        // The test can detect bridging, which makes more calls for larger data.
+        // The test can detect bridging, which reads larger data more often.
         let bridge = { (data: NSData) in #expect(!(data as Data).isEmpty) }
         #expect(questionCount(10_000, bridge) > questionCount(10, bridge))
     }

@@ -1,4 +1,4 @@
-// CircleTests: several machines over a server that behaves.
+// CircleTests: several machines that synchronize through a server that works correctly.
 
 import Foundation
 import KeychainCore
@@ -53,7 +53,7 @@ import Testing
         #expect(b.values == a.values)
     }
 
-    @Test func `logs stay short, whatever is written over`() throws {
+    @Test func `logs stay short although items are overwritten`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         for round in 0..<50 {
@@ -89,21 +89,22 @@ import Testing
         try c.set("of the removed", "2")
         try converge(a, b, c)
         try a.carryOut(.remove(a.replica.closing(of: c.id)))
-        // It writes before it hears of that: this counts for no other machine.
+        // The removed machine writes before it learns of its removal. This entry is void.
         try c.set("before", "altered")
         #expect(try c.append())
         try a.set("after", "3")
         try converge(a, b)
         let epoch = a.replica.circle.roster.epoch
         #expect(epoch == 1)
-        // It has what it had, and the keys for that.
+        // The removed machine keeps its items and the keys of epoch 0, and gets no others.
         try c.read()
         #expect(c.values == ["before": "altered", "of the removed": "2"])
         #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
         #expect(try !c.append())
         #expect(a.values == ["before": "1", "of the removed": "2", "after": "3"])
         #expect(b.values == a.values)
-        // Its log can be deleted: other logs have its versions that counted.
+        // Once the removed machine's log is retired, it can be deleted: other logs contain those of
+        // its versions that count.
         var retirement = a.replica.retirement(of: c.id)
         while retirement == nil {
             try a.exchange()
@@ -135,7 +136,7 @@ import Testing
         for (change, keys) in [
             (addition, stranger), (addition, b.replica.keys),
             (.remove(a.replica.closing(of: a.id)), b.replica.keys),
-            // It could name wrong heads, and so make void what others wrote.
+            // With wrong heads in its own removal, this machine could void the entries of others.
             (.remove(b.replica.closing(of: b.id)), b.replica.keys),
             (.remove(a.replica.closing(of: stranger.id)), a.replica.keys),
             (.suspend(a.replica.closing(of: stranger.id)), a.replica.keys),

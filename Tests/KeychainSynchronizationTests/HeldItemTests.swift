@@ -1,4 +1,5 @@
-// HeldItemTests: items of a keychain that no log contains any more, when a machine begins again.
+// HeldItemTests: items of a keychain that no log contains any more, when a machine begins a new
+// session.
 
 import KeychainCore
 import KeychainSynchronization
@@ -9,7 +10,7 @@ import Testing
     private let name = Bytes16(high: 1, low: 2)
     private let stamp = VersionStamp(modified: 1, isDeletion: false, digest: .zero)
 
-    /// Two machines. The second one begins again, and remembers how far it had read.
+    /// Two machines. The second one begins a new session, and remembers how far it had read.
     private func begunAgain() throws -> (one: TestMachine, two: TestMachine) {
         let one = try TestMachine.founder(server)
         let two = try one.add("two")
@@ -35,7 +36,7 @@ import Testing
         #expect(two.replica.settle() == [])
     }
 
-    @Test func `nothing is concluded while entries are missing that were read before`() throws {
+    @Test func `no item is deleted while entries that were read before are missing`() throws {
         let (one, two) = try begunAgain()
         let entries = server.logs[one.id]
         server.logs[one.id] = nil

@@ -1,5 +1,5 @@
-// HostileServerTests: a server that withholds, replays, forks, exchanges, drops, reorders and
-// alters. No machine accepts anything wrong, and what can be noticed is reported.
+// HostileServerTests: a server that withholds, replays, swaps, drops, reorders and alters records,
+// and shows forks of logs. No machine accepts anything wrong, and what can be noticed is reported.
 
 import Foundation
 import KeychainCore
@@ -19,7 +19,7 @@ import Testing
         try converge(a, b)
     }
 
-    /// Appends entries that no other machine has seen.
+    /// Makes entries of a machine's log that are not on the server.
     private func entries(of machine: TestMachine, _ count: Int) throws -> [LogEntry] {
         try (0..<count).map { number in
             try machine.set("new \(number)", "\(number)")
@@ -84,7 +84,7 @@ import Testing
         }
         #expect(b.replica.notices.count == 2)
         #expect(failure(one[1], by: b) == nil)
-        // The machine itself learns of it, from one that was shown the copy's entries.
+        // The machine itself learns of its copy from a machine that was shown the copy's entries.
         #expect(failure(other[0], by: c) == nil)
         #expect(failure(other[1], by: c) == nil)
         let entry = try #require(try c.replica.nextEntry(compacts: false) { c.items[$0] })
@@ -116,7 +116,7 @@ import Testing
             entry.parts.first { part in
                 if case .version = part { true } else { false }
             })
-        // A member can sign what it will. It can't pass off another's version as its own.
+        // A member can sign any entry. It can't pass off another machine's version as its own.
         try b.set("mine", "value")
         let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
         let forged = try LogEntry(own.frame, [stolen], by: b.replica.keys)
@@ -170,7 +170,7 @@ import Testing
         try b.replica.take(one)
         #expect(throws: SynchronizationFailure.self) { try b.replica.take(other) }
         #expect(b.replica.notices.count == 1)
-        // An entry that was written under the other one is not taken either.
+        // An entry whose writer knew the other membership log is not taken either.
         try a.replica.take(other)
         guard case .fork = failure(try entries(of: a, 1)[0], by: b) else {
             Issue.record("an entry under a forked membership log is taken")

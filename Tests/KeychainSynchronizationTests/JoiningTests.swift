@@ -59,7 +59,7 @@ import Testing
     @Test func `without the commitment a man in the middle always succeeds`() throws {
         var joiner = Joiner(joiner.description, circle: circle.id)
         var desk = JoinDesk(member: member.id)
-        // The joiner's keys and nonce are known first.
+        // The attacker knows the joiner's keys and nonce first.
         let challenge = Joining.Challenge(
             commitment: joiner.commitment, member: member.id, head: circle.head,
             nonce: [UInt8](repeating: 7, count: 32))
@@ -67,7 +67,7 @@ import Testing
             challenge, try joiner.open(challenge, circle), outOf: 256)
         let early = Joining.Commitment(circle: circle.id, digest: .zero)
         let answer = try desk.answer(early, circle)
-        // So a nonce is chosen that leads to the same digits.
+        // So the attacker chooses a nonce that leads to the same digits.
         let found = (0..<100_000).contains { number in
             let nonce = Fingerprint.sha256(of: [UInt8(number >> 8 & 255), UInt8(number & 255)])
             let opening = Joining.Opening(machine: attacker.description, nonce: nonce)

@@ -1,4 +1,5 @@
-// ModelTests: the rules of synchronization, with all that three machines can do in six steps.
+// ModelTests: the rules of synchronization, with all sequences of up to six events of three
+// machines, and of up to five events after an item has reached all machines.
 
 import KeychainCore
 import KeychainSynchronization
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct ModelTests {
     /// Goes through all sequences of events up to a length, and checks the outcome of each. A
-    /// state that was reached before, with as many steps left, is not looked at again.
+    /// state that was already reached with the same number of events is not checked again.
     private struct Search {
         var seen: [Set<World>]
         var outcomes = 0

@@ -13,7 +13,7 @@ final class TestServer {
     var logs: [MachineID: [UInt64: [UInt8]]] = [:]
     var heads: [MachineID: [UInt8]] = [:]
 
-    /// All bytes that were ever here.
+    /// All entries that were ever stored, as bytes.
     private(set) var everything: [[UInt8]] = []
 
     func append(_ entry: MembershipEntry) {
@@ -143,7 +143,7 @@ final class TestMachine {
         }
     }
 
-    /// - Returns: Whether there was anything.
+    /// - Returns: Whether there was an entry to append.
     func append() throws -> Bool {
         guard let entry = try replica.nextEntry(compacts: true, load: { items[$0] }) else {
             return false

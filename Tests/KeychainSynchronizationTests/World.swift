@@ -1,5 +1,5 @@
-// World: three machines and a server, for the rules alone: what a machine may do, what its programs
-// see, and what must come of it.
+// World: a model of three machines and a server with the rules alone, without cryptography: what a
+// machine may do, what its programs see, and what the outcome must be.
 
 import KeychainCore
 import KeychainSynchronization
@@ -22,13 +22,13 @@ struct World: Hashable {
         case write1, write2, write3
         case delete1, delete2, delete3
         case exchange1, exchange2, exchange3
-        /// Appends what it has, without reading what came in the meantime.
+        /// The machine appends what it has, without reading what others have appended.
         case append2, append3
-        /// Reads the membership log and the first machine's log, and no other.
+        /// The machine reads the membership log and the first machine's log, and no other.
         case glance2
         /// The first machine excludes the third: for being away, or for good.
         case suspend3, remove3
-        /// It takes over what the third wrote.
+        /// The first machine takes over what the third wrote.
         case retire3
     }
 
@@ -88,10 +88,10 @@ struct World: Hashable {
     }
 
     private mutating func write(_ index: Int, _ tick: Int, isDeletion: Bool = false) {
-        // Two steps share a moment, and the third machine's clock is slow.
+        // Two successive steps have the same time, and the third machine's clock is behind.
         let clock = Double(tick / 2) - (index == 2 ? 2 : 0)
         let before = machines[index].ledger.items[Self.item]?.stamp.modified
-        // The digest says who wrote it, and when.
+        // The digest states which machine wrote the version, and in which step.
         let stamp = VersionStamp(
             modified: max(clock, before.map { $0 + 0.001 } ?? clock), isDeletion: isDeletion,
             digest: Digest([UInt8(index), UInt8(tick)] + [UInt8](repeating: 0, count: 30)) ?? .zero
@@ -202,7 +202,7 @@ struct World: Hashable {
     /// - Returns: false where there is nothing to append.
     private mutating func append(_ index: Int, compacts: Bool = true) -> Bool {
         let id = Self.machines[index]
-        // No other machine would take it.
+        // No other machine would accept an entry of a machine that knows of its removal.
         guard machines[index].ledger.roster.isMember(id) else { return false }
         guard let plan = machines[index].ledger.plan(compacts: compacts, renews: compacts) else {
             return false
@@ -220,7 +220,7 @@ struct World: Hashable {
 
     // MARK: Outcome
 
-    /// What is wrong once all have exchanged all. nil: nothing.
+    /// What is wrong after all machines have exchanged everything, or `nil`.
     func fault() -> String? {
         var world = self
         var rounds = 0
@@ -233,7 +233,7 @@ struct World: Hashable {
             }
             if world.retireAbsent() { isOver = false }
             rounds += 1
-            if rounds == 12 { return "it doesn't come to an end" }
+            if rounds == 12 { return "the exchanges don't come to an end" }
         }
         if world.isMisled { return "an item is taken for deleted that isn't" }
         let present = isRemoved ? [0, 1] : [0, 1, 2]
@@ -244,14 +244,14 @@ struct World: Hashable {
         for machine in world.machines {
             let held = machine.ledger.items[Self.item]?.stamp
             if machine.value != held.flatMap({ $0.isDeletion ? nil : $0 }) {
-                return "programs see something else than what is held"
+                return "programs of a machine see another version than its ledger has"
             }
         }
         if world.newcomer.value != value { return "a new machine sees something else" }
         return verdict(on: value, in: world)
     }
 
-    /// A machine that comes and reads all there is.
+    /// A new machine that has read all logs.
     private var newcomer: Machine {
         var newcomer = Machine(
             ledger: Ledger(
@@ -261,8 +261,8 @@ struct World: Hashable {
         return newcomer
     }
 
-    /// Whether a new machine sees something else than the latest of what was ever in a log. While a
-    /// machine is excluded, what it wrote may count or not.
+    /// What is wrong if a new machine doesn't see the latest version that was ever in a log, or
+    /// `nil`. Once a machine was excluded, its versions may count or not, so nothing is checked.
     private var newcomersFault: String? {
         if isRemoved || isSuspended { return nil }
         let value = uploaded.flatMap { $0.isDeletion ? nil : $0 }
@@ -270,7 +270,7 @@ struct World: Hashable {
     }
 
     private func verdict(on value: VersionStamp?, in world: World) -> String? {
-        // What a removed machine wrote may be lost, and what it wrote before may count.
+        // Versions of a removed machine may be lost; those from before its removal may also count.
         let kept = writes.filter { !isRemoved || $0.machine != 2 }
         guard let last = kept.max(by: { $0.stamp < $1.stamp }) else {
             return value == nil || isRemoved ? nil : "an item out of nothing"
@@ -280,7 +280,7 @@ struct World: Hashable {
             return deletions.isEmpty ? "a write is lost" : nil
         }
         guard let write = writes.first(where: { $0.stamp == value }) else {
-            return "an item that nobody wrote"
+            return "an item that no machine wrote"
         }
         if value >= last.stamp { return nil }
         // What a machine wrote while it was away stays, even if the others have made a deletion

@@ -57,7 +57,7 @@ import Testing
         try await device.status().machines.filter(\.isSuspended).map(\.name)
     }
 
-    @Test func `a machine is suspended after the time, once, until it returns`() async throws {
+    @Test func `a machine is suspended once after the time limit, until it returns`() async throws {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         #expect(suspensionCount == 0)
@@ -102,7 +102,7 @@ import Testing
         #expect(try await suspended(one) == [three.name])
     }
 
-    @Test func `no machine is suspended without a time, or within a day`() async throws {
+    @Test func `no machine is suspended without a time limit or within a day`() async throws {
         let (one, two, _) = try await devices()
         for limit: Int64 in [0, .min, .max] { try await pass(10, one, two, limit: limit) }
         #expect(suspensionCount == 0)

@@ -134,7 +134,7 @@ import Testing
         try one.restart()
         try one.set("c", "5")
         try await one.settle()
-        // Its own entries are missing, so it neither writes nor concludes anything.
+        // Entries of the machine's own log are missing, so it appends nothing and deletes nothing.
         let status = try await one.status()
         #expect(status.isOwnLogMissing)
         #expect(status.waitingCount == 1)
@@ -197,7 +197,7 @@ import Testing
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "original", "b": "2"])
-        // What it had read itself is missing.
+        // Entries that machine two had read before are missing now.
         let status = try await two.status()
         #expect(status.machines.contains { $0.withheldCount > 0 }, "\(status) \(next)")
     }

@@ -7,12 +7,13 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Synchronization
 
-/// Happens once, at the step with a number. Used for one exchange.
+/// An interruption at the step with a number, which happens once; only the disk stays full from
+/// then on. An instance is used for one exchange.
 final class Interruption: Sendable {
     enum Kind: CaseIterable, Sendable {
         /// The process that has the keychain open ends before it gets a message.
         case endBeforeMessage
-        /// It ends after it has carried a message out, and before it answers.
+        /// The process ends after it has carried a message out, and before it answers.
         case endAfterMessage
         /// The relay ends, or loses the server, before a request.
         case lossBeforeRequest
@@ -25,7 +26,7 @@ final class Interruption: Sendable {
     private struct Lost: Error {}
 
     let kind: Kind
-    /// The number of steps until it happens.
+    /// The number of steps until the interruption.
     private let left: Mutex<Int>
 
     init(_ kind: Kind, at step: Int) {
@@ -37,7 +38,7 @@ final class Interruption: Sendable {
 
     /// Counts a step of some kind.
     ///
-    /// - Returns: Whether it happens at this step.
+    /// - Returns: Whether the interruption happens at this step.
     private func happens(_ kind: Kind) -> Bool {
         guard kind == self.kind else { return false }
         return left.withLock { left in

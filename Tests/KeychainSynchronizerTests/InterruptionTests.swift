@@ -1,5 +1,6 @@
 // InterruptionTests: exchanges that end at each of their messages, requests and statements. What was
-// acknowledged stays, what other machines wrote arrives later, and nothing is sent twice.
+// acknowledged stays, what other machines wrote arrives later, nothing stays in the outbox, and no
+// machine has a notice of a fork.
 
 import KeychainCore
 import KeychainRelay

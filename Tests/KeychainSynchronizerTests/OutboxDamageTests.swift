@@ -70,7 +70,7 @@ import Testing
     ) async throws {
         let circle = try await Circle()
         var count = 0
-        // Each position in a word, and each part of the page.
+        // The odd stride reaches each bit of a byte, each byte of a word and each part of the page.
         for position in stride(from: 0, to: page.bytes.count, by: 151) {
             try await examine(Flip(page: page, position: position), of: circle)
             count += 1

@@ -1,10 +1,10 @@
-// RacingStore: a server on which another machine is quicker.
+// RacingStore: a server on which another machine changes the membership log first.
 
 import KeychainRelay
 import SynchronizationTestSupport
 
-/// A server on which something happens before each of the first records that are created in the
-/// membership log.
+/// A server on which `event` happens before each of the first `count` records that are created in
+/// the membership log.
 actor RacingStore: RecordStore {
     private let server: MemoryStore
     private var count: Int

@@ -1,5 +1,5 @@
 // RandomCircleTests: random operations of three machines, with outages, ends of processes and wrong
-// clocks. The model is a list of all acknowledged changes.
+// clocks. The model has the latest acknowledged changes of each account.
 
 import Foundation
 import KeychainCore

@@ -357,7 +357,7 @@ import Testing
         try two.set("b", "2")
         try await converge(two, one)
         #expect(try one.values() == ["a": "1", "b": "2"])
-        // Its own log has the keys now.
+        // The new machine's own log has the keys now.
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "1", "b": "2"])
@@ -373,7 +373,7 @@ import Testing
         guard case .found(var content) = try MembershipEntry(decoding: record.value).change else {
             throw SynchronizationFailure.malformed("the founding entry")
         }
-        // Everything but the founder is as before, also the salt.
+        // Everything but the founder is unchanged, the salt included.
         let attacker = MachineKeys.random()
         content.founder = attacker.description
         let founding = try MembershipEntry(
@@ -409,7 +409,8 @@ import Testing
             Set(try await three.status().machines.map(\.name)) == ["two", ""])
     }
 
-    /// A server on which another machine is added before each of the first changes of the members.
+    /// A server on which another machine is added before each of the first `count` changes of the
+    /// membership log.
     private func racing(_ one: Device, count: Int) -> RacingStore {
         RacingStore(server, count: count) {
             let machine = MachineKeys.random().description
@@ -446,7 +447,7 @@ import Testing
         let joining = two.relay(through: racing(one, count: .max))
         let joiner = RecoveryJoiner(joining, circle: try await one.circle())
         await #expect(throws: JoiningFailure.outrun) { try await joiner.join(code) }
-        // After ten additions that came second, none is signed.
+        // After ten additions that came second, the machine signs no more.
         #expect(try await one.status().machines.count == 11)
         #expect(try await two.status().state == .none)
         try await two.recover(code)

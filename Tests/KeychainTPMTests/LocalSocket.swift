@@ -1,4 +1,4 @@
-// LocalSocket: Unix sockets for tests that connect to a simulated chip or intercept it.
+// LocalSocket: Unix sockets for tests that connect to a simulated chip or intercept its traffic.
 
 #if TPM
 

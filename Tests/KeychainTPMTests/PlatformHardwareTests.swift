@@ -61,7 +61,7 @@ import KeychainCore
             false
         }
         guard case .none(let reason) = choice else {
-            Issue.record("It can be used.")
+            Issue.record("A device without access was chosen.")
             return
         }
         #expect(reason.contains("/dev/null"))
@@ -124,7 +124,7 @@ import KeychainCore
     @Test func `a missing library is reported with the package to install`() {
         do {
             _ = try OpenLibrary("libtss2-absent.so.0")
-            Issue.record("It is there.")
+            Issue.record("The missing library was loaded.")
         } catch {
             #expect(error.status == .unimplemented)
             #expect(error.reason.contains("libtss2-absent.so.0"))

@@ -52,7 +52,7 @@ final class SimulatedChip {
     func start() throws {
         guard let path = Self.path else {
             throw NoSimulator(
-                description: "These tests take a simulated TPM: the packages swtpm and "
+                description: "These tests need a simulated TPM: the packages swtpm and "
                     + "libtss2-dev of Debian.")
         }
         let started = Process()
@@ -103,7 +103,7 @@ final class SimulatedChip {
     }()
 }
 
-/// The statuses of failures, for comparisons.
+/// The status of the ``KeychainFailure`` that `body` throws, or `nil` if it throws none.
 func status(_ body: () throws -> Void) -> Status? {
     do {
         try body()

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [0, 129, 4096])
-    func `bytes of any other size than 32 can't be sealed`(_ count: Int) throws {
+    func `zero bytes or more than 128 bytes can't be sealed`(_ count: Int) throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         #expect(

@@ -170,7 +170,7 @@ import Testing
         let request = message
         do {
             try await keychain.createSecureEnclaveKey("device")
-            Issue.record("a key was made in nothing")
+            Issue.record("a key was created without a Secure Enclave")
         } catch KeychainError.Code.secureEnclaveUnavailable {
             // Without a Secure Enclave there is no key: no software key replaces it.
         }

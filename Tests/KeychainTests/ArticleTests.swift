@@ -128,7 +128,7 @@ extension KeychainKey where Value == UUID {
         #expect(try await note() == "wait")
         do {
             try await keychain.waitUntilAvailable(.pin, timeout: .milliseconds(1))
-            Issue.record("it was locked")
+            Issue.record("the wait for a locked item succeeded")
         } catch KeychainError.Code.interactionNotAllowed {
         }
         try test.unlock()

@@ -83,7 +83,7 @@ import Testing
         for keychain in keychains { #expect(try await keychain.load(.counter) == 80) }
     }
 
-    @Test func `a generated passcode has twelve characters or five words`() throws {
+    @Test func `a passcode needs twelve characters or five words`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         try Keychain(service: "s", in: database).save("x", for: .token)

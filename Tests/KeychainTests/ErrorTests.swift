@@ -325,7 +325,7 @@ extension KeychainKey where Value == DeviceState {
         #if !canImport(Darwin)
         do {
             try test.database.unlock(passcode: "wrong")
-            Issue.record("It succeeded.")
+            Issue.record("The unlock succeeded.")
         } catch {
             #expect(error.code == .param)
         }

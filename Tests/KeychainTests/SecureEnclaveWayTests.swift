@@ -28,7 +28,7 @@ import Testing
             service: "s", in: way == .typedInMemory ? test.database : test.secItemDatabase)
     }
 
-    /// The only key in the keychain, without the attributes that differ for each key.
+    /// The only key in the keychain, with its attributes but without its data.
     private func stored() throws -> ItemSnapshot {
         let found = try test.engine.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
@@ -104,8 +104,8 @@ import Testing
         let found = try #require(try other.loadSecureEnclaveKey("a"))
         let message = Data("message".utf8)
         #expect(made.publicKey.isValidSignature(try found.signature(for: message), for: message))
-        // The hardware signs 32 bytes: the first ones of a longer digest, or a shorter one after
-        // zeros.
+        // The hardware signs 32 bytes: the first 32 bytes of a longer digest, or a shorter digest
+        // with leading zeros.
         let long = SHA384.hash(data: message)
         #expect(made.publicKey.isValidSignature(try found.signature(for: long), for: long))
         let short = Insecure.SHA1.hash(data: message)

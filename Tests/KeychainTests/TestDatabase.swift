@@ -27,7 +27,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A database in front of a handler that isn't an engine.
+    /// A database in front of any handler. It can't be administered.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
         database(.substitute(handler))
     }

@@ -179,7 +179,7 @@ import Testing
             kill(dialogue.process, SIGKILL)
             #expect(try dialogue.end() == .signal(SIGKILL))
             #expect(try run(home, "sha256sum b.age") == before)
-            // The file that it had written can't be opened.
+            // The partial file that the killed backup left can't be decrypted.
             #expect(try home.run("age -d -i id b.age.part").ending != .exit(0))
         }
         _ = try run(home, command)

@@ -1,4 +1,4 @@
-// The `generate` command, run as a process.
+// The random secrets and passphrases of the `generate` command.
 
 import Testing
 

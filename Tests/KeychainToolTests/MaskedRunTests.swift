@@ -10,7 +10,7 @@ import Testing
         return try home.run("printf 'tiger\\n' | keychainctl set -s db -a prod\n" + command)
     }
 
-    @Test func `run --mask conceals the secret in every encoding the program writes`() throws {
+    @Test func `run --mask conceals the secret's exact bytes, but not their Base64`() throws {
         let outcome = try run(
             """
             keychainctl run --mask --env A=db/prod -- sh -c '
@@ -153,7 +153,7 @@ import Testing
                 .init(descriptor: 1, path: home.path + "/out", flags: O_RDWR | O_NONBLOCK),
                 .init(descriptor: 2, path: home.path + "/errors", flags: O_WRONLY | O_CREAT),
             ])
-        // By then two pipes are full.
+        // The reader waits until `errors` has a line. By then two pipes are full.
         let reader =
             "for i in $(seq 5000); do grep -q . errors && break; done; head -c 300000 out | wc -c"
         #expect(try home.run(reader).output == "300000\n")

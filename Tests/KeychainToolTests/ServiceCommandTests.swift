@@ -28,7 +28,7 @@ import Testing
             """
             export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run
             printf secret | keychainctl set -s mail -a me
-            # What this shell gives a program isn't for the service.
+            # KEYCHAIN_SERVICE applies to this command and isn't passed on to the service.
             KEYCHAIN_SERVICE=embedded keychainctl service enable --manager none >first
             sed 's/process [0-9]*/process N/' first
             keychainctl service enable --manager none | head -1

@@ -127,7 +127,7 @@ import Testing
         let lined = try Dialogue(home, "get", "-s", "mail")
         #expect(try lined.end() == .exit(0))
         #expect(lined.shown == "line\n")
-        // Including the characters that join the parts of an emoji.
+        // A variation selector, which is part of many emoji, is also shown.
         try set(home, "\\342\\235\\244\\357\\270\\217")
         let joined = try Dialogue(home, "get", "-s", "mail")
         #expect(try joined.end() == .exit(0))
@@ -167,8 +167,8 @@ import Testing
             otherwise: "keychainctl: The item requires the passcode.")
     }
 
-    /// Expects that the passcode, 1234, is requested, and again if it is wrong. Without a user, or
-    /// if interaction isn't allowed, the item stays closed.
+    /// Expects that the passcode, 1234, is requested, and again if it is wrong. If the user cancels
+    /// the prompt, or prompts aren't allowed, the secret isn't shown.
     private func expectPasscode(
         _ home: TestHome, for service: String, secret: String, otherwise reason: String,
         _ source: SourceLocation = #_sourceLocation
@@ -290,7 +290,7 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
-    /// Replaces the home's keychain with one of version 1.
+    /// Copies a keychain with a database of version 1 into the home, which has no keychain yet.
     private func putOldKeychain(_ name: String, in home: TestHome) throws {
         let files = FileManager.default
         let fixture = URL(filePath: #filePath).deletingLastPathComponent()

@@ -1,4 +1,4 @@
-// Dialogues at a terminal about one-time codes, editors and completion.
+// Dialogues at a terminal about one-time codes, editors, completion, `security` and `setup`.
 
 import Foundation
 import Glibc
@@ -6,7 +6,7 @@ import KeychainCore
 import KeychainEngine
 import Testing
 
-@Suite struct `Short words at a terminal` {
+@Suite struct `Further commands at a terminal` {
     private func home(_ command: String) throws -> TestHome {
         let home = try TestHome()
         let outcome = try home.run(command)

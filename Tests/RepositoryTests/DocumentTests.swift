@@ -53,7 +53,8 @@ import Testing
         #expect(dev.contains("\n    check \"Example: Tutorials\" tutorials\n"))
     }
 
-    /// Only a complete run can test these limits: these lines of `dev` make it fail.
+    /// Only a complete run measures these limits. These lines of `dev` make the run fail if one is
+    /// missed.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
         "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
@@ -165,7 +166,7 @@ import Testing
         }
     }
 
-    /// The parser's own scripts complete no names of items.
+    /// The completion scripts that ArgumentParser generates complete no names of items.
     @Test(arguments: ["dev", "Distribution/debian/build"])
     func `the installed completions complete names of items`(path: String) throws {
         let script = try Repository.file(path)

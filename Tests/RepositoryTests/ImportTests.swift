@@ -3,7 +3,7 @@
 
 import Testing
 
-/// The imports that a module may have in addition to those that every module may.
+/// The imports that a module may have in addition to those that every module may have.
 struct ImportRow: CustomStringConvertible {
     let module: String
     let imports: Set<String>
@@ -183,7 +183,7 @@ struct ImportRow: CustomStringConvertible {
     ) throws {
         let allowed = Self.everywhere.union(own).union([
             "Security", "CryptoKit", "LocalAuthentication", "FoundationNetworking", "os",
-            // The systems' console log on Linux, and their servers.
+            // The systems' console log on Linux, and the stand-ins for their servers.
             "Logging", "StandIn",
         ])
         var securityCount = 0

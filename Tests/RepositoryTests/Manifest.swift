@@ -64,7 +64,7 @@ struct Manifest {
         guard let list = text.firstMatch(of: /dependencies: (?s:(.*))/) else {
             return Target(name: name, dependencies: [])
         }
-        // The arguments after the dependencies.
+        // The dependencies, without the arguments of the target that follow them.
         var rest = String(
             list.1.firstMatch(of: /(?s)\b(path|exclude|swiftSettings):/).map {
                 list.1[..<$0.range.lowerBound]
@@ -77,7 +77,7 @@ struct Manifest {
             }
         }
         rest.replace(elsewhere, with: "")
-        // Targets with other conditions.
+        // Targets and products that are written as calls, with or without a condition.
         let call = /\.(target|product)\((?s:((?:[^()]|\([^()]*\))*))\)/
         for match in rest.matches(of: call) {
             var dependency = Dependency(
@@ -117,8 +117,8 @@ struct Manifest {
     /// The modules below `Sources` in rows. Each module depends only on those in lower rows, and is
     /// in the lowest possible row. A line has a module; after the arrow the modules on which it
     /// depends directly, without those on which these depend; and in brackets the libraries of
-    /// other packages that it adds. A dependency with a condition stands only for those with the
-    /// same condition.
+    /// other packages that it adds. A dependency with a condition makes only dependencies with the
+    /// same condition redundant.
     var picture: [String] {
         let modules = targets.filter(\.isModule)
         var rows: [String: Int] = [:]

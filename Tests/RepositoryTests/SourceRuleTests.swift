@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["try!", "as!", "fatalError("])
-    func `no external input causes a trap`(_ trap: String) throws {
+    func `no source uses try!, as! or fatalError`(_ trap: String) throws {
         for file in try Repository.sources() {
             for line in file.codeLines where line.text.contains(trap) {
                 Issue.record("\(file):\(line.number) has \(trap)")
@@ -92,8 +92,8 @@ import Testing
         #expect(readers.map(\.path) == ["Sources/KeychainCrypto/Memory/ProcessEnvironment.swift"])
     }
 
-    /// The handlers in front of a keychain are composed by type. One case is for handlers that
-    /// tests supply.
+    /// The handlers in front of a keychain have concrete types. One case of `KeychainHandler`, and
+    /// on Apple's platforms one of `SystemHandler`, is for handlers that tests supply.
     @Test func `on each platform one file has a handler of an unknown type`() throws {
         let files = try Repository.sources().filter { file in
             file.codeLines.contains { $0.text.contains("any RequestHandler") }

@@ -1,5 +1,5 @@
-// Attack: attacks of a user's hostile program on the service, which try to make others wait. Each
-// attack prints “begun” when it runs, and continues until the end of its standard input.
+// Attack: attacks of a user's hostile program on the service, which try to make other clients wait.
+// Each attack prints “begun” when it runs, and continues until the end of its standard input.
 
 import Foundation
 import Glibc

@@ -50,7 +50,7 @@ struct Trick {
     }
 
     /// Executes `program`, which writes everything that it reads to the connection. A child passes
-    /// it the answer, and answers itself if that didn't work.
+    /// the answer to the program and, once the program has ended, answers the challenge itself.
     func becomeWriter(_ program: String) throws {
         let descriptor = try connected()
         var pipe: [Int32] = [-1, -1]
@@ -69,7 +69,7 @@ struct Trick {
         let (bytes, given) = try question(on: descriptor)
         _ = Descriptor.write(bytes, to: pipe)
         close(pipe)
-        // It ends after it has written everything.
+        // The program ends after it has written everything.
         while getppid() == writer { usleep(1000) }
         _ = Descriptor.write(bytes, to: given.number)
     }
@@ -119,7 +119,8 @@ struct Trick {
         try become(program)
     }
 
-    /// With `wait` it reads standard input to its end. With `copy` it writes it to standard output.
+    /// Executes `program`. With the argument `wait` the program reads standard input to its end.
+    /// With `copy` it copies standard input to standard output.
     private func become(_ program: String, _ what: String = "wait") throws {
         _ = unsafe withArguments([program, what]) { arguments in
             // SAFETY: as above.

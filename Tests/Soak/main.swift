@@ -53,5 +53,5 @@ for sweep in sweeps {
     }
 }
 try? FileManager.default.removeItem(atPath: scratch)
-say(isGood ? "nothing was lost" : "promises were broken")
+say(isGood ? "no violation" : "guarantees were violated, or a sweep failed")
 exit(isGood ? 0 : 1)

@@ -62,7 +62,7 @@ package final class Device: Sendable {
 
     package var engine: KeychainEngine { opened.withLock { $0 } }
 
-    /// Ends the process that has the keychain open, and begins another one.
+    /// Opens the keychain with a new engine, as after a restart of the process.
     package func restart() throws {
         let engine = try Self.open(place, clock)
         opened.withLock { $0 = engine }

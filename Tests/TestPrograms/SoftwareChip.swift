@@ -5,7 +5,7 @@ package import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
-/// Hardware that seals by adding its own bytes, as long as it isn't broken. It has no other
+/// Hardware that seals by XORing a secret with its own bytes and adding a hash. It has no other
 /// function.
 package final class SoftwareChip: KeyHardware {
     package let name = "a chip of the tests"
@@ -38,7 +38,7 @@ package final class SoftwareChip: KeyHardware {
         count.withLock { $0 += 1 }
         let hidden = Array(sealed.dropFirst(32))
         guard SecretBytes(copying: pad + hidden).sha256 == Array(sealed.prefix(32)) else {
-            throw KeychainFailure(.decode, "another's", cause: .damage)
+            throw KeychainFailure(.decode, "Another chip sealed this.", cause: .damage)
         }
         let secret = zip(hidden, pad).map { $0 ^ $1 }
         return SecretBytes(copying: isBroken ? secret.map { $0 ^ 1 } : secret)

@@ -3,7 +3,7 @@
 package import Foundation
 import Glibc
 
-/// A program that could not be started.
+/// No executable with this name was found, for example because it isn't built.
 package struct NoProgram: Error {
     package let name: String
 }

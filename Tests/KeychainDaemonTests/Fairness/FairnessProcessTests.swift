@@ -12,7 +12,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-@Suite(.serialized) struct `An honest program, while another one` {
+@Suite(.serialized) struct `An honest program during an attack by another one` {
     private static func run(
         _ what: String, _ name: String, processes: Int = 1, connections: Int = 1,
         _ service: AttackedService? = nil, limit: Duration = .seconds(2)
@@ -62,7 +62,7 @@ import Testing
     {
         let (service, attackers) = try Self.run(
             "idle connections", "idle", connections: 5000)
-        print("fairness | idle connections that were to be had: \(attackers.counts[0])")
+        print("fairness | idle connections that the attacker got: \(attackers.counts[0])")
         try attackers.stop()
         service.end()
     }
@@ -154,7 +154,7 @@ import Testing
             let found = try service.client().load("n", as: AccessGroups(["default"]))
             #expect(found == "x")
         }
-        attacked.report("a log that nobody reads", alone: alone)
+        attacked.report("a log that has no reader", alone: alone)
         attacked.expectFair()
         try attackers.stop()
         try flood.stop()

@@ -46,7 +46,7 @@ import Testing
         try eventually("it is refused") { refusals.withLock { !$0.isEmpty } }
         #expect(refusals.withLock { $0 } == [.slowFile(pid: getpid())])
         #expect(try hung.reply().kind == .failure)
-        // One of this process's two threads is still blocked.
+        // At most two threads identify the callers of one party. One of them is still blocked.
         isHanging.withLock { $0 = false }
         _ = try RawClient(path)
         try eventually("another caller is known") { peers.withLock { $0 == 1 } }
@@ -154,7 +154,7 @@ private final class HangingFolder {
         stops = []
         signal.signal(signal.SIGUSR1, lambda *_: stops.append(True))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
-        # Nothing is remembered by the kernel, so that each look asks.
+        # All timeouts are zero, so that the kernel caches nothing and sends each request here.
         while True:
             request = os.read(device, 1 << 20)
             _, operation, unique, node = struct.unpack_from("<IIQQ", request)

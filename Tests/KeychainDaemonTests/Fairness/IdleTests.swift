@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-@Suite struct `A connection over which nothing goes` {
+@Suite struct `Idle connections` {
     /// Long enough for a request, even on a machine under load.
     private static let limit: Duration = .seconds(1)
 
@@ -63,7 +63,8 @@ import Testing
         #expect(try subscriber.ask(3, HasPasscode()).kind == .answer)
     }
 
-    // A change whose outcome is unknown isn't sent again.
+    // The client is told that its connection is closed, so it knows that a request sent meanwhile
+    // wasn't carried out. It never repeats a change whose outcome is unknown.
     @Test
     func `a client reconnects after an idle connection was closed, whatever its next request`()
         throws

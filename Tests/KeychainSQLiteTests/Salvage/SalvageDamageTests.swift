@@ -113,9 +113,9 @@ struct SalvageDamageTests {
         return asides
     }
 
-    /// Flips bytes of one file. All rows must be salvaged except the one that the byte belongs to,
-    /// by its content or by its cell, record header or overflow chain. Everything that cells lead
-    /// to must otherwise be as written.
+    /// Changes single bytes of a file, one after the other. Each change may lose at most one row:
+    /// the one whose content, cell, record header or overflow chain contains the byte. At most one
+    /// row that is read from a cell may differ from what was written.
     private static func flipEachByte(
         _ rows: [FixtureRow], of file: [UInt8], _ salvage: ([UInt8]) -> RowSalvage
     ) -> (flips: Int, faults: [String]) {

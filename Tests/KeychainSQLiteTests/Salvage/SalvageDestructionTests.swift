@@ -32,9 +32,9 @@ struct SalvageDestructionTests {
         for row in rows {
             let place = try #require(firstOffset(of: row.uuid + [row.protection], in: intact))
             let page = place / 4096 * 4096
-            // Eight bytes for the size of the header and the types of the columns up to k3, two
-            // each for the types of meta and terms, and those of the secret; before that, a rowid
-            // of one byte.
+            // The record header ends at `place`. It has eight bytes for its own size and the types
+            // of the columns up to k3, two each for the types of meta and terms, and one to three
+            // for the type of the secret. A rowid of one byte is before the header.
             let secret = row.secret?.count ?? 0
             let header = place - 12 - (secret == 0 ? 1 : secret < 8186 / 2 - 6 ? 2 : 3)
             let range: Range<Int> =
@@ -103,7 +103,8 @@ struct SalvageDestructionTests {
         let (rows, intact) = try Self.database([40, 6000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
-        // The lengths of the secret and in the record header become a gigabyte each.
+        // The secret's own length becomes 1 GiB, and a length in the record header exceeds the
+        // file.
         let secret = try #require(firstOffset(of: rows[1].secret?.prefix(12) ?? [], in: intact))
         bytes.replaceSubrange((secret + 4)..<(secret + 12), with: wordBytes(UInt64(1 << 30)))
         bytes.replaceSubrange((place - 3)..<place, with: [0x88, 0x80, 0x0C])

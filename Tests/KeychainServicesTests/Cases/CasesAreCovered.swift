@@ -1,15 +1,15 @@
-// CasesAreCovered: every case in Documentation/Cases.md is run, or listed here with the reason why
-// not.
+// CasesAreCovered: every case in Documentation/Cases.md is run, or is listed here with the reason
+// why it isn't.
 
 import Foundation
 import Testing
 
-/// Cases that aren't run here, by the reason.
+/// Cases that aren't run here, by reason.
 private let leftOut: [String: [Int]] = [
-    "about a control that forbids deletion, which no public function makes": [217],
+    "about an access control that forbids deletion, which no public function creates": [217],
     "about the order of groups in entitlements: tested where entitlements are read": [265, 266],
     "about macOS, where a caller without entitlements has the token group": [268, 281],
-    "differs: an item that needs a passcode goes with the passcode (Differences.md)": [307],
+    "differs: removing the passcode deletes the items that need it (Differences.md)": [307],
     "about a race inside one search: tested in the engine": [310],
     "about backups, which no function of Apple's API makes: tested in the engine": [
         356, 359, 361, 362,
@@ -19,7 +19,7 @@ private let leftOut: [String: [Int]] = [
         346, 347,
     ],
     "about a file system that can't be written: tested in the engine": [352],
-    "about an access control restored with another class: both are one value here": [355],
+    "about an item whose access control and class disagree: both are one value here": [355],
 ]
 
 /// The numbers of the cases in the document.

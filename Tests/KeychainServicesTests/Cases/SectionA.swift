@@ -47,7 +47,7 @@ let sectionA: [Row] = [
         #expect(found["srvr"] as? String == "corey.com")
         #expect(found["port"] as? Int == 80)
     },
-    Row(13, "an attribute dictionary is a query") { k in
+    Row(13, "a returned attribute dictionary is a valid query") { k in
         k.add(jdoe).gives(0)
         for returns in [["R.attrs": true], ["R.attrs": true, "R.data": true]] {
             var query = try k.copy(jdoe.merging(returns) { $1 }).givesDictionary()
@@ -56,7 +56,7 @@ let sectionA: [Row] = [
             try k.copy(query).givesData(bytes("test"))
         }
     },
-    Row(14, "the dictionary of an add deletes") { k in
+    Row(14, "an item is deleted with the dictionary that added it") { k in
         k.add(jdoe).gives(0)
         k.delete(jdoe).gives(0)
         k.copy(jdoe).gives(-25300)

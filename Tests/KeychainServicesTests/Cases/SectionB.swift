@@ -11,7 +11,7 @@ private func certificate(_ more: Entries = [:]) throws -> Entries {
 }
 
 let sectionB: [Row] = [
-    Row(22, "a certificate's persistent reference leads to its bytes") { k in
+    Row(22, "a certificate's persistent reference finds its bytes") { k in
         let reference = try k.add(try certificate(["R.pref": true])).givesData()
         #expect(reference.prefix(4) == bytes("cert"))
         try k.copy(["pref": reference, "R.data": true])

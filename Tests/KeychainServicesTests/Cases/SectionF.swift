@@ -86,7 +86,7 @@ let sectionF: [Row] = [
         k.copy(genp(["labl": composed])).gives(0)
         k.add(GP(decomposed, "s")).gives(0)
     },
-    Row(128, "case counts") { k in
+    Row(128, "text is compared case-sensitively") { k in
         k.add(GP("A", "s")).gives(0)
         k.copy(genp(["acct": "a"])).gives(-25300)
     },

@@ -15,7 +15,8 @@ private var internetBase: Entries {
     ])
 }
 
-/// Adds the base item, and then a second one that differs in one attribute.
+/// Adds the base item, and then one item for each of the attributes, which differs from the base in
+/// that attribute only.
 private func differing(
     _ number: Int, _ base: @escaping @Sendable @autoclosure () -> Entries,
     in names: [(String, any Sendable)], _ status: OSStatus

@@ -28,7 +28,7 @@ let sectionH: [Row] = [
         k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
         k.copy(idnt(["labl": "zomg"])).gives(0)
     },
-    Row(197, "a new label of the certificate is the identity's") { k in
+    Row(197, "a new label of the certificate becomes the identity's") { k in
         let fixture = try CertificateFixtures.shared().root
         k.add(["ref": try fixture.identity, "labl": "zomg"]).gives(0)
         k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
@@ -94,7 +94,7 @@ let sectionH: [Row] = [
         withItem(k)
         k.update(GP("a", "s"), ["srvr": "h"]).gives(-25303)
     },
-    Row(173, "which keychain is meant is ignored among the changes") { k in
+    Row(173, "kSecUseDataProtectionKeychain is ignored among the changes") { k in
         withItem(k)
         k.update(GP("a", "s"), ["nleg": true, "data": bytes("y")]).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
@@ -117,7 +117,7 @@ let sectionH: [Row] = [
         withThree(k)
         k.update(genp(["svc": "s", "limit": all]), ["labl": "x"]).gives(-50)
     },
-    Row(181, "an empty update touches the item") { k in
+    Row(181, "an empty update changes the modification date only") { k in
         withItem(k)
         let before = try dates(k)
         k.update(GP("a", "s"), [:]).gives(0)
@@ -144,7 +144,7 @@ let sectionH: [Row] = [
         #expect(after.modified > before.modified)
         #expect(after.created == before.created)
     },
-    Row(187, "data in the query is no filter") { k in
+    Row(187, "data in the query of an update is no filter") { k in
         withItem(k)
         k.update(GP("a", "s", ["data": bytes("whatever")]), ["labl": "L"]).gives(0)
         k.copy(GP("a", "s", ["labl": "L"])).gives(0)

@@ -45,7 +45,7 @@ let sectionI: [Row] = [
         k.copy(genp(["svc": "s"])).gives(-25300)
         k.copy(genp(["svc": "t"])).gives(0)
     },
-    Row(202, "a synchronizable item survives") { k in
+    Row(202, "a delete leaves synchronizable items by default") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("a", "s", ["sync": true])).gives(0)
         k.delete(genp()).gives(0)
@@ -58,8 +58,8 @@ let sectionI: [Row] = [
         k.delete(genp(["sync": any])).gives(0)
         k.copy(genp(["sync": any])).gives(-25300)
     },
-    // Differences.md: iOS returns -50. macOS ignores the key, and code on other platforms than iOS
-    // uses it.
+    // Differences.md: iOS returns -50. macOS ignores the key, and code for platforms other than iOS
+    // passes it.
     Row(205, "a limit of all is what a delete does anyhow") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("b", "s")).gives(0)
@@ -74,7 +74,7 @@ let sectionI: [Row] = [
         k.delete(GP("a", "s", ["limit": all, "m_CaseInsensitive": true])).gives(-50)
         k.copy(GP("a", "s")).gives(0)
     },
-    Row(208, "data is no filter") { k in
+    Row(208, "data in the query of a delete is no filter") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.delete(GP("a", "s", ["data": bytes("zzz")])).gives(0)
         k.copy(GP("a", "s")).gives(-25300)

@@ -36,7 +36,7 @@ let sectionK: [Row] = [
         withSynchronizable(k)
         k.delete(GP("a", "s")).gives(-25300)
     },
-    Row(248, "a synchronizable item is deleted as such") { k in
+    Row(248, "a delete that asks for synchronizable items deletes one") { k in
         withSynchronizable(k)
         k.delete(GP("a", "s", ["sync": true])).gives(0)
         k.copy(GP("a", "s", ["sync": any])).gives(-25300)
@@ -66,7 +66,7 @@ let sectionK: [Row] = [
         k.copy(GP("a", "s", ["sync": true])).gives(-25300)
         withSynchronizable(k)
     },
-    Row(256, "a tombstone is deleted as such") { k in
+    Row(256, "a delete that asks for tombstones deletes one") { k in
         withTombstone(k)
         k.delete(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(-25300)

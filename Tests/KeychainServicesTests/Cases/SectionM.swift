@@ -83,20 +83,20 @@ let sectionM: [Row] = [
         try k.keychain.lock()
         k.copy(genp(["svc": "s", "limit": all, "R.attrs": true])).gives(-25308)
     },
-    Row(304, "unlocked again") { k in
+    Row(304, "a locked item can be read again after an unlock") { k in
         withItem(k, "ak")
         try k.keychain.lock()
         try k.keychain.unlock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    // Differences.md: Apple has had two answers. This is that of the current source.
+    // Differences.md: Apple has had two answers. This status is that of the current source.
     Row(305, "an item that needs a passcode without there being one") { k in
         try k.keychain.removePasscode()
         k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    // Row 307 is different: the item is deleted together with the passcode. Differences.md.
-    Row(308, "items that need a passcode are gone with it for good") { k in
+    // Case 307 differs: the item is deleted together with the passcode (Differences.md).
+    Row(308, "items that need a passcode are deleted with it for good") { k in
         withItem(k, "akpu")
         k.add(GP("b", "s")).gives(0)
         try k.keychain.removePasscode()

@@ -105,7 +105,7 @@ let sectionN: [Row] = [
         let another = KeychainServicesTests.context(password: "tiger")
         try k.copy(read.merging(["u_AuthCtx": another]) { $1 }).givesData(bytes("x"))
     },
-    Row(329, "a wrong application password, given or entered, or none") { k in
+    Row(329, "without the right application password, reading fails") { k in
         try k.addProtected(.applicationPassword, ["u_AuthCtx": context(password: "tiger")])
         k.copy(read.merging(["u_AuthCtx": context(password: "lion")]) { $1 }).gives(-25293)
         let person = ScriptedPerson("lion", "", "tigers")
@@ -114,7 +114,7 @@ let sectionN: [Row] = [
         asking(nil) { _ = k.copy(read).gives(-25293) }
         asking(nil) { _ = k.copy(read.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308) }
     },
-    Row(331, "a password that is no longer needed") { k in
+    Row(331, "an update can remove the need for an application password") { k in
         let context = context(password: "tiger")
         try k.addProtected(.applicationPassword, ["u_AuthCtx": context])
         k.update(GP("a", "s", ["u_AuthCtx": context]), ["accc": try control([])]).gives(0)
@@ -122,7 +122,7 @@ let sectionN: [Row] = [
     },
     // A control with an unknown policy, as Apple's case has it, can't be made by public functions.
     // The nearest is an unknown flag, which is refused when the control is made.
-    Row(332, "unknown conditions") { k in
+    Row(332, "an access control with an unknown flag isn't created") { k in
         var error: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and the error is released below.
         let control = unsafe SecAccessControlCreateWithFlags(
@@ -137,12 +137,12 @@ let sectionN: [Row] = [
         asking(person) { _ = k.copy(read).gives(-128) }
         #expect(person.asked.count == 1)
     },
-    Row(335, "an item that can't be opened is deleted") { k in
+    Row(335, "an item that can't be opened can be deleted") { k in
         try k.addProtected(.biometryCurrentSet)
         k.delete(GP("a", "s")).gives(0)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(337, "a protection class beside an access control that says the same") { k in
+    Row(337, "a protection class may accompany an access control of the same class only") { k in
         try k.addProtected(.userPresence, ["pdmn": "ak"])
         k.add(GP("b", "s", ["pdmn": "ck", "accc": try control(.userPresence)])).gives(-50)
     },
@@ -163,7 +163,7 @@ let sectionN: [Row] = [
         #expect(found["pdmn"] as? String == "aku")
         #expect((found["accc"] as? SecAccessControl)?.flags == flags)
     },
-    // Cases of sections H and E.
+    // A case of section H.
     Row(193, "a change needs what opening does") { k in
         try k.addProtected(.userPresence)
         asking(nil) { _ = k.update(GP("a", "s"), ["labl": "y"]).gives(-25308) }

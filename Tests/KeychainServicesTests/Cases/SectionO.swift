@@ -40,7 +40,7 @@ let sectionO: [DamageRow] = [
         try engine.unlock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    // Differences.md: Apple replaces it with an empty database.
+    // Differences.md: Apple replaces the database with an empty one.
     DamageRow(341, "a database of garbage is not available and not replaced") { k, engine in
         withItem(k)
         engine.close()
@@ -90,7 +90,7 @@ let sectionO: [DamageRow] = [
         k.copy(GP("a", "s", ["R.data": true])).gives(-26275)
         k.copy(GP("b", "s", ["R.data": true])).gives(-26275)
     },
-    // Differences.md: Apple returns -25300 and deletes the row. A row of section H.
+    // A case of section H. Differences.md: Apple returns -25300 and deletes the row.
     DamageRow(190, "a damaged item can't be updated, and an add takes its place") { k, engine in
         withItem(k)
         try engine.damageItem()

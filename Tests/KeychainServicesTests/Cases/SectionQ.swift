@@ -110,7 +110,7 @@ let sectionQ: [Row] = [
         _ = try withSix(k)
         k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
     },
-    Row(377, "trusted only can be said no to") { k in
+    Row(377, "a trusted-only value of false filters nothing") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": false, "R.ref": true])).gives(0)
     },
@@ -148,14 +148,14 @@ let sectionQ: [Row] = [
         k.add(inet(["srvr": "origin.example.com"])).gives(0)
         k.copy(inet(["host": "origin.example.com"])).gives(0)
     },
-    Row(388, "a domain ends at a dot") { k in
+    Row(388, "a host matches a domain only at a dot") { k in
         k.add(inet(["srvr": "foobar.com"])).gives(0)
         k.copy(inet(["host": "bar.com"])).gives(-25300)
     },
     Row(389, "a host is text") { k in
         k.copy(inet(["host": 5])).gives(-50)
     },
-    Row(391, "a certificate without an address has no address") { k in
+    Row(391, "a certificate without an address matches no address") { k in
         k.add(["ref": try CertificateFixtures.shared().root.certificate]).gives(0)
         k.copy(cert(["email": "a@b.com"])).gives(-25300)
     },

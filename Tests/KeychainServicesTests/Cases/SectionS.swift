@@ -112,7 +112,7 @@ let sectionS: [Row] = [
             #expect((found["klbl"] as? Data)?.count == 20)
         }
     },
-    Row(418, "a key on a curve derives and an RSA key does not") { _ in
+    Row(418, "an elliptic-curve key can derive and an RSA key can't") { _ in
         for (kind, derives) in [(KnownKey.p256, true), (.rsa2048, false)] {
             let mine = try kind.privateKey()
             for half in [mine, try mine.publicHalf()] {
@@ -121,7 +121,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(419, "both halves have the same public half") { _ in
+    Row(419, "the public key of a public key is that key itself") { _ in
         for kind in KnownKey.all {
             let mine = try kind.privateKey()
             let half = try mine.publicHalf()
@@ -129,7 +129,7 @@ let sectionS: [Row] = [
             #expect(mine != half)
         }
     },
-    Row(421, "the data of one half are not the other") { _ in
+    Row(421, "data of one half of a pair are refused as the other half") { _ in
         for kind in [KnownKey.p256, .p384, .p521, .rsa2048] {
             let mine = try kind.privateKey()
             let half = try mine.publicHalf().external()
@@ -138,7 +138,7 @@ let sectionS: [Row] = [
             #expect(code { try key(kind.kind, .publicKey, whole) } == -50)
         }
     },
-    Row(422, "a first byte that is wrong is refused") { _ in
+    Row(422, "key data with a wrong first byte are refused") { _ in
         for kind in [KnownKey.p256, .p384, .p521, .rsa2048] {
             let mine = try kind.privateKey()
             for (half, whole) in [
@@ -177,7 +177,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(431, "a digest has the size of its hash") { _ in
+    Row(431, "a digest of another size than its hash is refused") { _ in
         for (kind, family) in [
             (KnownKey.p256, "ECDSA:digest-X962"), (.rsa2048, "RSA:digest-PKCS1v15"),
         ] {
@@ -204,7 +204,7 @@ let sectionS: [Row] = [
             #expect(try mine.agreed(name, with: half, size: 47).count == 47)
         }
     },
-    Row(434, "what was encrypted to a key on a curve is decrypted") { _ in
+    Row(434, "a message encrypted to an elliptic-curve key is decrypted") { _ in
         for kind in [KnownKey.p256, .p384, .p521] {
             let mine = try kind.privateKey()
             let name = "encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM-KDFIV"
@@ -258,7 +258,7 @@ let sectionS: [Row] = [
         }
         #expect(olderKeyFunctions.sign(mine, .PKCS1SHA1, digest, room: 256).status == 0)
     },
-    Row(443, "a certificate and another's key are no identity") { _ in
+    Row(443, "a certificate and a key that isn't its own are no identity") { _ in
         let openSSL = try OpenSSL()
         let mine = try KnownKey.p256.privateKey()
         let pair = try OpenSSLPair(.p256, mine, in: openSSL)

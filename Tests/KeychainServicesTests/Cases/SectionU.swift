@@ -5,7 +5,7 @@ import KeychainServices
 import Testing
 
 let sectionU: [Row] = [
-    Row(457, "a synchronizable item may be of a class of this device only") { k in
+    Row(457, "a synchronizable item may have a class for this device only") { k in
         for protection in thisDeviceOnly {
             let control = try #require(accessControl(protection))
             for (name, value) in [("pdmn", protection), ("accc", control)] as [(String, Any)] {
@@ -16,7 +16,7 @@ let sectionU: [Row] = [
             }
         }
     },
-    Row(458, "an item becomes synchronizable and of a class of this device only") { k in
+    Row(458, "an update can make an item synchronizable with a class for this device only") { k in
         for protection in thisDeviceOnly {
             k.add(GP(protection, "1", ["sync": true, "data": bytes("x")])).gives(0)
             k.update(GP(protection, "1", ["sync": true]), ["pdmn": protection]).gives(0)
@@ -27,7 +27,7 @@ let sectionU: [Row] = [
             try expectSynchronizable(k, GP(protection, "2"), protection)
         }
     },
-    Row(459, "what an item was added without of its primary key is there, and empty") { k in
+    Row(459, "attributes of the primary key that an add omits get empty values") { k in
         for (name, empty) in emptyKeys {
             let added = try k.add(["class": name, "R.attrs": true]).givesDictionary()
             let found = try k.copy(["class": name, "R.attrs": true]).givesDictionary()
@@ -45,7 +45,7 @@ let sectionU: [Row] = [
             k.delete(empty.merging(["class": name as NSString]) { $1 }).gives(0)
         }
     },
-    Row(460, "of an identity named by an object the persistent reference alone is given") { k in
+    Row(460, "a call with an identity object returns only a persistent reference") { k in
         let identity = try fixture().identity
         for returns in manyReturns {
             k.add(returns.merging(["ref": identity]) { $1 }).givesNil()

@@ -15,7 +15,7 @@ private func token(_ more: Entries = [:], _ name: String = tokens[0]) -> Entries
 }
 
 let secureEnclaveCases: [Row] = [
-    Row(34, "adding with a token and no data makes the key") { k in
+    Row(34, "adding a key with a token and no data generates the key") { k in
         for name in tokens {
             let added = k.add(token(["R.ref": true], name))
             added.gives(0)
@@ -37,7 +37,7 @@ let secureEnclaveCases: [Row] = [
         #expect(data.count == 65 && data.first == 4)
         #expect(SecKeyCalls.external(key).code == -4)
     },
-    Row(425, "a token's key says what it is") { k in
+    Row(425, "a token's key has the attributes of a private key in hardware") { k in
         let key = try #require(k.add(token(["R.ref": true])).result as? SecKey)
         let attributes = SecKeyCalls.attributes(key)
         #expect(attributes["kcls"] as? String == "1")
@@ -53,7 +53,7 @@ let secureEnclaveCases: [Row] = [
         #expect(attributes["klbl"] as? Data == key.publicKeyHash)
         #expect(attributes["v_Data"] == nil)
     },
-    Row(445, "a pair is made for one who wants one half only") { k in
+    Row(445, "a pair is generated even if only one half is requested") { k in
         for place: Entries in [[:], ["tkid": tokens[0]]] {
             let parameters: Entries = [
                 "type": "73", "bsiz": 256, "labl": "L", "private": ["perm": true],
@@ -76,7 +76,7 @@ let secureEnclaveCases: [Row] = [
             }
         }
     },
-    Row(446, "a token's key is permanent unless that is forbidden") { k in
+    Row(446, "a token's key is permanent unless kSecAttrIsPermanent is false") { k in
         for name in tokens {
             let parameters: Entries = ["type": "73", "bsiz": 256, "tkid": name]
             let key = try #require(k.withKeychain { SecKeyCalls.create(parameters).value })

@@ -16,7 +16,8 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// The certificates that a filter accepts, where the search by subject is the engine's.
+    /// The certificates that a filter accepts. The closure finds issuers by subject, as the engine
+    /// does.
     private func accepted(
         _ filter: CertificateFilter, among certificates: [SecCertificate]? = nil,
         systemRoots: SystemRoots = SystemRoots(paths: [])

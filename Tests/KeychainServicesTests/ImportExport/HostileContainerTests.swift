@@ -85,7 +85,7 @@ import Testing
         .sequence([.identifier(type), .tagged(0, value)])
     }
 
-    /// An OpenSSL with a key and a certificate.
+    /// OpenSSL with a key and its certificate, and the two as bags.
     private func fixture() throws -> (openSSL: OpenSSL, key: DERValue, certificate: DERValue) {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
@@ -217,7 +217,7 @@ import Testing
     }
     #endif
 
-    @Test func `data with more elements than fit into memory are refused`() {
+    @Test func `data with more elements than the limit are refused`() {
         func nulls(_ count: Int) -> [UInt8] {
             DERValue.sequence([
                 .encoded((0..<count).flatMap { _ in [0x05, 0x00] as [UInt8] })
@@ -239,7 +239,8 @@ import Testing
         }
     }
 
-    /// A certificate with a subject and issuer. Only its trust can't be evaluated.
+    /// A bag with a certificate that has an empty signature. The certificate can be read, but its
+    /// trust can't be evaluated.
     private func certificate(_ subject: String, by issuer: String, of key: Data) -> DERValue {
         func name(_ text: String) -> DERValue {
             .sequence([.set([.sequence([.identifier([2, 5, 4, 3]), .bmpString(text)])])])

@@ -57,7 +57,8 @@ import Testing
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         let isAsked = form.arguments.contains("-traditional")
-        // OpenSSL refuses forms that don't exist in PEM, and writes PKCS #8 in DER.
+        // For a key without a traditional form, `-traditional` fails in PEM. In DER it has no
+        // effect.
         let arguments =
             form.arguments.filter { $0 != "-traditional" }
             + (isAsked && kind.hasTraditionalForm ? ["-traditional"] : [])
@@ -120,7 +121,7 @@ import Testing
         #expect(Imported(data, passphrase: passphrase).status == errSecUnsupportedFormat)
     }
 
-    /// PBES2 with a digest that neither implementation supports.
+    /// PBES2 with a digest, a cipher or a combination of both that isn't supported.
     @Test(arguments: [
         ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA224"],
         ["-v2", "des3", "-v2prf", "hmacWithSHA512"],
@@ -390,7 +391,7 @@ import Testing
         var count = 0
         var statuses: Set<OSStatus> = []
         for data in whole {
-            // An RSA key is long, so some of its lengths are tried. For the others every length is.
+            // An RSA key is long, so only every seventh length is tried. For the others, all are.
             for length in stride(from: 0, to: data.count, by: kind == .rsa2048 ? 7 : 1) {
                 let result = Imported(data.prefix(length), passphrase: "secret" as NSString)
                 statuses.insert(result.status)

@@ -8,7 +8,7 @@ import KeychainTesting
 import Testing
 
 @Suite struct PKCS12ImportTests {
-    /// The encryption that OpenSSL uses for a container.
+    /// The options with which OpenSSL encrypts a container.
     static let schemes: [[String]] =
         [
             [], ["-keypbe", "NONE"], ["-certpbe", "NONE"],
@@ -34,7 +34,7 @@ import Testing
         ExternalKeyKind.signing.map { ($0, [String]()) } + schemes.map { (.p256, $0) }
         + olderSchemes.map { (.rsa2048, $0) }
 
-    /// An OpenSSL with a root, an intermediate, and a certificate with its key.
+    /// OpenSSL with the files of a root, an intermediate, and a certificate and its key.
     private func chain(_ kind: ExternalKeyKind = .p256) throws -> OpenSSL {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
@@ -156,7 +156,8 @@ import Testing
         let older = try container(openSSL, passphrase: passphrase, ["-legacy"])
         #expect(imported(older, passphrase).status == errSecUnsupportedFormat)
         #expect(imported(older, passphrase + " ").status == errSecAuthFailed)
-        // The certificates alone can be read, if the passphrase is in the first plane of Unicode.
+        // The certificates alone can be read, if the passphrase is in the Basic Multilingual
+        // Plane of Unicode.
         let certificates = try openSSL.run([
             "pkcs12", "-export", "-legacy", "-nokeys", "-in", "others.pem", "-passout",
             "pass:" + passphrase,

@@ -35,7 +35,7 @@ import Testing
         #expect(try pair.privateBytes() == mine.external())
         #expect(try pair.publicBytes() == mine.publicHalf().external())
         if form.kind != .x25519, form.kind != .ed25519 {
-            // OpenSSL can't check the other two kinds.
+            // Not every version of OpenSSL can check the other two kinds.
             try openSSL.run(["pkey", "-in", pair.privateFile, "-check", "-noout"])
         }
 

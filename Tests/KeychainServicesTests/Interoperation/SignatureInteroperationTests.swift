@@ -10,7 +10,7 @@ import Testing
 private let message = Data("What one side signs, the other believes.".utf8)
 private let otherMessage = Data("what one side signs, the other believes.".utf8)
 
-/// Apple's and OpenSSL's name of a hash.
+/// The names of hashes, which Apple's algorithm names and OpenSSL share.
 private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
 
 extension OpenSSLPair {

@@ -1,5 +1,6 @@
 // AlgorithmMatrixTests: every algorithm with every operation on every key. Each operation works
-// exactly if SecKeyIsAlgorithmSupported says so.
+// exactly if SecKeyIsAlgorithmSupported returns true, except for the operations of RSA keys that
+// `isOnlySaid` lists.
 
 #if !canImport(Darwin)
 
@@ -107,8 +108,8 @@ private struct Subject {
     }
 }
 
-/// The combinations that are reported as supported and aren't, as on Apple's platforms: see
-/// SecKeyIsAlgorithmSupported.
+/// Whether the combination is reported as supported although the operation fails, as on Apple's
+/// platforms: see SecKeyIsAlgorithmSupported.
 private func isOnlySaid(
     _ known: KnownKey, _ half: KeyHalf, _ operation: SecKeyOperationType, _ name: String
 ) -> Bool {
@@ -152,18 +153,19 @@ private func isOnlySaid(
         #expect(tried.subtracting(unknownNames).count == 92)
     }
 
-    /// The number of supported combinations. A private key on a curve: 23 signatures, 18
-    /// decryptions, 12 agreements; its public key: 23 verifications, 18 encryptions. A private RSA
-    /// key: 22 signatures, 12 decryptions and, only reported, 22 verifications; a public one: 22
-    /// verifications, 12 encryptions and, only reported, 7 decryptions. A key of 1024 bits has no
-    /// room for two or three of the SHA-512 algorithms.
+    /// The number of combinations that are reported as supported. A private key on a curve: 23
+    /// signatures, 18 decryptions, 12 agreements; its public key: 23 verifications, 18 encryptions.
+    /// A private RSA key: 22 signatures, 12 decryptions and 22 verifications, which all fail; a
+    /// public one: 22 verifications, 12 encryptions and 7 decryptions, of which only the raw one
+    /// works. A key of 1024 bits is too small for four SHA-512 algorithms: two of PSS, and OAEP
+    /// with and without AES-GCM.
     private static let supported: [KnownKey: Int] = [
         .p256: 94, .p384: 94, .p521: 94, .rsa1024: 97 - 3 * 2 - 2 * 2 - 1, .rsa2048: 97,
         .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,
     ]
 
-    /// The error code if an operation isn't supported: -4 for an algorithm of Apple's that isn't
-    /// built for any key, otherwise -50.
+    /// The error code if an operation isn't supported: -4 for an algorithm of Apple's that this
+    /// package implements for no key, otherwise -50.
     private func expectedCode(_ name: String) -> Int {
         notBuilt.contains(name) ? -4 : -50
     }

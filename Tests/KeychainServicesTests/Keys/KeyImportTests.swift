@@ -9,7 +9,7 @@ import TestPrograms
 import Testing
 
 @Suite struct `Keys from bytes` {
-    /// Reads bytes, and checks the result against this rule.
+    /// Reads bytes, and checks the result against the rule above.
     ///
     /// - Returns: Whether they were a key.
     private func reads(
@@ -91,8 +91,7 @@ import Testing
                 }
                 if try !reads(known.kind, half, changed) { refused += 1 }
             }
-            // Every size except the right one is refused, so some inputs have the size of each kind
-            // of key.
+            // Some of the inputs have more or fewer bytes than the key. These are refused.
             #expect(refused > 0, "\(half)")
         }
     }

@@ -19,13 +19,13 @@ struct KeyRefusal: Error, Equatable, CustomStringConvertible {
     var description: String { "\(code) \(text)" }
 }
 
-/// Where a function leaves its error.
+/// The error pointer that a call passes to a key function.
 // SAFETY: the variable outlives the call that `answer` makes, and nothing else sees the pointer.
 @safe struct ErrorPlace {
     let pointer: UnsafeMutablePointer<Unmanaged<CFError>?>
 }
 
-/// Calls a function that has a place for an error.
+/// Calls a function with an error pointer, and throws the error that the function stores there.
 func answer<Result>(
     _ source: SourceLocation = #_sourceLocation, of call: (ErrorPlace) -> Result?
 ) throws(KeyRefusal) -> Result {
@@ -83,8 +83,9 @@ func algorithm(_ name: String) -> SecKeyAlgorithm {
     SecKeyAlgorithm(rawValue: "algid:\(name)" as CFString)
 }
 
-/// The ends of PSS identifiers: two hashes and a size. Apple's name for SHA-224 says 24 bytes of
-/// salt. It is 28 bytes, as long as the digest, as for the others.
+/// The end of a PSS identifier: the hash, the hash of the mask generation, and the salt size.
+/// Apple's identifier for SHA-224 has the size 24, but the salt has 28 bytes: as with the other
+/// hashes, it is as long as the digest.
 func saltedName(_ hash: String) -> String {
     let sizes = ["SHA1": 20, "SHA224": 24, "SHA256": 32, "SHA384": 48, "SHA512": 64]
     return "\(hash):\(hash):\(sizes[hash] ?? 0)"
@@ -203,7 +204,7 @@ struct KnownKey: Hashable, Sendable, CustomTestStringConvertible {
 
     func publicKey() throws -> SecKey { try privateKey().publicHalf() }
 
-    /// The first key of each size.
+    /// The first key of each size in the file.
     private static let rsaKeys = Result {
         Dictionary(
             try WycheproofFile.read("rsa_oaep_misc", values: 3).tests.map { ($0.bits, $0.key) },

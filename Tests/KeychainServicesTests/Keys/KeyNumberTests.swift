@@ -61,7 +61,7 @@ import Testing
         #expect(undone == 23)
     }
 
-    /// The modulus of these keys is not a whole number of bytes or 64-bit limbs. A modulus of 1025
+    /// The size of each modulus is not a whole number of bytes or 64-bit limbs. A modulus of 1025
     /// bits has one byte more than a PSS block.
     @Test(arguments: [(rsa1025, 1025, 129), (rsa1031, 1031, 129)])
     func `RSA keys of unusual sizes can be imported and used`(text: String, size: Int, block: Int)

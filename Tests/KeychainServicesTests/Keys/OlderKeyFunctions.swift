@@ -23,7 +23,7 @@ protocol OlderKeyFunctions: Sendable {
     func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
 }
 
-/// The result of the older function.
+/// The result of `SecKeyGeneratePair`.
 struct GeneratedPair {
     var status: OSStatus
     var publicKey: SecKey?

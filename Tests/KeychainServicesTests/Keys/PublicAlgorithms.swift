@@ -1,4 +1,4 @@
-// PublicAlgorithms: every name of an algorithm that is public, as Apple's SecKey.h lists them.
+// PublicAlgorithms: every public algorithm name, as listed in Apple's SecKey.h.
 
 #if !canImport(Darwin)
 

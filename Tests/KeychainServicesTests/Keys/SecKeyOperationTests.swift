@@ -1,5 +1,5 @@
-// SecKeyOperationTests: every algorithm with every key, in both directions.
-// The rows are all names of algorithms. Apple's SecKey.h says which key supports which.
+// SecKeyOperationTests: every algorithm with every kind of key: signing and verifying, encrypting and
+// decrypting, and both sides of an agreement. Apple's SecKey.h says which kind supports which.
 
 #if !canImport(Darwin)
 
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `every public algorithm name is implemented, and the table has no other names`() {
+    @Test func `every public algorithm name is implemented, and all others in the table aren't`() {
         let names: [SecKeyAlgorithm] = PublicAlgorithms.all
         #expect(Set(names).count == names.count)
         for name in names { #expect(name.meaning != nil, "\(name.rawValue)") }

@@ -1,4 +1,5 @@
-// Keys of the Secure Enclave through SecKey and SecItem, beyond the cases.
+// SecureEnclaveKeyTests: keys of the Secure Enclave through SecKey and SecItem, beyond the cases in
+// Documentation/Cases.md.
 
 #if !canImport(Darwin)
 
@@ -213,7 +214,7 @@ import Testing
             make(["private": ["agrp": "foreign"], "public": ["perm": true]]).code
                 == errSecMissingEntitlement)
         #expect(copy([:]).status == errSecItemNotFound)
-        // Items can't be stored under such names either.
+        // An item can't have an unknown attribute, and a hardware key can't be synchronizable.
         #expect(make(["private": ["zzzz": 1]]).code == errSecNoSuchAttr)
         #expect(make(["private": ["sync": true]]).code == errSecParam)
         #expect(copy(["sync": "syna"]).status == errSecItemNotFound)
@@ -403,7 +404,7 @@ import Testing
 
     @Test func `an application password is chosen for a new key and required for its use`() throws {
         let wanted = try control([.privateKeyUsage, .applicationPassword])
-        // As for items, no password is given.
+        // Without a password, creating the key fails, as adding an item does.
         #expect(make(["private": ["accc": wanted]]).code == errSecAuthFailed)
         let context = LAContext()
         #expect(

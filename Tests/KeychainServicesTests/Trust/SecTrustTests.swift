@@ -77,7 +77,7 @@ import Testing
         #expect(chain(trust) == [made.server])
     }
 
-    /// None of the certificates that tests make are among the system's authorities.
+    /// None of the certificates that tests make is among the system's authorities.
     @Test func `the system's authorities are the default anchors`() throws {
         let trust = try trust([made.server, made.intermediate, made.root])
         var error: CFError?
@@ -278,7 +278,7 @@ import Testing
             (.nan, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
             (.infinity, errSecCertificateExpired), (1e300, errSecCertificateExpired),
         ] as [(TimeInterval, OSStatus)])
-    func `at a date that is not a number nothing is valid`(
+    func `nothing is valid at a date that is infinite, extreme or not a number`(
         seconds: TimeInterval, status: OSStatus
     ) {
         let date = Date(timeIntervalSinceReferenceDate: seconds)

@@ -161,7 +161,7 @@ import Testing
                 == Int(errSecInvalidDigestAlgorithm))
     }
 
-    /// The kinds of keys that X509 can verify, and two that it can't.
+    /// The kinds of signatures that the module X509 can verify, and two that it can't.
     @Test(
         arguments: [
             (.curve("P-256"), [], true), (.curve("P-384"), [], true), (.curve("P-521"), [], true),
@@ -171,7 +171,7 @@ import Testing
                 false
             ),
         ] as [(CertificateMaker.KeyKind, [String], Bool)])
-    func `signatures of these kinds are verified`(
+    func `a certificate is trusted if X509 can verify its kind of signature`(
         key: CertificateMaker.KeyKind, arguments: [String], isVerified: Bool
     ) throws {
         let maker = try CertificateMaker()

@@ -1,5 +1,5 @@
 // WycheproofFile: reads a file in the folder Vectors, whose README.md explains the lines.
-//   (1) `read` returns as many tests as the file names, or throws an error. A file that lost tests
+//   (1) `read` returns as many tests as the file states, or throws an error. A file that lost tests
 //       can't pass.
 
 import Foundation

@@ -105,8 +105,7 @@ extension KeychainState where Value: Equatable {
         try test.database.setPasscode("passcode", allowsWeak: true)
         try await test.database.lock()
         #expect(await states.next()?.error?.code == .interactionNotAllowed)
-        // Neither operation deletes or changes the item. Both have the same cause, which isn't
-        // reported again.
+        // The save changes another item. This item is still locked, which isn't reported again.
         try await keychain.save("x", for: .token)
         try test.unlock()
         #expect(await states.next()?.isValue("1234") == true)
@@ -197,7 +196,7 @@ extension KeychainState where Value: Equatable {
         var states = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await states.next()?.isValue("1") == true)
         #expect(temporary.engine.openedSecretCount == 1)
-        // When the change of this item arrives, the sequence of the other item has already looked.
+        // The changes of the other item don't cause a read of this item's secret.
         for number in 0..<10 { try await keychain.save(number, for: .counter) }
         try await keychain.save("2", for: .token)
         #expect(await states.next()?.isValue("2") == true)

@@ -1,4 +1,5 @@
-// OtherProcessTests: sequences and observable items here while another process makes changes.
+// OtherProcessTests: sequences and observable items of this process while another process makes
+// changes.
 
 #if !canImport(Darwin)
 

@@ -1,11 +1,11 @@
-// WithoutTraitsTests: input that requires one of the package's traits, in a build without them. The
-// package's own tests are built with its traits, so they can't test this.
+// WithoutTraitsTests: input that requires the package's trait OlderPKCS12, in a build without it.
+// The package's own tests are built with this trait, so they can't test this.
 
 import Foundation
 import Security
 import Testing
 
-@Suite struct `Without the package's traits` {
+@Suite struct `Without the trait for older ciphers` {
     /// A P-256 key and its certificate, under the passphrase "secret", from OpenSSL 3: `pkcs12
     /// -export -legacy`.
     private static let container = """
