@@ -116,7 +116,7 @@ struct CircleTrial {
             if let value { try machine.set(account, value) } else { try machine.delete(account) }
         tally.changeCount += 1
         switch outcome.status {
-        case 0: model.note(account, value, insteadOf: seen)
+        case 0: model.note(account, value, by: index, insteadOf: seen)
         // There is nothing to delete.
         case 3 where value == nil:
             #expect(isShared || !model.violations(in: [:]).contains(account), "\(account) is gone")
