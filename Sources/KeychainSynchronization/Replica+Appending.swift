@@ -195,6 +195,23 @@ extension Replica {
     private var missing: Set<Bytes16> {
         guard circle.member(id)?.scope == .all else { return [] }
         return Set(unopened.keys).subtracting(askedFor)
+    /// The members that have been given no keys, as far as this machine has read the logs. Without the
+    /// circle's key they have written nothing, and can't ask for keys.
+    package var membersWithoutKeys: [MachineID] {
+        let silent = circle.roster.members.filter {
+            $0 != id && nextIndex(of: $0) == 1 && owed[$0] == nil
+        }
+        guard !silent.isEmpty else { return [] }
+        let given = granted(by: Array(grants.keys))
+        return silent.filter { given[$0] == nil }
+    }
+
+    /// Marks keys to be granted to a member that somebody else has added.
+    package mutating func giveKeys(to machine: MachineID) {
+        guard circleKey != nil else { return }
+        owed[machine, default: []].formUnion(neededKeys(of: machine))
+    }
+
     }
 
     /// The current epoch's keys for the versions' groups. Missing keys are generated, and granted

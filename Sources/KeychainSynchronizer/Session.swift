@@ -38,6 +38,9 @@ struct Session: Sendable {
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
+    /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
+    /// UTC.
+    var keyless: [MachineID: Int64] = [:]
     /// When the session began, in milliseconds since 1970-01-01 UTC.
     private let begun: Int64
     /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.

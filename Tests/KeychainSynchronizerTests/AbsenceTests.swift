@@ -165,6 +165,45 @@ import Testing
         #expect(Set(try await suspended(signer)) == [gone.name, absent.name])
     }
 
+    @Test func `a machine that was added by one that is lost then gets keys from another one`()
+        async throws
+    {
+        let (one, two, three) = try await devices()
+        try await pass(1, one, two, three)
+        let four = try Device("four", server)
+        let before = try await keys(of: one)
+        let description = try await four.relay.send(.describe).message
+        _ = try await one.relay.send(.add(machine: description, name: "four", groups: nil))
+        try await settle(one)
+        // The addition gets to the server, and the grant doesn't.
+        let lost = Set(try await keys(of: one)).subtracting(before)
+        #expect(!lost.isEmpty)
+        for key in lost { server.records[key] = nil }
+        try await four.joinListed()
+        #expect(try four.values() == [:])
+        try await settle(two)
+        let logs = server.records.keys.filter { $0.contains("/l/") }
+        two.clock.now += 3599
+        try await settle(two)
+        #expect(server.records.keys.filter { $0.contains("/l/") } == logs)
+        // Two others may come before it.
+        two.clock.now += 2 * 3600 + 1
+        try await settle(two)
+        try await settle(four)
+        #expect(try four.values() == ["a": "1"])
+        try four.set("b", "2")
+        for device in [four, two, three] { try await settle(device) }
+        #expect(try two.values() == ["a": "1", "b": "2"])
+        // The keys were given once.
+        let given = try server.records.filter { $0.key.contains("/l/") }
+            .flatMap { try LogEntry(decoding: $0.value).parts }
+            .count {
+                guard case .grant(let grant) = $0 else { return false }
+                return grant.recipient == MachineDescription(decoding: description)?.id
+            }
+        #expect(given == 1)
+    }
+
     // MARK: Unread entries
 
     /// The keys of a machine's log and of its signed head.
