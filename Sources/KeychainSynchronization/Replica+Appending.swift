@@ -13,6 +13,10 @@ extension Replica {
     static let grantByteLimit = 96 << 10
     static let grantKeyByteLimit = 64 << 10
 
+    /// The number of versions in this machine's own log that it has no key for. Until it gets the
+    /// keys, it doesn't append again what is in its older entries.
+    package var unopenedCount: Int { unopened.values.joined().count { $0.place.writer == id } }
+
     /// Records a version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
         write(version.name, version.stamp)
@@ -81,7 +85,7 @@ extension Replica {
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
         // This machine can't append again the versions that it can't open.
-        let hasUnopened = unopened.values.joined().contains { $0.place.writer == id }
+        let hasUnopened = unopenedCount > 0
         var compacts = compacts && !hasUnopened
         var renews = !hasUnopened
         while true {
@@ -191,10 +195,6 @@ extension Replica {
         }
     }
 
-    /// The identifiers of keys that unopened versions need and that were not asked for yet.
-    private var missing: Set<Bytes16> {
-        guard circle.member(id)?.scope == .all else { return [] }
-        return Set(unopened.keys).subtracting(askedFor)
     /// The members that have been given no keys, as far as this machine has read the logs. Without the
     /// circle's key they have written nothing, and can't ask for keys.
     package var membersWithoutKeys: [MachineID] {
@@ -212,6 +212,10 @@ extension Replica {
         owed[machine, default: []].formUnion(neededKeys(of: machine))
     }
 
+    /// The identifiers of keys that unopened versions need and that were not asked for yet.
+    private var missing: Set<Bytes16> {
+        guard circle.member(id)?.scope == .all else { return [] }
+        return Set(unopened.keys).subtracting(askedFor)
     }
 
     /// The current epoch's keys for the versions' groups. Missing keys are generated, and granted

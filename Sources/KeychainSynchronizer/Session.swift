@@ -138,7 +138,15 @@ struct Session: Sendable {
             let count = staying.values.count { $0 == reason }
             if count > 0 { status.staying.append(StayingItems(reason: reason, count: count)) }
         }
-        status.notices = replica.notices.map(\.description)
+        let unopened = isCurrent ? replica.unopenedCount : 0
+        if unopened > 0 {
+            status.notices.append(
+                "Entries of this machine's own log contain \(unopened) "
+                    + (unopened == 1 ? "version" : "versions")
+                    + " that it has no key for. Until another machine gives it the keys, nothing in "
+                    + "its log is sealed again, also after a machine is removed.")
+        }
+        status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status
     }
 
