@@ -46,7 +46,7 @@ extension EtcdClient {
     ///     this number would be too large.
     ///   - revision: The revision to read at. `nil` for the current one.
     /// - Returns: The page. To read the next page, pass this page's last key and revision.
-    /// - Throws: ``EtcdFailure``; its reason is ``EtcdFailure/Reason/compacted(_:)`` if etcd no
+    /// - Throws: ``EtcdFailure``; its reason is ``EtcdFailure/Reason/compacted`` if etcd no
     ///   longer has the revision, and the caller has to begin with the first page.
     ///   `CancellationError`.
     package func range(

@@ -13,6 +13,10 @@ extension Replica {
     static let grantByteLimit = 96 << 10
     static let grantKeyByteLimit = 64 << 10
 
+    /// The number of versions in this machine's own log that it has no key for. Until it gets the
+    /// keys, it doesn't append again what is in its older entries.
+    package var unopenedCount: Int { unopened.values.joined().count { $0.place.writer == id } }
+
     /// Records a version that was written on this machine.
     package mutating func write(_ version: SynchronizedItem) {
         write(version.name, version.stamp)
@@ -81,7 +85,7 @@ extension Replica {
     ) throws(KeychainFailure) -> Ledger.Plan? {
         var limit = Self.versionLimit
         // This machine can't append again the versions that it can't open.
-        let hasUnopened = unopened.values.joined().contains { $0.place.writer == id }
+        let hasUnopened = unopenedCount > 0
         var compacts = compacts && !hasUnopened
         var renews = !hasUnopened
         while true {
@@ -189,6 +193,23 @@ extension Replica {
         for machine in recipients where !given.values.contains(where: { $0[machine] != nil }) {
             owed[machine, default: []].formUnion(neededKeys(of: machine))
         }
+    }
+
+    /// The members that have been given no keys, as far as this machine has read the logs. Without the
+    /// circle's key they have written nothing, and can't ask for keys.
+    package var membersWithoutKeys: [MachineID] {
+        let silent = circle.roster.members.filter {
+            $0 != id && nextIndex(of: $0) == 1 && owed[$0] == nil
+        }
+        guard !silent.isEmpty else { return [] }
+        let given = granted(by: Array(grants.keys))
+        return silent.filter { given[$0] == nil }
+    }
+
+    /// Marks keys to be granted to a member that somebody else has added.
+    package mutating func giveKeys(to machine: MachineID) {
+        guard circleKey != nil else { return }
+        owed[machine, default: []].formUnion(neededKeys(of: machine))
     }
 
     /// The identifiers of keys that unopened versions need and that were not asked for yet.

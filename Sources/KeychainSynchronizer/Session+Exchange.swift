@@ -28,6 +28,7 @@ extension Session {
         if isCurrent {
             try apply(replica.settle())
             try takeRequests(delivery.tokenRequests)
+            giveMissingKeys()
             try retireLogs()
             try suspendAbsent(after: delivery.absenceLimit)
             try collect()

@@ -81,6 +81,23 @@ extension Session {
         }
     }
 
+    /// Gives keys to members that have got none from the member that added them, since that one, or
+    /// its entry with the grant, is lost. The members with all groups take turns: the first one
+    /// waits for an hour after it has noticed, each further one for another hour.
+    mutating func giveMissingKeys() {
+        let now = engine.milliseconds
+        let without = replica.membersWithoutKeys
+        keyless = Dictionary(uniqueKeysWithValues: without.map { ($0, keyless[$0] ?? now) })
+        let givers = replica.circle.roster.members.filter {
+            replica.ledger.isPresent($0) && replica.circle.member($0)?.scope == .all
+                && keyless[$0] == nil
+        }
+        guard let place = givers.firstIndex(of: replica.id) else { return }
+        for (machine, since) in keyless where now - since >= Int64(place + 1) * Self.turn {
+            replica.giveKeys(to: machine)
+        }
+    }
+
     /// Retires the logs of removed and suspended machines.
     mutating func retireLogs() throws(KeychainFailure) {
         guard state.change == nil, replica.circle.member(replica.id)?.scope == .all else { return }

@@ -38,6 +38,9 @@ struct Session: Sendable {
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
+    /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
+    /// UTC.
+    var keyless: [MachineID: Int64] = [:]
     /// When the session began, in milliseconds since 1970-01-01 UTC.
     private let begun: Int64
     /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.
@@ -135,7 +138,15 @@ struct Session: Sendable {
             let count = staying.values.count { $0 == reason }
             if count > 0 { status.staying.append(StayingItems(reason: reason, count: count)) }
         }
-        status.notices = replica.notices.map(\.description)
+        let unopened = isCurrent ? replica.unopenedCount : 0
+        if unopened > 0 {
+            status.notices.append(
+                "Entries of this machine's own log contain \(unopened) "
+                    + (unopened == 1 ? "version" : "versions")
+                    + " that it has no key for. Until another machine gives it the keys, nothing in "
+                    + "its log is sealed again, also after a machine is removed.")
+        }
+        status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status
     }
 

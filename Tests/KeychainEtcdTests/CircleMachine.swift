@@ -119,6 +119,8 @@ final class CircleMachine {
     }
 
     func killService() throws { try host.order("kill") }
+    func suspendService() throws { try host.order("suspend") }
+    func resumeService() throws { try host.order("resume") }
     func fillDisk() throws { try host.order("fill") }
     func clearDisk() throws { try host.order("clear") }
 

@@ -1,40 +1,86 @@
 // CircleModel: what the machines of a circle must agree on in the end.
 //   (1) An account that only one machine changes has its last acknowledged value, or that of a later
 //       change whose acknowledgement was lost, whatever the clocks say.
-//   (2) An account that several machines change has one of the values that were written, except
-//       those that a machine had when it replaced them by another value.
+//   (2) An account that several machines change has a version that was written, but none that a
+//       machine had, or had written, when it wrote another one.
+//   (3) Deletions of an account are different versions, though all look alike. A machine without the
+//       item may have any of them. It has one that it didn't have before if it had a value.
 
 #if Synchronization
 
 struct CircleModel {
-    /// The values that each account may have in the end. `nil` stands for no item.
-    private var allowed: [String: Set<String?>] = [:]
+    private struct Version {
+        /// `nil` stands for no item.
+        let value: String?
+        /// The versions that it is later than.
+        let earlier: Set<Int>
+    }
+
+    private struct Account {
+        /// The first one stands for no item before all changes.
+        var versions = [Version(value: nil, earlier: [])]
+        /// The versions that another one certainly supersedes.
+        var superseded: Set<Int> = []
+        /// What each machine certainly has or had, and what is earlier than that.
+        var known: [Int: Set<Int>] = [:]
+        /// What each machine had last.
+        var last: [Int: String] = [:]
+
+        var allowed: Set<String?> {
+            Set(versions.indices.filter { !superseded.contains($0) }.map { versions[$0].value })
+        }
+
+        /// Notes what a machine has.
+        mutating func see(_ value: String?, on machine: Int) {
+            var known = known[machine, default: [0]]
+            var candidates = versions.indices.filter { versions[$0].value == value }
+            if value == nil {
+                candidates = candidates.filter { !known.contains($0) }
+                if last[machine] == nil { candidates = [] }
+            }
+            // Of several deletions, it may have any.
+            if candidates.count == 1 {
+                known.insert(candidates[0])
+                known.formUnion(versions[candidates[0]].earlier)
+            }
+            self.known[machine] = known
+            last[machine] = value
+        }
+    }
+
+    private var accounts: [String: Account] = [:]
 
     /// Notes a change that was carried out.
     ///
     /// - Parameters:
     ///   - account: The account.
     ///   - value: `nil` for a deletion.
-    ///   - seen: The value that the machine had before; `.some(nil)` if it had no item. `.none` if
-    ///     no other machine changes the account, so that the change replaces all earlier values.
-    mutating func note(_ account: String, _ value: String?, insteadOf seen: String??) {
-        switch seen {
-        case .none: allowed[account] = [value]
-        case .some(let seen):
-            allowed[account, default: [nil]].remove(seen)
-            allowed[account, default: []].insert(value)
-        }
+    ///   - machine: The number of the machine.
+    ///   - seen: What the machine had before. `nil` if no other machine changes the account, so that
+    ///     the change replaces all before it.
+    mutating func note(
+        _ account: String, _ value: String?, by machine: Int, insteadOf seen: String??
+    ) {
+        var noted = accounts[account, default: Account()]
+        defer { accounts[account] = noted }
+        if let seen { noted.see(seen, on: machine) }
+        let earlier =
+            seen == nil ? Set(noted.versions.indices) : noted.known[machine, default: [0]]
+        noted.superseded.formUnion(earlier)
+        noted.known[machine] = earlier.union([noted.versions.count])
+        noted.last[machine] = value
+        noted.versions.append(Version(value: value, earlier: earlier))
     }
 
-    /// Notes a change that may or may not have been carried out.
+    /// Notes a change that may have been carried out, or may not.
     mutating func noteUnanswered(_ account: String, _ value: String?) {
-        allowed[account, default: [nil]].insert(value)
+        accounts[account, default: Account()].versions.append(Version(value: value, earlier: [0]))
     }
 
     /// The accounts whose values aren't allowed.
     func violations(in values: [String: String]) -> [String] {
-        Set(allowed.keys).union(values.keys).filter { account in
-            !allowed[account, default: [nil]].contains(values[account])
+        Set(accounts.keys).union(values.keys).filter { account in
+            !accounts[account, default: Account()].allowed.contains(values[account])
         }.sorted()
     }
 }

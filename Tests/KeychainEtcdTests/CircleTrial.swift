@@ -18,6 +18,8 @@ struct CircleTrial {
         /// The other nodes can't reach it.
         case cutNode(Int)
         case suspendedRelay(Int)
+        /// Requests to it are not answered, so none is made on its machine, except by the relay.
+        case suspendedService(Int)
         /// The link of a machine to a node.
         case cutLink(Int, Int)
         case silentLink(Int, Int)
@@ -26,7 +28,7 @@ struct CircleTrial {
         var isOfNode: Bool {
             switch self {
             case .killedNode, .suspendedNode, .cutNode: true
-            case .suspendedRelay, .cutLink, .silentLink, .fullDisk: false
+            case .suspendedRelay, .suspendedService, .cutLink, .silentLink, .fullDisk: false
             }
         }
     }
@@ -64,19 +66,26 @@ struct CircleTrial {
         let index = any(machines.count)
         let machine = machines[index]
         switch any(20) {
+        case 0..<11 where troubles.contains(.suspendedService(index)): return
         case 0..<9: try change(index, "planted value \(number)")
         case 9, 10: try change(index, nil)
         case 11:
             let clock = any(2) == 0 ? nil : Self.clocks[any(Self.clocks.count)]
             happened(clock == nil ? "service killed" : "service killed, clock wrong")
+            // Also while it is suspended.
             try machine.killService()
+            if troubles.remove(.suspendedService(index)) != nil {
+                happened("suspended service killed")
+            }
             // A keychain can't be opened while its disk is full.
             if troubles.contains(.fullDisk(index)) { try await end(.fullDisk(index)) }
             try await machine.startService(clock: clock)
         case 12:
-            guard !troubles.contains(.suspendedRelay(index)) else { return }
             happened("relay killed")
             machine.killRelay()
+            if troubles.remove(.suspendedRelay(index)) != nil {
+                happened("suspended relay killed")
+            }
             try machine.startRelay()
         case 13:
             happened("connections reset")
@@ -108,7 +117,7 @@ struct CircleTrial {
             if let value { try machine.set(account, value) } else { try machine.delete(account) }
         tally.changeCount += 1
         switch outcome.status {
-        case 0: model.note(account, value, insteadOf: seen)
+        case 0: model.note(account, value, by: index, insteadOf: seen)
         // There is nothing to delete.
         case 3 where value == nil:
             #expect(isShared || !model.violations(in: [:]).contains(account), "\(account) is gone")
@@ -122,7 +131,7 @@ struct CircleTrial {
 
     private mutating func trouble(on index: Int) async throws -> Trouble {
         let node = any(cluster.endpoints.count)
-        return switch any(9) {
+        return switch any(10) {
         case 0: .killedNode(try await leader() ?? node)
         case 1: .killedNode(node)
         case 2: .suspendedNode(node)
@@ -130,6 +139,7 @@ struct CircleTrial {
         case 4: .suspendedRelay(index)
         case 5, 6: .cutLink(index, node)
         case 7: .silentLink(index, node)
+        case 8: .suspendedService(index)
         default: .fullDisk(index)
         }
     }
@@ -156,6 +166,9 @@ struct CircleTrial {
         case .suspendedRelay(let machine):
             happened("relay suspended")
             machines[machine].suspendRelay()
+        case .suspendedService(let machine):
+            happened("service suspended")
+            try machines[machine].suspendService()
         case .cutLink(let machine, let node):
             happened("link cut")
             try await machines[machine].links[node].cut()
@@ -175,6 +188,7 @@ struct CircleTrial {
         case .suspendedNode(let node): await cluster.resume(node)
         case .cutNode(let node): try await cluster.peerLinks[node].restore()
         case .suspendedRelay(let machine): machines[machine].resumeRelay()
+        case .suspendedService(let machine): try machines[machine].resumeService()
         case .cutLink(let machine, let node):
             try await machines[machine].links[node].restore()
             // The link may be silent as well.

@@ -152,7 +152,7 @@ extension `With etcd` {
             #expect(try await events.next() == .compacted(third.revision))
             #expect(
                 await reason { _ = try await client.range("", revision: start.revision) }
-                    == .compacted(nil))
+                    == .compacted)
             guard case .put(let item)? = try await events.next() else {
                 Issue.record("The event isn't a put.")
                 return

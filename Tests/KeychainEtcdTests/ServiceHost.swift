@@ -58,6 +58,8 @@ final class ServiceHost {
                 service=$!
                 ;;
             kill) kill_service ;;
+            suspend) kill -STOP "$service" || exit ;;
+            resume) kill -CONT "$service" || exit ;;
             fill)
                 head -c 1G /dev/zero >"$place/ballast" 2>/dev/null
                 [ "$(stat -f -c %f "$place")" = 0 ] || exit

@@ -4,6 +4,7 @@
 
 import EtcdTestSupport
 import KeychainEtcd
+import Synchronization
 import Testing
 
 @Suite struct `Watches` {
@@ -219,6 +220,38 @@ import Testing
             #expect(
                 await reason { for try await _ in client.watch("", from: 5) {} }
                     == .permissionDenied)
+        }
+    }
+
+    /// The time is that of the pauses, which take none here.
+    @Test func `a watch without events costs five requests a minute`() async throws {
+        let script: StandInServer.Script = { request in
+            request.path == Self.watch ? .parts([Self.created], closes: false) : Wire.empty
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let time = Mutex(Duration.zero)
+            let (ended, signal) = AsyncStream.makeStream(of: Void.self)
+            var timing = EtcdTiming()
+            timing.tryDeadline = .seconds(20)
+            timing.pause = { length in
+                let isOver = time.withLock { time in
+                    time += length
+                    return time >= .seconds(600)
+                }
+                guard isOver else { return }
+                signal.yield()
+                try await Task.sleep(for: .seconds(3600))
+            }
+            let client = try EtcdClient(
+                try EtcdConfiguration(
+                    endpoints: [servers[0].endpoint], prefix: "test",
+                    authorityFile: files.authority, timing: timing))
+            let watching = Task { for try await _ in client.watch("", from: 5) {} }
+            for await _ in ended { break }
+            #expect(servers[0].requests(Self.watch).count == 10)
+            #expect(servers[0].requests("/v3/kv/range").count == 40)
+            watching.cancel()
+            _ = await watching.result
         }
     }
 }

@@ -56,4 +56,83 @@ import Testing
         #expect(versions([second]).count == 10)
         #expect(second.frame.first == first.index)
     }
+
+    @Test func `a machine that can't open a version of its own seals nothing again, and knows why`()
+        throws
+    {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+        try a.set("two", "2")
+        let own = try #require(try a.replica.nextEntry(compacts: false) { a.items[$0] })
+        // It has lost the key that it made for this entry.
+        let lost = GroupKey.random(epoch: 0, group: "lost", in: own.frame.circle)
+        let version = try #require(
+            SynchronizedItem(
+                TestMachine.record("two", group: "lost", at: a.clock), .whenUnlocked,
+                data: Data("2".utf8)))
+        let place = SealedVersion.Place(
+            circle: own.frame.circle, writer: a.id, index: own.index, part: 0)
+        server.append(
+            try LogEntry(
+                own.frame, [.version(SealedVersion(version, under: lost, at: place))],
+                by: a.replica.keys))
+        let again = TestMachine(
+            Replica(
+                a.replica.keys, try server.circle(), circleKey: a.replica.circleKey,
+                groupKeys: Array(a.replica.groupKeys.values)), server)
+        again.items = a.items
+        while let bytes = server.logs[a.id]?[again.replica.nextIndex(of: a.id)] {
+            _ = try again.replica.restore(LogEntry(decoding: bytes))
+        }
+        try again.exchange()
+        try again.carryOut(.remove(again.replica.closing(of: b.id)))
+        let end = again.replica.readHeads[a.id]?.index ?? 0
+        try again.exchange()
+        #expect(again.replica.unopenedCount == 1)
+        let added = try entries().filter { $0.index > end }
+        #expect(versions(added).isEmpty)
+        #expect(
+            Set(versions(try entries()).map { again.replica.groupKeys[$0.key]?.epoch }) == [0, nil])
+    }
+
+    @Test func `the oldest versions are sealed again first, and their entries aren't needed then`()
+        throws
+    {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try converge(a, b)
+        // The names of the items, which are in no order, don't tell when they were written.
+        var batches: [(index: UInt64, names: Set<Bytes16>)] = []
+        for batch in 0..<3 {
+            let before = Set(a.items.keys)
+            for number in 0..<100 { try a.set("\(batch) \(number)", "1") }
+            try a.exchange()
+            batches.append(
+                (a.replica.readHeads[a.id]?.index ?? 0, Set(a.items.keys).subtracting(before)))
+        }
+        try converge(a, b)
+        try a.carryOut(.remove(a.replica.closing(of: b.id)))
+        var loaded: [Set<Bytes16>] = []
+        var needed: [UInt64] = []
+        for _ in 0..<3 {
+            var names: Set<Bytes16> = []
+            let entry = try #require(
+                try a.replica.nextEntry(compacts: false) { name in
+                    names.insert(name)
+                    return a.items[name]
+                })
+            loaded.append(names)
+            needed.append(entry.frame.first)
+            a.replica.confirm()
+        }
+        #expect(loaded.map(\.count) == [128, 128, 44])
+        #expect(loaded[0].isSuperset(of: batches[0].names))
+        #expect(loaded[0].isDisjoint(with: batches[2].names))
+        #expect(loaded[1].isSuperset(of: batches[1].names.subtracting(loaded[0])))
+        #expect(loaded[2].isSubset(of: batches[2].names))
+        #expect(needed[0] == batches[1].index && needed[1] == batches[2].index)
+        #expect(needed[2] > batches[2].index)
+    }
 }

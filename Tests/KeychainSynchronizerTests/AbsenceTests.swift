@@ -113,4 +113,188 @@ import Testing
         try await settle(one, limit: 1)
         #expect(try await suspended(one) == ["three"])
     }
+
+    // MARK: Turns
+
+    /// The members that are present, and those that are away, in the order of their identifiers:
+    /// one with some groups, one that is away, two with all groups, and another that is away. All
+    /// have read everything, and all clocks show the same.
+    private func ordered() async throws -> (
+        limited: Device, gone: Device, first: Device, second: Device, absent: Device
+    ) {
+        var devices: [(id: MachineID, device: Device)] = []
+        for number in 0..<5 {
+            let device = try Device("\(number)", server)
+            let bytes = try await device.relay.send(.describe).message
+            devices.append((try #require(MachineDescription(decoding: bytes)).id, device))
+        }
+        let all = devices.sorted { $0.id < $1.id }.map(\.device)
+        try await all[2].found()
+        try await all[2].add(all[0], groups: [Device.group])
+        for device in [all[1], all[3], all[4]] { try await all[2].add(device) }
+        let start = all[2].clock.now + Self.day
+        for device in all { device.clock.now = start }
+        for _ in 0..<2 {
+            for device in all { try await settle(device) }
+        }
+        return (all[0], all[1], all[2], all[3], all[4])
+    }
+
+    /// The first member suspends one machine, and is then the first for the other one, too: neither
+    /// a suspended machine nor one with some groups has a turn.
+    @Test(arguments: [0, 1])
+    func `members take turns an hour apart`(turn: Int) async throws {
+        let (limited, gone, first, second, absent) = try await ordered()
+        let end = absent.clock.now + Double(Self.limit) / 1000
+        // They hear of each other, so that none of them is away itself.
+        for device in [limited, first, second, first] {
+            device.clock.now = end - 1
+            try await settle(device)
+        }
+        let signer = [first, second][turn]
+        for device in [limited, signer] {
+            device.clock.now = end + Double(turn) * 3600 - 1
+            try await settle(device)
+        }
+        #expect(suspensionCount == 0)
+        for device in [limited, signer] {
+            device.clock.now += 1
+            try await settle(device)
+        }
+        #expect(suspensionCount == 2)
+        #expect(Set(try await suspended(signer)) == [gone.name, absent.name])
+    }
+
+    @Test func `a machine that was added by one that is lost then gets keys from another one`()
+        async throws
+    {
+        let (one, two, three) = try await devices()
+        try await pass(1, one, two, three)
+        let four = try Device("four", server)
+        let before = try await keys(of: one)
+        let description = try await four.relay.send(.describe).message
+        _ = try await one.relay.send(.add(machine: description, name: "four", groups: nil))
+        try await settle(one)
+        // The addition gets to the server, and the grant doesn't.
+        let lost = Set(try await keys(of: one)).subtracting(before)
+        #expect(!lost.isEmpty)
+        for key in lost { server.records[key] = nil }
+        try await four.joinListed()
+        #expect(try four.values() == [:])
+        try await settle(two)
+        let logs = server.records.keys.filter { $0.contains("/l/") }
+        two.clock.now += 3599
+        try await settle(two)
+        #expect(server.records.keys.filter { $0.contains("/l/") } == logs)
+        // Two others may come before it.
+        two.clock.now += 2 * 3600 + 1
+        try await settle(two)
+        try await settle(four)
+        #expect(try four.values() == ["a": "1"])
+        try four.set("b", "2")
+        for device in [four, two, three] { try await settle(device) }
+        #expect(try two.values() == ["a": "1", "b": "2"])
+        // The keys were given once.
+        let given = try server.records.filter { $0.key.contains("/l/") }
+            .flatMap { try LogEntry(decoding: $0.value).parts }
+            .count {
+                guard case .grant(let grant) = $0 else { return false }
+                return grant.recipient == MachineDescription(decoding: description)?.id
+            }
+        #expect(given == 1)
+    }
+
+    // MARK: Unread entries
+
+    /// The keys of a machine's log and of its signed head.
+    private func keys(of device: Device) async throws -> [String] {
+        let id = Hexadecimal.text(try await device.id().bytes)
+        return server.records.keys.filter {
+            $0.contains("/l/\(id)/") || $0.hasSuffix("/h/\(id)")
+        }
+    }
+
+    @Test func `no machine is suspended while others know of entries that they haven't read`()
+        async throws
+    {
+        let (one, two, three) = try await devices()
+        let before = try await keys(of: three)
+        // An hour later, so that its signed head tells of the entry.
+        three.clock.now += 3600
+        try three.set("b", "2")
+        try await settle(three)
+        let entries = Set(try await keys(of: three)).subtracting(before)
+        #expect(entries.count == 1)
+        server.hide { entries.contains($0) }
+        try await pass(8, one, two)
+        #expect(suspensionCount == 0)
+        // Reading them is a sign of life.
+        server.hide { _ in false }
+        try await pass(6, one, two)
+        #expect(suspensionCount == 0)
+        try await pass(2, one, two)
+        #expect(suspensionCount == 1)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+    }
+
+    @Test(arguments: [false, true])
+    func `what a suspension makes void in the log is sent again`(restarts: Bool) async throws {
+        let (one, two, three) = try await devices()
+        let before = try await keys(of: three)
+        try three.set("a", "2")
+        try three.set("b", "3")
+        try await settle(three)
+        #expect(try await three.status().waitingCount == 0)
+        // The others see neither its entry nor a head that tells of it.
+        let hidden = Set(try await keys(of: three)).subtracting(before)
+        let head = try #require(before.first { $0.contains("/h/") })
+        #expect(!hidden.isEmpty)
+        server.hide { hidden.contains($0) || $0 == head }
+        try await pass(7, one, two)
+        #expect(suspensionCount == 1)
+        server.hide { _ in false }
+        for device in [one, two] { try await settle(device) }
+        #expect(try one.values() == ["a": "1"])
+        if restarts { try three.restart() }
+        three.clock.now = one.clock.now
+        for device in [three, one, two, three] { try await settle(device) }
+        for device in [one, two, three] {
+            #expect(try device.values() == ["a": "2", "b": "3"])
+            #expect(try await suspended(device) == [])
+            #expect(try await device.status().notices == [])
+        }
+    }
+
+    /// The others have dropped a deletion from their logs, and not from their keychains.
+    @Test(arguments: [false, true])
+    func `the date decides between a machine's change while it was away and a dropped deletion`(
+        isLater: Bool
+    ) async throws {
+        let (one, two, three) = try await devices()
+        if !isLater { try three.set("a", "2") }
+        try await pass(7, one, two)
+        #expect(suspensionCount == 1)
+        try one.delete("a")
+        try await pass(3, one, two)
+        // Enough changes that the log is compacted several times.
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            for device in [one, two] { try await device.settle() }
+        }
+        let four = try Device("four", server)
+        try await one.add(four)
+        try await settle(four)
+        #expect(try four.values() == ["b": "199"])
+        var deletions = Device.query("a")
+        deletions.isTombstone = true
+        #expect(throws: KeychainFailure.itemNotFound) {
+            try four.engine.perform(FindItems(deletions), as: Device.caller)
+        }
+        three.clock.now = one.clock.now
+        if isLater { try three.set("a", "2") }
+        for device in [three, one, two, four, three, one, four] { try await settle(device) }
+        for device in [one, two, three, four] {
+            #expect(try device.values()["a"] == (isLater ? "2" : nil))
+        }
+    }
 }

@@ -228,4 +228,51 @@ import Testing
         try await converge(one, two)
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
+
+    // MARK: Beginning again
+
+    /// What a session of machine two finds wrong when it begins.
+    enum Lack: CaseIterable {
+        case nothing, ownEntry, skippedEntry, rejectedEntry
+    }
+
+    /// The server shows everything after the session has begun, so that only the time decides.
+    @Test(arguments: Lack.allCases)
+    func `a session that lacks something is given up 5 minutes after it began, not before`(
+        _ lack: Lack
+    ) async throws {
+        let before = try await log(of: one)
+        for value in ["3", "4"] {
+            try one.set("a", value)
+            try await one.settle()
+        }
+        let new = try await log(of: one).dropFirst(before.count)
+        let (first, last) = (try #require(new.first), try #require(new.last))
+        let own = try #require(try await log(of: two).last)
+        switch lack {
+        case .nothing: break
+        case .ownEntry: server.hide { $0 == own }
+        case .skippedEntry: server.hide { $0 == first }
+        case .rejectedEntry:
+            server.alter { record in
+                guard record.key == last, let end = record.value.last else { return record.value }
+                return record.value.dropLast() + [end ^ 1]
+            }
+        }
+        try two.restart()
+        try await two.settle()
+        let state: Demand.State = lack == .ownEntry ? .restoring : .current
+        for (seconds, isGivenUp) in [(299, false), (1, lack != .nothing)] {
+            two.clock.now += Double(seconds)
+            _ = try await two.relay.send(.exchange(Delivery()))
+            let status = try await two.status()
+            #expect(status.state == (isGivenUp ? .restoring : state))
+            // A session that has just begun doesn't know yet.
+            #expect(status.isOwnLogMissing == (lack == .ownEntry && !isGivenUp))
+        }
+        server.hide { _ in false }
+        server.alter { $0.value }
+        try await converge(two)
+        #expect(try two.values() == ["a": "4", "b": "2"])
+    }
 }

@@ -1,6 +1,8 @@
 // IdleRelayTests: a relay that has nothing to do reads nothing from the server.
 
+import Foundation
 import KeychainCore
+import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
@@ -10,7 +12,8 @@ import Testing
 @Suite struct `A relay without changes` {
     /// A server that counts what is read.
     private final class CountingStore: RecordStore {
-        private let server = MemoryStore()
+        /// What other machines use isn't counted.
+        let server = MemoryStore()
         private let reads = Mutex<[String]>([])
 
         /// The prefixes that were read since the last call.
@@ -61,11 +64,12 @@ import Testing
 
     /// Runs the relay of a machine until `isDone`, which gets what each round has read.
     private func run(
-        _ device: Device, _ server: CountingStore, isDone: @escaping @Sendable ([String]) -> Bool
+        _ device: Device, _ server: CountingStore, fullRoundCount: Int = .max,
+        isDone: @escaping @Sendable ([String]) -> Bool
     ) async throws {
         var timing = Relay.Timing()
         timing.interval = .milliseconds(1)
-        timing.fullRoundCount = .max
+        timing.fullRoundCount = fullRoundCount
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
         defer { continuation.finish() }
         try await device.relay.run(localChanges: changes, timing: timing) { _ in
@@ -75,7 +79,7 @@ import Testing
 
     private func circle() async throws -> (CountingStore, Device, Device) {
         let server = CountingStore()
-        let (one, two) = (try Device("one", server), try Device("two", server))
+        let (one, two) = (try Device("one", server), try Device("two", server.server))
         try await one.found()
         try await one.add(two)
         try await converge(one, two)
@@ -106,5 +110,132 @@ import Testing
             return (try? one.values()["a"]) == "1" || now.total == 50_000
         }
         #expect(try one.values() == ["a": "1"])
+    }
+
+    // MARK: What is read
+
+    /// A change on the server that the relay of machine one learns of.
+    enum Change: CaseIterable {
+        case log, head, members, tokenRequest, joining
+
+        /// What is read after it. The circle's identifier is left out, and `two` stands for that
+        /// of the other machine.
+        fileprivate var reads: Set<String> {
+            switch self {
+            case .log: ["l/two/"]
+            case .head: ["h/two"]
+            case .members: ["m/", "h/", "t/", "l/two/"]
+            case .tokenRequest: ["m/", "h/", "t/"]
+            case .joining: []
+            }
+        }
+
+        /// Whether the machine then appends an entry, and therefore looks for its last one.
+        fileprivate var isAnswered: Bool { self == .log || self == .members }
+
+        fileprivate func make(by two: Device, on server: MemoryStore, _ circle: String) async throws
+        {
+            switch self {
+            case .log:
+                try two.set("a", "1")
+                try await two.settle()
+            case .head:
+                two.clock.now += 3600
+                try await two.settle()
+            case .members:
+                let machine = Data(MachineKeys.random().description.bytes)
+                _ = try await two.relay.send(.add(machine: machine, name: "three", groups: nil))
+                try await two.settle()
+            case .tokenRequest: try await server.put("\(circle)/t/0", [1])
+            case .joining: try await server.put("\(circle)/j/0/1", [1])
+            }
+        }
+    }
+
+    /// What is read from when the relay is idle until it is idle again.
+    private final class Observed: Sendable {
+        private struct State {
+            var counts = Counts()
+            var hasBegun = false
+            var isChanged = false
+            var reads: Set<String> = []
+        }
+
+        private let state = Mutex(State())
+
+        var reads: Set<String> { state.withLock { $0.reads } }
+
+        /// Whether the relay has become idle, so that the change is to be made.
+        func begins(after round: [String]) -> Bool {
+            state.withLock { state in
+                let now = state.counts.add(round)
+                if state.hasBegun {
+                    state.reads.formUnion(round)
+                } else if now.quiet == 50 {
+                    state.hasBegun = true
+                    return true
+                }
+                return false
+            }
+        }
+
+        func noteChange() {
+            state.withLock { ($0.isChanged, $0.counts.quiet) = (true, 0) }
+        }
+
+        func isOver(with expected: Set<String>) -> Bool {
+            state.withLock {
+                $0.isChanged && $0.counts.quiet >= 50 && $0.reads.isSuperset(of: expected)
+                    || $0.counts.total == 50_000
+            }
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `after a change, what has changed is read, and nothing else`(_ change: Change)
+        async throws
+    {
+        let (server, one, two) = try await circle()
+        let circle = try await one.circle().description
+        let own = "\(circle)/l/\(Hexadecimal.text(try await one.id().bytes))/"
+        let other = Hexadecimal.text(try await two.id().bytes)
+        let expected = Set(
+            change.reads.map { "\(circle)/\($0.replacing("two", with: other))" })
+        let observed = Observed()
+        try await run(one, server) { reads in
+            if observed.begins(after: reads) {
+                Task {
+                    try await change.make(by: two, on: server.server, circle)
+                    observed.noteChange()
+                }
+            }
+            return observed.isOver(with: expected)
+        }
+        #expect(observed.reads.subtracting(change.isAnswered ? [own] : []) == expected)
+    }
+
+    @Test func `everything is read once an hour`() async throws {
+        let standard = Relay.Timing()
+        #expect(standard.interval == .seconds(60))
+        #expect(standard.interval * standard.fullRoundCount == .seconds(3600))
+        // An hour of seven intervals.
+        let (server, one, two) = try await circle()
+        let rounds = Mutex<[Set<String>]>([])
+        try await run(one, server, fullRoundCount: 7) { reads in
+            rounds.withLock { rounds in
+                rounds.append(Set(reads))
+                return rounds.count { !$0.isEmpty } == 20 || rounds.count == 5000
+            }
+        }
+        let circle = try await one.circle().description
+        let logs = [try await one.id(), try await two.id()].map {
+            "l/\(Hexadecimal.text($0.bytes))/"
+        }
+        let everything = Set((["m/", "h/", "t/"] + logs).map { "\(circle)/\($0)" })
+        let all = rounds.withLock { $0 }
+        #expect(all.filter { !$0.isEmpty }.allSatisfy { $0.isSuperset(of: everything) })
+        // One more is quiet where the seventh interval ended while a round had begun.
+        let pauses = all.split { !$0.isEmpty }.map(\.count)
+        #expect(pauses.contains { $0 > 1 } && pauses.allSatisfy { $0 <= 7 }, "\(pauses)")
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 
 let usage = """
     usage: device-identity [get | has | reset | export | import | migrate | register]
-    import reads the identifier from standard input. register asks the backend on BACKEND_PORT
+    `import` reads the identifier from standard input. register asks the backend on BACKEND_PORT
     of this machine and waits BACKEND_TIME_LIMIT seconds for a registration.
 
     """

@@ -1,0 +1,59 @@
+// SignedHeadTests: when a machine signs the head of its log.
+
+import KeychainCore
+import KeychainEngine
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `The signed head of a machine` {
+    private let server = MemoryStore()
+
+    private func head() throws -> SignedHead {
+        try SignedHead(
+            decoding: try #require(server.records.first { $0.key.contains("/h/") }).value)
+    }
+
+    @Test func `it is signed once an hour`() async throws {
+        let one = try Device("one", server)
+        try await one.found()
+        var last = try head().moment
+        var count = 0
+        for (seconds, isSigned) in [
+            (0, false), (3599, false), (1, true), (1, false), (3598, false), (1, true),
+            (100_000, true),
+        ] {
+            one.clock.now += Double(seconds)
+            for _ in 0..<2 { try await one.settle() }
+            let moment = try head().moment
+            #expect((moment != last) == isSigned, "after \(seconds) s more")
+            if isSigned { #expect(moment == one.engine.milliseconds) }
+            last = moment
+            count += 1
+        }
+        #expect(count == 7)
+    }
+
+    @Test func `it is signed after the last entry that had to be appended`() async throws {
+        let one = try Device("one", server)
+        try await one.found()
+        one.clock.now += 3600
+        // More than one entry has room for.
+        for number in 0..<300 { try one.set("\(number)", "1") }
+        try await one.settle()
+        let entries = try server.records.filter { $0.key.contains("/l/") }
+            .map { try LogEntry(decoding: $0.value).index }
+        #expect(entries.count >= 3)
+        #expect(try head().log.index == entries.max())
+    }
+
+    @Test func `a session that has just become current signs it`() async throws {
+        let one = try Device("one", server)
+        try await one.found()
+        let before = try head().moment
+        one.clock.now += 1
+        try one.restart()
+        try await one.settle()
+        #expect(try head().moment == before + 1000)
+    }
+}

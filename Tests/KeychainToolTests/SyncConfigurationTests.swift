@@ -1,0 +1,56 @@
+// SyncConfigurationTests: the time after which absent machines are suspended, in the file with the
+// settings of the server.
+
+#if Synchronization
+
+import Foundation
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `The configuration of synchronization` {
+    /// Reads a file with a member `suspendAfter` of this JSON.
+    private func limit(_ json: String?) throws -> Int64 {
+        let file = FileManager.default.temporaryDirectory
+            .appending(path: "sync-\(UUID().uuidString).json")
+        let setting = json.map { #", "suspendAfter": \#($0)"# } ?? ""
+        #expect(
+            FileManager.default.createFile(
+                atPath: file.path,
+                contents: Data(#"{"endpoints": ["https://localhost:1"]\#(setting)}"#.utf8),
+                attributes: [.posixPermissions: 0o600]))
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try SyncConfiguration(path: file.path).absenceLimit
+    }
+
+    /// From Documentation/keychainctl.md, "sync".
+    @Test(arguments: [
+        (nil, 60), (#""never""#, 0), (#""1d""#, 1), (#""24h""#, 1), (#""60d""#, 60),
+        (#""366d""#, 366), ("null", 60),
+    ])
+    func `machines are suspended after 60 days, 1 to 366 days, or never`(
+        _ json: String?, _ days: Int64
+    ) throws {
+        #expect(try limit(json) == days * 86_400_000)
+    }
+
+    @Test(arguments: [
+        "0d", "23h", "86399s", "367d", "8785h", "-1d", "1.5d", "d", "60", "60w", "60 d", " 60d",
+        "60D",
+        "", "Never", "0", "9223372036854775807d", "9223372036854775808d", "60d\u{2028}",
+    ])
+    func `another time is refused, with the times that there are`(_ text: String) throws {
+        let failure = try #require(throws: ControlFailure.self) { try limit("\"\(text)\"") }
+        #expect(
+            failure.message.hasSuffix(
+                "can't be used: “suspendAfter” must be a number of days from “1d” to “366d”, or "
+                    + "“never”."), "\(failure.message)")
+    }
+
+    @Test(arguments: ["60", "true", #"["60d"]"#, "{}"])
+    func `a time that is no text is refused`(_ json: String) {
+        #expect(throws: ControlFailure.self) { try limit(json) }
+    }
+}
+
+#endif
