@@ -229,9 +229,12 @@ struct MachineState: Sendable {
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {
-        // An attempt to join that was interrupted may have left entries.
-        var rest = entries.count + 1
-        while try Self.delete(Self.query(Self.name(ofEntry: rest)), from: engine) { rest += 1 }
+        // An attempt to join that was interrupted may have left some entries, the last ones.
+        let names = Set((1...max(entries.count, 1)).map(Self.name(ofEntry:)))
+        for account in try Self.accounts(in: engine)
+        where account.hasPrefix(Self.entryPrefix) && !names.contains(account) {
+            try Self.delete(Self.query(account), from: engine)
+        }
         for (index, entry) in entries.enumerated().reversed() {
             try Self.put(Self.name(ofEntry: index + 1), Data(entry.bytes), in: engine)
         }
@@ -240,27 +243,42 @@ struct MachineState: Sendable {
 
     /// Deletes everything that is stored.
     static func delete(from engine: KeychainEngine) throws(KeychainFailure) {
-        _ = try delete(
-            ItemQuery(
-                itemClass: .genericPassword, attributes: [.service: .string(service)],
-                accessGroup: accessGroup), from: engine)
+        try delete(everything, from: engine)
     }
 
-    /// - Returns: Whether there was anything to delete.
     private static func delete(
         _ query: ItemQuery, from engine: KeychainEngine
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) {
         do throws(KeychainFailure) {
             _ = try engine.perform(
                 DeleteItems(query, tombstones: .never), as: AccessGroups([accessGroup]))
-            return true
         } catch {
             guard error.status == .itemNotFound else { throw error }
-            return false
         }
     }
 
-    private static func name(ofEntry index: Int) -> String { "membership \(index)" }
+    private static let entryPrefix = "membership "
+    private static func name(ofEntry index: Int) -> String { entryPrefix + "\(index)" }
+
+    /// The accounts of all items that are stored.
+    private static func accounts(in engine: KeychainEngine) throws(KeychainFailure) -> [String] {
+        do throws(KeychainFailure) {
+            return try engine.perform(
+                FindItems(everything, Retrieval(limit: nil)), as: AccessGroups([accessGroup])
+            ).compactMap {
+                if case .string(let account) = $0.attributes[.account] { account } else { nil }
+            }
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
+    private static var everything: ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string(service)],
+            accessGroup: accessGroup)
+    }
 
     private static func query(_ account: String) -> ItemQuery {
         ItemQuery(
