@@ -32,6 +32,10 @@ struct MachineState: Sendable {
     /// The last entry of its own log that the machine has given to the relay to store. This field
     /// is saved first, so no other machine can have read an entry that isn't recorded here.
     var sent = LogHead.empty
+    /// That entry, until the server is known to have it. A later session sends the same bytes again:
+    /// another entry in their place would be a fork for a machine to which the server has shown
+    /// this one.
+    var entry: LogEntry?
     /// When the other members were last heard of.
     var sightings: [MachineID: Sighting] = [:]
     /// A change of the membership that this machine has signed and that isn't in the log yet.
@@ -116,6 +120,11 @@ struct MachineState: Sendable {
         sightings = stored.sightings
         self.stored = try Self.claim(of: stored)
         (sent, change) = (self.stored.sent, self.stored.change)
+        do throws(SynchronizationFailure) {
+            if let bytes = stored.entry { entry = try LogEntry(decoding: Array(bytes)) }
+        } catch {
+            throw .damagedStore("a stored entry of its log can't be read")
+        }
     }
 
     private static func claim(of stored: StoredState) throws(KeychainFailure) -> Claim {
@@ -135,13 +144,14 @@ struct MachineState: Sendable {
         let heads: LogHeads
         let sightings: [MachineID: Sighting]
         let sent: LogHead
+        let hasEntry: Bool
         let change: MembershipEntry?
     }
 
     var saved: Saved {
         Saved(
             hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
-            sightings: sightings, sent: sent, change: change)
+            sightings: sightings, sent: sent, hasEntry: entry != nil, change: change)
     }
 
     /// The number of attempts to save while other processes save.
@@ -178,6 +188,7 @@ struct MachineState: Sendable {
         heads = [:]
         sightings = [:]
         sent = .empty
+        entry = nil
         change = nil
     }
 
@@ -195,7 +206,7 @@ struct MachineState: Sendable {
             let state = StoredState(
                 circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
                 heads: heads, sightings: sightings, sent: sent,
-                change: change.map { Data($0.bytes) })
+                change: change.map { Data($0.bytes) }, entry: entry.map { Data($0.bytes) })
             let next = Bytes16.random()
             if try Self.replace(revision, by: next, state.messageBytes, in: engine) {
                 revision = next

@@ -18,6 +18,8 @@ struct Session: Sendable {
     var replica: Replica
     /// Whether this machine's own log was read to its end.
     var isRestored = false
+    /// Whether the server has shown all that it has of this machine's own log.
+    var isOwnLogAtEnd = false
     /// Whether all logs were read to their ends and compared with the keychain.
     var isCurrent = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
