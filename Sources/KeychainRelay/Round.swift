@@ -1,6 +1,7 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Nothing is written to a server that has lost the last entry of the machine's own log.
+//   (2) Nothing is written to a server that has lost the last entry of the machine's own log, or the
+//       entry of the membership log before the one to write.
 
 import FoundationEssentials
 import KeychainCore
@@ -71,7 +72,7 @@ struct Round {
     private mutating func lostPosition(
         _ demand: Demand, _ keys: RecordKeys
     ) async throws -> LogPosition? {
-        let isWriting = demand.entry != nil || demand.change != nil
+        let isWriting = demand.entry != nil || demand.change != nil || demand.head != nil
         guard demand.state == .current, !hasFoundOwnLog, isWriting || changes.machines == nil,
             let position = demand.logs.first(where: { $0.machine == demand.machine })
         else { return nil }
@@ -88,7 +89,10 @@ struct Round {
         var first = demand.membershipIndex
         if let change = demand.change, demand.changeIndex > offeredChange {
             offeredChange = demand.changeIndex
-            _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
+            // After a gap in the membership log, no machine could join any more.
+            if try await hasMembership(before: demand.changeIndex, keys) {
+                _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
+            }
             // The entry that the server now has at this index counts.
             first = min(first, demand.changeIndex)
         } else if first == endOfMembership {
@@ -108,6 +112,14 @@ struct Round {
         // If the keychain doesn't accept what was read, it is not read again.
         endOfMembership = demand.membershipIndex
         return true
+    }
+
+    /// Whether the server has the entry of the membership log before an index.
+    private func hasMembership(before index: UInt64, _ keys: RecordKeys) async throws -> Bool {
+        guard index > 1 else { return true }
+        let previous = index > 2 ? keys.entry(index - 2) : nil
+        let records = try await store.records(keys.membership, after: previous, limit: 1)
+        return records.first?.key == keys.entry(index - 1)
     }
 
     private mutating func readLogs(

@@ -165,7 +165,9 @@ extension Session {
         demand.logs =
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
-        if let change = state.change {
+        // A server that has lost entries of this machine's log may have lost some of the membership
+        // log, too.
+        if isRestored, let change = state.change {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
         }
