@@ -26,8 +26,8 @@ struct Round {
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
-    private static let pageCount = 64
-    /// The number of bytes of entries after which no further log is read for one delivery.
+    /// The number of bytes of entries after which no further one is delivered at once. So a delivery
+    /// with all that belongs to it fits into a message to a service.
     private static let deliveryByteCount = 4 << 20
 
     init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
@@ -56,7 +56,7 @@ struct Round {
                 delivery.storedIndex = demand.entryIndex
             case .exists(let value):
                 guard conflicts.insert(demand.entryIndex).inserted else { break }
-                delivery.entries.append(Data(value))
+                delivery.entries.append(Self.data(value))
             }
             hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
@@ -103,9 +103,12 @@ struct Round {
             return false
         }
         let records = try await store.records(
-            keys.membership, after: keys.entry(first - 1), limit: Self.pageCount)
-        for record in records where record.key == keys.entry(first) {
-            delivery.membership.append(Data(record.value))
+            keys.membership, after: keys.entry(first - 1), limit: RecordLimits.pageCount)
+        var byteCount = 0
+        for record in records
+        where record.key == keys.entry(first) && byteCount < Self.deliveryByteCount {
+            delivery.membership.append(Self.data(record.value))
+            byteCount += record.value.count
             first += 1
         }
         if records.isEmpty { delivery.isMembershipEnd = true }
@@ -142,7 +145,7 @@ struct Round {
             hasNews = true
             let records = try await store.records(
                 keys.log(machine), after: keys.entry(position.index - 1, of: machine),
-                limit: Self.pageCount)
+                limit: RecordLimits.pageCount)
             guard let first = records.first, let index = RecordKeys.number(ofKey: first.key) else {
                 ends.insert(position)
                 delivery.ends.append(position)
@@ -151,8 +154,9 @@ struct Round {
             if index > position.index {
                 delivery.gaps.append(LogPosition(MachineID(position.machine), index))
             }
-            for record in records {
-                delivery.entries.append(Data(record.value))
+            // What is left out is read from the position after these entries.
+            for record in records where byteCount < Self.deliveryByteCount {
+                delivery.entries.append(Self.data(record.value))
                 byteCount += record.value.count
             }
         }
@@ -170,19 +174,27 @@ struct Round {
         else { return false }
         hasOfferedHeads = true
         guard changes.isOfCircle else {
-            for machine in changes.heads.sorted() {
+            var byteCount = 0
+            for machine in changes.heads.sorted() where byteCount < RecordLimits.listByteCount {
                 let records = try await store.records(
                     keys.head(of: machine), after: nil, limit: 1)
-                delivery.heads += records.map { Data($0.value) }
+                for record in records where record.value.count <= RecordLimits.smallByteCount {
+                    delivery.heads.append(Data(record.value))
+                    byteCount += record.value.count
+                }
             }
             return !delivery.heads.isEmpty
         }
-        delivery.heads = try await store.allRecords(keys.heads).map { Data($0.value) }
-        delivery.absenceLimit = absenceLimit
-        delivery.tokenRequests = try await store.allRecords(keys.tokenRequests).map {
-            Data($0.value)
-        }
+        let heads = try await store.smallRecords(keys.heads)
+        delivery.heads = heads.records.map { Data($0.value) }
+        if heads.isAll { delivery.absenceLimit = absenceLimit }
+        let requests = try await store.smallRecords(keys.tokenRequests)
+        delivery.tokenRequests = requests.records.map { Data($0.value) }
         return !delivery.heads.isEmpty || !delivery.tokenRequests.isEmpty
+    }
+
+    private static func data(_ entry: [UInt8]) -> Data {
+        Data(entry.prefix(RecordLimits.entryByteCount))
     }
 
     /// Deletes entries that are no longer needed.

@@ -58,20 +58,34 @@ package struct CircleDirectory: Sendable {
     /// - Throws: ``SynchronizationFailure`` if the log is not that of the circle.
     package func log(of circle: CircleID) async throws -> CircleLog? {
         let keys = RecordKeys(circle: circle.description)
-        let records = try await store.allRecords(keys.membership)
-        guard let first = records.first else { return nil }
-        let founding = try Self.entry(in: first, at: 1, keys)
-        var verified = try Circle(founding: founding)
-        guard verified.id == circle else {
-            throw SynchronizationFailure.misplaced("the membership log of another circle")
+        var verified: Circle?
+        var entries: [MembershipEntry] = []
+        while true {
+            let page = try await store.records(
+                keys.membership, after: entries.last.map { keys.entry($0.index) },
+                limit: RecordLimits.pageCount)
+            // Each entry is verified before the next page is read. So a server can't continue the
+            // log without end.
+            for record in page {
+                let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
+                if verified == nil {
+                    verified = try Self.founded(circle, by: entry)
+                } else {
+                    try verified?.append(entry)
+                }
+                entries.append(entry)
+            }
+            guard page.count >= RecordLimits.pageCount else { break }
         }
-        var entries = [founding]
-        for record in records.dropFirst() {
-            let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
-            try verified.append(entry)
-            entries.append(entry)
-        }
-        return CircleLog(circle: verified, entries: entries)
+        return verified.map { CircleLog(circle: $0, entries: entries) }
+    }
+
+    private static func founded(
+        _ circle: CircleID, by entry: MembershipEntry
+    ) throws(SynchronizationFailure) -> Circle {
+        let founded = try Circle(founding: entry)
+        guard founded.id == circle else { throw .misplaced("the membership log of another circle") }
+        return founded
     }
 
     private static func entry(

@@ -67,7 +67,7 @@ package actor MemberConversation {
         let (store, keys, circle) = (store, keys, circle)
         return try await timing.wait(for: .joiner, within: timing.limit) {
             () async throws -> Joining.Commitment? in
-            let records = try await store.allRecords(keys.joining)
+            let records = try await store.smallRecords(keys.joining).records
             return Self.open(records, keys, circle).first?.commitment
         }
     }

@@ -89,7 +89,7 @@ package struct PastedMember: Sendable {
     ///
     /// - Throws: ``JoiningFailure/unknownCode`` if no machine that waits has this code.
     package func machine(_ code: PastedCode) async throws -> MachineDescription {
-        for record in try await store.allRecords(keys.joining) {
+        for record in try await store.smallRecords(keys.joining).records {
             guard keys.joiningPart(ofKey: record.key)?.part == .description,
                 let machine = MachineDescription(decoding: record.value),
                 PastedCode(joiner: machine) == code
