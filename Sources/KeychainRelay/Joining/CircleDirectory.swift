@@ -1,6 +1,7 @@
 // CircleDirectory: the circles on a server, and their membership logs.
 //   (1) A log is verified from its founding entry on, and against the circle's identifier. The
-//       server can show a shorter log than there is, but no other one.
+//       server can show a shorter log than there is. It can show another one only with the keys of
+//       a machine that is or was a member, and none that lacks an entry that the caller knows.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -97,13 +98,22 @@ package struct CircleDirectory: Sendable {
         return try MembershipEntry(decoding: record.value)
     }
 
-    /// The membership log of a circle, which has at least `index` entries.
+    /// The membership log of a circle.
     ///
-    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter.
-    func log(of circle: CircleID, reaching index: UInt64) async throws -> CircleLog {
+    /// - Throws: ``JoiningFailure/noCircle``, or as ``log(of:)``.
+    func existingLog(of circle: CircleID) async throws -> CircleLog {
         guard let log = try await log(of: circle) else { throw JoiningFailure.noCircle }
-        guard log.circle.head.index >= index else {
-            throw SynchronizationFailure.fork("the membership log, which is shorter")
+        return log
+    }
+
+    /// The membership log of a circle, which continues a known one.
+    ///
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter or
+    ///   another one.
+    func log(of circle: CircleID, continuing known: LogHead) async throws -> CircleLog {
+        let log = try await existingLog(of: circle)
+        guard log.contains(known) else {
+            throw SynchronizationFailure.fork("the membership log")
         }
         return log
     }
