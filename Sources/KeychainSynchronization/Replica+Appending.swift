@@ -53,10 +53,15 @@ extension Replica {
         let groups = groupKeys(for: versions)
         regrant(before: plan.first)
         var (parts, isAll) = try grantParts()
-        if !isAll, plan.first > firstNeeded {
-            // The older entries stay until all their grants are in later ones.
-            plan = ledger.emptyPlan
-            versions = []
+        if plan.first > firstNeeded {
+            if isAll {
+                regranting = nil
+            } else {
+                // The older entries stay until all their grants are in later ones.
+                regranting = regranting ?? plan.index
+                plan = ledger.emptyPlan
+                versions = []
+            }
         }
         if !missing.isEmpty { parts.append(.wanted(missing)) }
         let frame = LogEntry.Frame(
@@ -85,9 +90,12 @@ extension Replica {
         var compacts = compacts && !hasUnopened
         var renews = !hasUnopened
         while true {
-            guard var plan = ledger.plan(compacts: compacts, renews: renews, limit: limit) else {
-                return nil
-            }
+            // While grants are repeated in several entries, the first of these entries stays.
+            // Otherwise each would be older than the next one, and its grants would be repeated.
+            let next = ledger.plan(
+                compacts: compacts, renews: renews, limit: limit,
+                keepingFrom: regranting ?? .max)
+            guard var plan = next else { return nil }
             versions = []
             var byteCount = 0
             for name in plan.versions.keys.sorted() {

@@ -63,6 +63,8 @@ package struct Replica: Sendable {
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     /// For each group key, the last entry of each log that has a version under it.
     var uses: [Bytes16: LogIndexes] = [:]
+    /// The first of the entries that repeat the grants of older entries, until all are repeated.
+    var regranting: UInt64?
     var ready: Ready?
 
     // MARK: Beginning

@@ -22,8 +22,11 @@ extension Ledger {
     ///     before the last removal, the oldest first. They are under keys that the removed machine
     ///     has.
     ///   - limit: The maximum number of versions in the entry.
+    ///   - kept: Entries of this machine's log from this index on stay.
     /// - Returns: `nil` if there is nothing to append.
-    package func plan(compacts: Bool, renews: Bool = false, limit: Int = .max) -> Plan? {
+    package func plan(
+        compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max
+    ) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
         var names = Set(items.filter { $0.value.isPending }.keys)
@@ -33,8 +36,10 @@ extension Ledger {
             guard let place = items[name]?.places[me] else { continue }
             if isDone(name) { end = max(end, place) } else { needed[name] = place }
         }
+        end = min(end, kept)
         // Entries in front of all that are needed, such as acknowledgements, are dropped too.
-        let isSpareInFront = (needed.values.min() ?? index) > log.first + Self.spareCount
+        let isSpareInFront =
+            needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let compacts = compacts && (end > 0 || isSpareInFront)
         if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
         let renews = renews && names.isEmpty
@@ -46,7 +51,7 @@ extension Ledger {
         if names.count > limit { names = Set(names.sorted().prefix(limit)) }
         for name in names { needed[name] = nil }
         let isShortened = compacts || renews && !names.isEmpty
-        let first = isShortened ? min(needed.values.min() ?? index, index) : log.first
+        let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }
         let isClean =
