@@ -20,6 +20,7 @@ extension Replica {
 
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
         guard ledger.items[name]?.stamp != stamp else { return }
+        unloadable.remove(name)
         ledger.write(name, stamp)
     }
 
@@ -94,7 +95,7 @@ extension Replica {
             // Otherwise each would be older than the next one, and its grants would be repeated.
             let next = ledger.plan(
                 compacts: compacts, renews: renews, limit: limit,
-                keepingFrom: regranting ?? .max)
+                keepingFrom: regranting ?? .max, unloadable: unloadable)
             guard var plan = next else { return nil }
             versions = []
             var byteCount = 0
@@ -107,9 +108,15 @@ extension Replica {
                 limit = plan.versions.count / 2
                 continue
             }
-            if compacts || renews, versions.count < plan.versions.count {
-                // The older entries stay, because they contain a version that can't be loaded.
-                (compacts, renews) = (false, false)
+            let missing = Set(plan.versions.keys).subtracting(versions.map(\.name))
+            if compacts || renews, !missing.isEmpty {
+                // The entries that contain a version that can't be loaded stay. If the caller gives
+                // up a version that isn't appended yet, an earlier one may be needed again.
+                if missing.contains(where: { ledger.items[$0]?.isPending ?? false }) {
+                    (compacts, renews) = (false, false)
+                } else {
+                    unloadable.formUnion(missing)
+                }
                 continue
             }
             // The keychain may have changed since.

@@ -65,6 +65,8 @@ package struct Replica: Sendable {
     var uses: [Bytes16: LogIndexes] = [:]
     /// The first of the entries that repeat the grants of older entries, until all are repeated.
     var regranting: UInt64?
+    /// Items whose versions in this machine's log the caller couldn't load.
+    var unloadable: Set<Bytes16> = []
     var ready: Ready?
 
     // MARK: Beginning

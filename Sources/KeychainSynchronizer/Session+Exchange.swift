@@ -196,7 +196,8 @@ extension Session {
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {
         var missing: [Bytes16] = []
         var failure: KeychainFailure?
-        let (engine, references) = (engine, references)
+        let (engine, references, retained) = (engine, references, retained)
+        let items = replica.ledger.items
         let compacts = replica.ledger.isWorthCompacting
         let entry = try replica.nextEntry(compacts: compacts) { name in
             do throws(KeychainFailure) {
@@ -204,6 +205,9 @@ extension Session {
                     let item = try engine.synchronizableItems([reference])[reference],
                     let version = SynchronizedItem(item), version.name == name
                 else {
+                    if let version = retained[name], version.stamp == items[name]?.stamp {
+                        return version
+                    }
                     missing.append(name)
                     return nil
                 }

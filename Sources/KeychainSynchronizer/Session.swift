@@ -38,6 +38,9 @@ struct Session: Sendable {
     var uncompared: [Bytes16: VersionStamp] = [:]
     /// Synchronizable items that don't travel.
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
+    /// Versions that were read from logs and whose items don't travel any more, by name. The keychain
+    /// doesn't have them, and this machine may have to append them again.
+    var retained: [Bytes16: SynchronizedItem] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
     /// When the session began, in milliseconds since 1970-01-01 UTC.

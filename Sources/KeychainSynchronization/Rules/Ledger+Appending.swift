@@ -23,9 +23,12 @@ extension Ledger {
     ///     has.
     ///   - limit: The maximum number of versions in the entry.
     ///   - kept: Entries of this machine's log from this index on stay.
+    ///   - unloadable: Items whose versions this machine can't append again, so that the entries that
+    ///     contain them stay.
     /// - Returns: `nil` if there is nothing to append.
     package func plan(
-        compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max
+        compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max,
+        unloadable: Set<Bytes16> = []
     ) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
@@ -36,6 +39,7 @@ extension Ledger {
             guard let place = items[name]?.places[me] else { continue }
             if isDone(name) { end = max(end, place) } else { needed[name] = place }
         }
+        let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
         end = min(end, kept)
         // Entries in front of all that are needed, such as acknowledgements, are dropped too.
         let isSpareInFront =
@@ -44,7 +48,9 @@ extension Ledger {
         if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
         let renews = renews && names.isEmpty
         if renews {
-            let old = needed.filter { log.known(at: $0.value) < roster.lastRemoval }
+            let old = needed.filter {
+                log.known(at: $0.value) < roster.lastRemoval && !unloadable.contains($0.key)
+            }
             let sorted = old.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
             names = Set(sorted.prefix(limit).map(\.key))
         }
