@@ -95,7 +95,8 @@ extension Replica {
             // Otherwise each would be older than the next one, and its grants would be repeated.
             let next = ledger.plan(
                 compacts: compacts, renews: renews, limit: limit,
-                keepingFrom: regranting ?? .max, unloadable: unloadable)
+                keepingFrom: regranting ?? .max, unloadable: unloadable,
+                incomplete: Set(cursors.filter { !$0.value.isWhole }.keys))
             guard var plan = next else { return nil }
             versions = []
             var byteCount = 0

@@ -25,10 +25,12 @@ extension Ledger {
     ///   - kept: Entries of this machine's log from this index on stay.
     ///   - unloadable: Items whose versions this machine can't append again, so that the entries that
     ///     contain them stay.
+    ///   - incomplete: Machines whose logs have needed entries that this machine has skipped. It
+    ///     acknowledges nothing of these logs, since that would include the skipped entries.
     /// - Returns: `nil` if there is nothing to append.
     package func plan(
         compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max,
-        unloadable: Set<Bytes16> = []
+        unloadable: Set<Bytes16> = [], incomplete: Set<MachineID> = []
     ) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
@@ -68,7 +70,7 @@ extension Ledger {
         // present again.
         let known = isClean ? log.settledKnown : log.known
         var isAcknowledging = known < roster.lastClosing
-        for (other, theirs) in logs where other != me {
+        for (other, theirs) in logs where other != me && !incomplete.contains(other) {
             let before = log.acknowledged[other] ?? 0
             if theirs.head > before { acknowledged[other] = theirs.head }
             if theirs.lastOfInterest > before { isAcknowledging = true }
