@@ -136,6 +136,8 @@ package struct Replica: Sendable {
         switch entry.change {
         case .add(let addition) where entry.signer == id:
             owed[addition.machine.id] = neededKeys(of: addition.machine.id)
+        case .add(let addition) where entry.signer != circle.recovery?.id:
+            oweUnread(to: addition.machine.id)
         case .remove(let closing):
             owed[closing.machine] = nil
         default:
