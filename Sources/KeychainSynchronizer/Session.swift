@@ -105,6 +105,8 @@ struct Session: Sendable {
         guard let version else {
             staying[item.reference] = SynchronizedItem.reasonToStay(
                 item.record, item.protection, item.data)
+            // If the item turns out to be deleted on other machines, it stays here.
+            forget(item.reference)
             return
         }
         staying[item.reference] = nil
@@ -112,8 +114,14 @@ struct Session: Sendable {
     }
 
     mutating func note(_ name: Bytes16, _ reference: ItemReference) {
+        // The item may have had another name.
+        forget(reference)
         if let before = references.updateValue(reference, forKey: name) { names[before] = nil }
         names[reference] = name
+    }
+
+    private mutating func forget(_ reference: ItemReference) {
+        if let name = names.removeValue(forKey: reference) { references[name] = nil }
     }
 
     // MARK: Status

@@ -55,4 +55,53 @@ import Testing
             #expect(try device.values() == ["a": "1", "b": "1", "c": "1"])
         }
     }
+
+    /// Makes a machine's log so long that it is compacted.
+    private func lengthenLog(of device: Device) async throws {
+        let first = try await device.settle().firstNeeded
+        for number in 0..<80 {
+            try device.set("b", "\(number)")
+            try await device.settle()
+        }
+        #expect(try await device.settle().firstNeeded > first)
+    }
+
+    /// A machine that returns has an item that the others have deleted and forgotten. It waits for
+    /// an entry of the third machine before it deletes the item.
+    @Test(arguments: [false, true])
+    func `an item that the user keeps to this machine isn't deleted with the others' copies`(
+        isKept: Bool
+    ) async throws {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        let three = try Device("three", server)
+        try await two.found()
+        try await two.add(one)
+        try await two.add(three)
+        try two.set("a", "1")
+        try await converge(two, one, three)
+        // The log is compacted, so that it has no older version of the item.
+        try two.delete("a")
+        try await lengthenLog(of: two)
+        try await converge(two, three)
+        let day = 86_400.0
+        two.clock.now += 59 * day
+        three.clock.now = two.clock.now
+        for device in [three, two] { try await device.settle() }
+        two.clock.now += 2 * day
+        let relay = two.relay(through: server, absenceLimit: 60 * 86_400_000)
+        for _ in 0..<3 { try await relay.settle() }
+        #expect(try await two.status().machines.filter(\.isSuspended).map(\.name) == ["one"])
+        // Compacted again, it doesn't have the deletion any more.
+        try await lengthenLog(of: two)
+        one.clock.now = two.clock.now
+        try one.restart()
+        try await one.settle()
+        #expect(try one.values() == ["a": "1", "b": "79"])
+        if isKept { try keep("a", "2", on: one) }
+        try await converge(one)
+        #expect(try one.values()["a"] == (isKept ? "2" : "1"))
+        try await converge(three, one)
+        #expect(try one.values()["a"] == (isKept ? "2" : nil))
+        #expect(try two.values() == ["b": "79"])
+    }
 }
