@@ -50,16 +50,43 @@ package protocol RecordStore: Sendable {
     func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error>
 }
 
+/// How much a relay takes of what a server, or another client of the server, may store without end.
+enum RecordLimits {
+    static let pageCount = 64
+    /// The maximum number of bytes in a signed head, a request with a token or a message of joining.
+    static let smallByteCount = 64 << 10
+    /// The number of bytes in such records after which no further ones are read, and the number of
+    /// pages.
+    static let listByteCount = 8 << 20
+    static let listPageCount = 1024
+    /// The number of bytes that are taken of an entry. Of a longer one, whatever is left is as
+    /// invalid as the whole.
+    static let entryByteCount = 4 << 20
+}
+
 extension RecordStore {
-    /// Reads all records with a prefix.
-    package func allRecords(_ prefix: String) async throws -> [StoredRecord] {
-        let limit = 64
-        var all: [StoredRecord] = []
-        while true {
-            let page = try await records(prefix, after: all.last?.key, limit: limit)
-            all += page
-            if page.count < limit { return all }
+    /// Reads the records with a prefix, except for those that are too large to be a signed head, a
+    /// request or a message of joining.
+    ///
+    /// - Returns: The records, and whether there are no further ones.
+    func smallRecords(
+        _ prefix: String
+    ) async throws -> (records: [StoredRecord], isAll: Bool) {
+        let limit = RecordLimits.pageCount
+        var small: [StoredRecord] = []
+        var byteCount = 0
+        var previous: String?
+        for _ in 0..<RecordLimits.listPageCount {
+            let page = try await records(prefix, after: previous, limit: limit)
+            for record in page where record.value.count <= RecordLimits.smallByteCount {
+                guard byteCount < RecordLimits.listByteCount else { return (small, false) }
+                byteCount += record.key.utf8.count + record.value.count
+                small.append(record)
+            }
+            guard page.count >= limit else { return (small, true) }
+            previous = page.last?.key
         }
+        return (small, false)
     }
 }
 

@@ -99,6 +99,10 @@ package struct Relay: Sendable {
         /// The time after a failure before the next round. It doubles with each failure.
         package var firstPause = Duration.milliseconds(200)
         package var longestPause = Duration.seconds(30)
+        /// Waits for the time of a pause. Tests replace it.
+        package var pause: @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
 
         package init() {}
     }
@@ -147,7 +151,7 @@ package struct Relay: Sendable {
                 } catch {
                     try Task.checkCancellation()
                     guard report(.failed(error)) else { return }
-                    try await Task.sleep(for: pause)
+                    try await timing.pause(pause)
                     pause = min(pause * 2, timing.longestPause)
                     changes.add(.all)
                 }
@@ -161,6 +165,7 @@ package struct Relay: Sendable {
     ) async throws {
         let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
         let own = Hexadecimal.text(demand.machine.bytes)
+        var pause = timing.firstPause
         while !Task.isCancelled {
             do {
                 let keysOfChanges = try await store.changes(keys.all)
@@ -168,6 +173,8 @@ package struct Relay: Sendable {
                 // The watch doesn't show changes from before it began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
+                    // Only a change shows that the watch works: a proxy may answer reads alone.
+                    pause = timing.firstPause
                     if let change = PendingChanges.Change(key, keys, besides: own) {
                         changes.add(change)
                     }
@@ -176,7 +183,8 @@ package struct Relay: Sendable {
                 try Task.checkCancellation()
             }
             changes.setWatched(false)
-            try await Task.sleep(for: timing.firstPause)
+            try await timing.pause(pause)
+            pause = min(pause * 2, timing.longestPause)
         }
     }
 }

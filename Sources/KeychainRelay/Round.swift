@@ -1,8 +1,7 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Before the first entry of a round is stored, and before all logs are read, the server is
-//       asked for the last entry of the machine's own log. If it has lost that entry, nothing is
-//       written.
+//   (2) Nothing is written to a server that has lost the last entry of the machine's own log, or the
+//       entry of the membership log before the one to write.
 
 import FoundationEssentials
 import KeychainCore
@@ -27,8 +26,8 @@ struct Round {
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
-    private static let pageCount = 64
-    /// The number of bytes of entries after which no further log is read for one delivery.
+    /// The number of bytes of entries after which no further one is delivered at once. So a delivery
+    /// with all that belongs to it fits into a message to a service.
     private static let deliveryByteCount = 4 << 20
 
     init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
@@ -57,7 +56,7 @@ struct Round {
                 delivery.storedIndex = demand.entryIndex
             case .exists(let value):
                 guard conflicts.insert(demand.entryIndex).inserted else { break }
-                delivery.entries.append(Data(value))
+                delivery.entries.append(Self.data(value))
             }
             hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
@@ -73,7 +72,7 @@ struct Round {
     private mutating func lostPosition(
         _ demand: Demand, _ keys: RecordKeys
     ) async throws -> LogPosition? {
-        let isWriting = demand.entry != nil || demand.change != nil
+        let isWriting = demand.entry != nil || demand.change != nil || demand.head != nil
         guard demand.state == .current, !hasFoundOwnLog, isWriting || changes.machines == nil,
             let position = demand.logs.first(where: { $0.machine == demand.machine })
         else { return nil }
@@ -90,7 +89,10 @@ struct Round {
         var first = demand.membershipIndex
         if let change = demand.change, demand.changeIndex > offeredChange {
             offeredChange = demand.changeIndex
-            _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
+            // After a gap in the membership log, no machine could join any more.
+            if try await hasMembership(before: demand.changeIndex, keys) {
+                _ = try await store.create(keys.entry(demand.changeIndex), Array(change))
+            }
             // The entry that the server now has at this index counts.
             first = min(first, demand.changeIndex)
         } else if first == endOfMembership {
@@ -101,15 +103,26 @@ struct Round {
             return false
         }
         let records = try await store.records(
-            keys.membership, after: keys.entry(first - 1), limit: Self.pageCount)
-        for record in records where record.key == keys.entry(first) {
-            delivery.membership.append(Data(record.value))
+            keys.membership, after: keys.entry(first - 1), limit: RecordLimits.pageCount)
+        var byteCount = 0
+        for record in records
+        where record.key == keys.entry(first) && byteCount < Self.deliveryByteCount {
+            delivery.membership.append(Self.data(record.value))
+            byteCount += record.value.count
             first += 1
         }
         if records.isEmpty { delivery.isMembershipEnd = true }
         // If the keychain doesn't accept what was read, it is not read again.
         endOfMembership = demand.membershipIndex
         return true
+    }
+
+    /// Whether the server has the entry of the membership log before an index.
+    private func hasMembership(before index: UInt64, _ keys: RecordKeys) async throws -> Bool {
+        guard index > 1 else { return true }
+        let previous = index > 2 ? keys.entry(index - 2) : nil
+        let records = try await store.records(keys.membership, after: previous, limit: 1)
+        return records.first?.key == keys.entry(index - 1)
     }
 
     private mutating func readLogs(
@@ -132,7 +145,7 @@ struct Round {
             hasNews = true
             let records = try await store.records(
                 keys.log(machine), after: keys.entry(position.index - 1, of: machine),
-                limit: Self.pageCount)
+                limit: RecordLimits.pageCount)
             guard let first = records.first, let index = RecordKeys.number(ofKey: first.key) else {
                 ends.insert(position)
                 delivery.ends.append(position)
@@ -141,8 +154,9 @@ struct Round {
             if index > position.index {
                 delivery.gaps.append(LogPosition(MachineID(position.machine), index))
             }
-            for record in records {
-                delivery.entries.append(Data(record.value))
+            // What is left out is read from the position after these entries.
+            for record in records where byteCount < Self.deliveryByteCount {
+                delivery.entries.append(Self.data(record.value))
                 byteCount += record.value.count
             }
         }
@@ -160,19 +174,27 @@ struct Round {
         else { return false }
         hasOfferedHeads = true
         guard changes.isOfCircle else {
-            for machine in changes.heads.sorted() {
+            var byteCount = 0
+            for machine in changes.heads.sorted() where byteCount < RecordLimits.listByteCount {
                 let records = try await store.records(
                     keys.head(of: machine), after: nil, limit: 1)
-                delivery.heads += records.map { Data($0.value) }
+                for record in records where record.value.count <= RecordLimits.smallByteCount {
+                    delivery.heads.append(Data(record.value))
+                    byteCount += record.value.count
+                }
             }
             return !delivery.heads.isEmpty
         }
-        delivery.heads = try await store.allRecords(keys.heads).map { Data($0.value) }
-        delivery.absenceLimit = absenceLimit
-        delivery.tokenRequests = try await store.allRecords(keys.tokenRequests).map {
-            Data($0.value)
-        }
+        let heads = try await store.smallRecords(keys.heads)
+        delivery.heads = heads.records.map { Data($0.value) }
+        if heads.isAll { delivery.absenceLimit = absenceLimit }
+        let requests = try await store.smallRecords(keys.tokenRequests)
+        delivery.tokenRequests = requests.records.map { Data($0.value) }
         return !delivery.heads.isEmpty || !delivery.tokenRequests.isEmpty
+    }
+
+    private static func data(_ entry: [UInt8]) -> Data {
+        Data(entry.prefix(RecordLimits.entryByteCount))
     }
 
     /// Deletes entries that are no longer needed.

@@ -24,6 +24,7 @@ extension Replica {
 
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
         guard ledger.items[name]?.stamp != stamp else { return }
+        unloadable.remove(name)
         ledger.write(name, stamp)
     }
 
@@ -57,10 +58,15 @@ extension Replica {
         let groups = groupKeys(for: versions)
         regrant(before: plan.first)
         var (parts, isAll) = try grantParts()
-        if !isAll, plan.first > firstNeeded {
-            // The older entries stay until all their grants are in later ones.
-            plan = ledger.emptyPlan
-            versions = []
+        if plan.first > firstNeeded {
+            if isAll {
+                regranting = nil
+            } else {
+                // The older entries stay until all their grants are in later ones.
+                regranting = regranting ?? plan.index
+                plan = ledger.emptyPlan
+                versions = []
+            }
         }
         if !missing.isEmpty { parts.append(.wanted(missing)) }
         let frame = LogEntry.Frame(
@@ -89,9 +95,13 @@ extension Replica {
         var compacts = compacts && !hasUnopened
         var renews = !hasUnopened
         while true {
-            guard var plan = ledger.plan(compacts: compacts, renews: renews, limit: limit) else {
-                return nil
-            }
+            // While grants are repeated in several entries, the first of these entries stays.
+            // Otherwise each would be older than the next one, and its grants would be repeated.
+            let next = ledger.plan(
+                compacts: compacts, renews: renews, limit: limit,
+                keepingFrom: regranting ?? .max, unloadable: unloadable,
+                incomplete: Set(cursors.filter { !$0.value.isWhole }.keys))
+            guard var plan = next else { return nil }
             versions = []
             var byteCount = 0
             for name in plan.versions.keys.sorted() {
@@ -103,9 +113,15 @@ extension Replica {
                 limit = plan.versions.count / 2
                 continue
             }
-            if compacts || renews, versions.count < plan.versions.count {
-                // The older entries stay, because they contain a version that can't be loaded.
-                (compacts, renews) = (false, false)
+            let missing = Set(plan.versions.keys).subtracting(versions.map(\.name))
+            if compacts || renews, !missing.isEmpty {
+                // The entries that contain a version that can't be loaded stay. If the caller gives
+                // up a version that isn't appended yet, an earlier one may be needed again.
+                if missing.contains(where: { ledger.items[$0]?.isPending ?? false }) {
+                    (compacts, renews) = (false, false)
+                } else {
+                    unloadable.formUnion(missing)
+                }
                 continue
             }
             // The items may have changed in the keychain since the ledger recorded them.
@@ -128,6 +144,9 @@ extension Replica {
         if known < circle.head.index { ledger.revise(circle.roster) }
         noteGrants(ready.entry)
         noteUses(ready.entry)
+        for (machine, membership) in circle.roster.machines where membership.added > known {
+            oweUnread(to: machine)
+        }
         for case .wanted(let keys) in ready.entry.parts { askedFor.formUnion(keys) }
     }
 
@@ -159,12 +178,14 @@ extension Replica {
     /// withheld entries may use any of them.
     func neededKeys(of machine: MachineID) -> Set<Bytes16> {
         let isWhole = withheld.isEmpty
-        let keys = groupKeys.values.filter { key in
-            guard mayHave(key, machine) else { return false }
-            return !isWhole || key.epoch == circle.roster.epoch
-                || (uses[key.id] ?? [:]).contains { $0.value >= ledger.first(of: $0.key) }
-        }
+        let keys = groupKeys.values.filter { mayHave($0, machine) && (!isWhole || isNeeded($0)) }
         return Set(keys.map(\.id))
+    }
+
+    /// Whether a key is of the current epoch, or a needed entry has a version under it.
+    private func isNeeded(_ key: GroupKey) -> Bool {
+        key.epoch == circle.roster.epoch
+            || (uses[key.id] ?? [:]).contains { $0.value >= ledger.first(of: $0.key) }
     }
 
     /// Signs the head of this machine's log.
@@ -181,17 +202,57 @@ extension Replica {
         return scope == .all || circleKey.map { scope.includes($0.label(of: group)) } ?? false
     }
 
-    /// Marks keys to be granted to the machines that this machine added, if its log has no grant to
-    /// them. As the founder, it also grants keys to itself and to the recovery code. Call this
-    /// after all logs have been read.
+    /// Marks the keys that this machine still has to grant: its earlier sessions may have ended
+    /// before all grants were in its log. `added` are the machines that it added. Call this after
+    /// all logs have been read.
     package mutating func oweKeys(to added: [MachineID]) {
         guard circleKey != nil else { return }
-        // A machine that has written has the circle's key.
-        var recipients = added.filter { circle.member($0) != nil && nextIndex(of: $0) == 1 }
-        if circle.founder == id { recipients += [id, circle.recovery?.id].compactMap { $0 } }
-        let given = grants[id] ?? [:]
-        for machine in recipients where !given.values.contains(where: { $0[machine] != nil }) {
-            owed[machine, default: []].formUnion(neededKeys(of: machine))
+        let (mine, all) = (granted(by: [id]), granted(by: Array(grants.keys)))
+        for machine in recipients {
+            // A machine that has written has the circle's key. If the member that added a machine
+            // was lost before it granted anything, the other members do.
+            let isNew = circle.member(machine) != nil && nextIndex(of: machine) == 1
+            let isMine =
+                isNew && added.contains(machine)
+                || circle.founder == id && (machine == id || machine == circle.recovery?.id)
+            if isMine && mine[machine] == nil || isNew && all[machine] == nil {
+                owed[machine, default: []].formUnion(neededKeys(of: machine))
+            }
+        }
+        // This machine made a key that no log grants, and probably those that its own log grants.
+        // It keeps a key before the key's grants are on the server.
+        let (givenByMe, given) = (Set(mine.values.joined()), Set(all.values.joined()))
+        for key in groupKeys.values
+        where isNeeded(key) && (givenByMe.contains(key.id) || !given.contains(key.id)) {
+            owe(key)
+        }
+        for (machine, keys) in all {
+            owed[machine]?.subtract(keys)
+            if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
+        }
+    }
+
+    /// Marks the keys for a machine that this machine's log granted before it knew of that machine,
+    /// and that the member that added the machine had not read. So that member couldn't grant them.
+    mutating func oweUnread(to machine: MachineID) {
+        let read = circle.member(machine)?.heads[id]?.index ?? 0
+        let given = granted(by: Array(grants.keys))[machine] ?? []
+        let unread = (grants[id] ?? [:]).filter { $0.key > read }.values
+        for missing in Set(unread.flatMap { $0.values.joined() }).subtracting(given) {
+            guard let key = groupKeys[missing], mayHave(key, machine) else { continue }
+            owed[machine, default: []].insert(missing)
+        }
+    }
+
+    /// All members, and the recovery code's keys.
+    private var recipients: [MachineID] {
+        circle.roster.members + [circle.recovery?.id].compactMap { $0 }
+    }
+
+    /// Marks a key to be granted to all machines that may have it.
+    private mutating func owe(_ key: GroupKey) {
+        for machine in recipients where mayHave(key, machine) {
+            owed[machine, default: []].insert(key.id)
         }
     }
 
@@ -232,10 +293,7 @@ extension Replica {
             let key = GroupKey.random(epoch: epoch, group: group, in: circle.id)
             groupKeys[key.id] = key
             groups[group] = key
-            let recipients = circle.roster.members + [circle.recovery?.id].compactMap { $0 }
-            for machine in recipients where mayHave(key, machine) {
-                owed[machine, default: []].insert(key.id)
-            }
+            owe(key)
         }
         return groups
     }
@@ -317,12 +375,16 @@ extension Replica {
         return owed.isEmpty
     }
 
-    /// All keys that some logs grant, by recipient.
+    /// All keys that some logs grant, by recipient. A recipient ignores keys that the writer may not
+    /// give.
     private func granted(by writers: [MachineID]) -> [MachineID: Set<Bytes16>] {
         var all: [MachineID: Set<Bytes16>] = [:]
         for writer in writers {
             for (index, given) in grants[writer] ?? [:] where !ledger.isVoid(writer, index) {
-                all.merge(given) { $0.union($1) }
+                for (machine, keys) in given {
+                    all[machine, default: []].formUnion(
+                        keys.filter { groupKeys[$0].map { mayGive($0, writer) } ?? true })
+                }
             }
         }
         return all

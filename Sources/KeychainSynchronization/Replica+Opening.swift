@@ -63,7 +63,7 @@ extension Replica {
     /// Whether a machine may give a key to others. A machine that has only some groups may give
     /// only keys of these groups; otherwise it could make others seal items of other groups under a
     /// key that it knows.
-    private func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
+    func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {
         guard giver != id, let scope = circle.machine(giver)?.scope, scope != .all else {
             return true
         }

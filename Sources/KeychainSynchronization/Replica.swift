@@ -63,6 +63,10 @@ package struct Replica: Sendable {
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     /// For each group key, the last entry of each log that has a version under it.
     var uses: [Bytes16: LogIndexes] = [:]
+    /// The first of the entries that repeat the grants of older entries, until all are repeated.
+    var regranting: UInt64?
+    /// Items whose versions in this machine's log the caller couldn't load.
+    var unloadable: Set<Bytes16> = []
     var ready: Ready?
 
     // MARK: Beginning
@@ -132,6 +136,8 @@ package struct Replica: Sendable {
         switch entry.change {
         case .add(let addition) where entry.signer == id:
             owed[addition.machine.id] = neededKeys(of: addition.machine.id)
+        case .add(let addition) where entry.signer != circle.recovery?.id:
+            oweUnread(to: addition.machine.id)
         case .remove(let closing):
             owed[closing.machine] = nil
         default:

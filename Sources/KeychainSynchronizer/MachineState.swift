@@ -33,6 +33,10 @@ struct MachineState: Sendable {
     /// The last entry of its own log that the machine has given to the relay to store. This field
     /// is saved first, so no other machine can have read an entry that isn't recorded here.
     var sent = LogHead.empty
+    /// That entry, until the server is known to have it. A later session sends the same bytes again:
+    /// another entry in their place would be a fork for a machine to which the server has shown
+    /// this one.
+    var entry: LogEntry?
     /// When the other members were last heard of.
     var sightings: [MachineID: Sighting] = [:]
     /// A change of the membership that this machine has signed and that isn't in the log yet.
@@ -117,6 +121,11 @@ struct MachineState: Sendable {
         sightings = stored.sightings
         self.stored = try Self.claim(of: stored)
         (sent, change) = (self.stored.sent, self.stored.change)
+        do throws(SynchronizationFailure) {
+            if let bytes = stored.entry { entry = try LogEntry(decoding: Array(bytes)) }
+        } catch {
+            throw .damagedStore("a stored entry of its log can't be read")
+        }
     }
 
     private static func claim(of stored: StoredState) throws(KeychainFailure) -> Claim {
@@ -136,13 +145,14 @@ struct MachineState: Sendable {
         let heads: LogHeads
         let sightings: [MachineID: Sighting]
         let sent: LogHead
+        let hasEntry: Bool
         let change: MembershipEntry?
     }
 
     var saved: Saved {
         Saved(
             hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
-            sightings: sightings, sent: sent, change: change)
+            sightings: sightings, sent: sent, hasEntry: entry != nil, change: change)
     }
 
     /// The number of attempts to save while other processes save.
@@ -179,6 +189,7 @@ struct MachineState: Sendable {
         heads = [:]
         sightings = [:]
         sent = .empty
+        entry = nil
         change = nil
     }
 
@@ -196,7 +207,7 @@ struct MachineState: Sendable {
             let state = StoredState(
                 circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
                 heads: heads, sightings: sightings, sent: sent,
-                change: change.map { Data($0.bytes) })
+                change: change.map { Data($0.bytes) }, entry: entry.map { Data($0.bytes) })
             let next = Bytes16.random()
             if try Self.replace(revision, by: next, state.messageBytes, in: engine) {
                 revision = next
@@ -230,9 +241,12 @@ struct MachineState: Sendable {
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {
-        // An attempt to join that was interrupted may have left entries.
-        var rest = entries.count + 1
-        while try Self.delete(Self.query(Self.name(ofEntry: rest)), from: engine) { rest += 1 }
+        // An attempt to join that was interrupted may have left some entries, the last ones.
+        let names = Set((1...max(entries.count, 1)).map(Self.name(ofEntry:)))
+        for account in try Self.accounts(in: engine)
+        where account.hasPrefix(Self.entryPrefix) && !names.contains(account) {
+            try Self.delete(Self.query(account), from: engine)
+        }
         for (index, entry) in entries.enumerated().reversed() {
             try Self.put(Self.name(ofEntry: index + 1), Data(entry.bytes), in: engine)
         }
@@ -241,27 +255,42 @@ struct MachineState: Sendable {
 
     /// Deletes everything that is stored.
     static func delete(from engine: KeychainEngine) throws(KeychainFailure) {
-        _ = try delete(
-            ItemQuery(
-                itemClass: .genericPassword, attributes: [.service: .string(service)],
-                accessGroup: accessGroup), from: engine)
+        try delete(everything, from: engine)
     }
 
-    /// - Returns: Whether there was anything to delete.
     private static func delete(
         _ query: ItemQuery, from engine: KeychainEngine
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) {
         do throws(KeychainFailure) {
             _ = try engine.perform(
                 DeleteItems(query, tombstones: .never), as: AccessGroups([accessGroup]))
-            return true
         } catch {
             guard error.status == .itemNotFound else { throw error }
-            return false
         }
     }
 
-    private static func name(ofEntry index: Int) -> String { "membership \(index)" }
+    private static let entryPrefix = "membership "
+    private static func name(ofEntry index: Int) -> String { entryPrefix + "\(index)" }
+
+    /// The accounts of all items that are stored.
+    private static func accounts(in engine: KeychainEngine) throws(KeychainFailure) -> [String] {
+        do throws(KeychainFailure) {
+            return try engine.perform(
+                FindItems(everything, Retrieval(limit: nil)), as: AccessGroups([accessGroup])
+            ).compactMap {
+                if case .string(let account) = $0.attributes[.account] { account } else { nil }
+            }
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return []
+        }
+    }
+
+    private static var everything: ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string(service)],
+            accessGroup: accessGroup)
+    }
 
     private static func query(_ account: String) -> ItemQuery {
         ItemQuery(

@@ -11,7 +11,8 @@ extension Session {
     /// How often a machine signs the head of its log, in milliseconds.
     static let headInterval: Int64 = 3_600_000
 
-    mutating func exchange(_ delivery: Delivery) throws(KeychainFailure) -> Demand {
+    mutating func exchange(_ delivered: Delivery) throws(KeychainFailure) -> Demand {
+        var delivery = delivered
         try state.refresh(in: engine)
         let before = state.saved
         try takeMembership(delivery.membership)
@@ -21,6 +22,10 @@ extension Session {
         }
         if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
             replica.confirm()
+        }
+        if let entry = unsent, delivery.storedIndex == entry.index {
+            // It is the next entry of this machine's own log, as if the server had shown it.
+            delivery.entries.insert(Data(entry.bytes), at: 0)
         }
         try take(delivery)
         try noteEnds(delivery)
@@ -35,7 +40,13 @@ extension Session {
         }
         // `sent` is saved before another process, or another machine, can know of the entry.
         let entry = isCurrent ? try nextEntry() : nil
-        if let entry { state.sent = entry.head }
+        if let entry {
+            state.sent = entry.head
+            state.entry = entry
+        } else if let entry = state.entry, entry.index <= replica.readHeads[replica.id]?.index ?? 0
+        {
+            state.entry = nil
+        }
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
@@ -105,6 +116,9 @@ extension Session {
         if !isRestored {
             let next = replica.nextIndex(of: replica.id)
             guard ends.contains(LogPosition(replica.id, next)) else { return }
+            isOwnLogAtEnd = true
+            // What an earlier session has sent comes first.
+            guard unsent == nil else { return }
             isOwnLogMissing =
                 next <= state.heads[replica.id]?.index ?? 0
                 || !(replica.cursors[replica.id]?.isWhole ?? true)
@@ -118,6 +132,15 @@ extension Session {
             compare()
             isCurrent = true
         }
+    }
+
+    /// The next entry of this machine's own log, which an earlier session has given to the relay, and
+    /// which the server doesn't show. `nil` if there is none, or if it isn't known yet.
+    private var unsent: LogEntry? {
+        guard !isRestored, isOwnLogAtEnd, let entry = state.entry,
+            entry.frame.previous == replica.readHeads[replica.id]
+        else { return nil }
+        return entry
     }
 
     /// The next entries of the other machines' logs.
@@ -144,19 +167,21 @@ extension Session {
         demand.logs =
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
-        if let change = state.change {
+        // A server that has lost entries of this machine's log may have lost some of the membership
+        // log, too.
+        if isRestored, let change = state.change {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
+        }
+        if let entry = entry ?? unsent {
+            demand.entry = Data(entry.bytes)
+            demand.entryIndex = entry.index
         }
         guard isCurrent else { return demand }
         // The relay checks whether the server still has the last entry that this machine sent. If
         // not, the session begins again, and sends nothing until it has read its own log.
         if let sent = replica.readHeads[replica.id]?.index, sent > 0 {
             demand.logs.append(LogPosition(replica.id, sent))
-        }
-        if let entry {
-            demand.entry = Data(entry.bytes)
-            demand.entryIndex = entry.index
         }
         demand.firstNeeded = replica.firstNeeded
         let now = engine.milliseconds
@@ -174,7 +199,8 @@ extension Session {
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {
         var missing: [Bytes16] = []
         var failure: KeychainFailure?
-        let (engine, references) = (engine, references)
+        let (engine, references, retained) = (engine, references, retained)
+        let items = replica.ledger.items
         let compacts = replica.ledger.isWorthCompacting
         let entry = try replica.nextEntry(compacts: compacts) { name in
             do throws(KeychainFailure) {
@@ -182,6 +208,9 @@ extension Session {
                     let item = try engine.synchronizableItems([reference])[reference],
                     let version = SynchronizedItem(item), version.name == name
                 else {
+                    if let version = retained[name], version.stamp == items[name]?.stamp {
+                        return version
+                    }
                     missing.append(name)
                     return nil
                 }

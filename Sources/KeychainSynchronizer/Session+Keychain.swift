@@ -38,7 +38,11 @@ extension Session {
             case .kept(let item):
                 let present = SynchronizedItem(item)
                 note(item, present)
-                if let present { replica.write(present.name, present.stamp) }
+                if let present {
+                    replica.write(present.name, present.stamp)
+                } else {
+                    retained[version.name] = version
+                }
             case .blocked:
                 break
             }

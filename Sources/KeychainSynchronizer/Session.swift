@@ -18,6 +18,8 @@ struct Session: Sendable {
     var replica: Replica
     /// Whether this machine's own log was read to its end.
     var isRestored = false
+    /// Whether the server has shown all that it has of this machine's own log.
+    var isOwnLogAtEnd = false
     /// Whether all logs were read to their ends and compared with the keychain.
     var isCurrent = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
@@ -36,6 +38,9 @@ struct Session: Sendable {
     var uncompared: [Bytes16: VersionStamp] = [:]
     /// Synchronizable items that don't travel.
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
+    /// Versions that were read from logs and whose items don't travel any more, by name. The keychain
+    /// doesn't have them, and this machine may have to append them again.
+    var retained: [Bytes16: SynchronizedItem] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
@@ -103,6 +108,8 @@ struct Session: Sendable {
         guard let version else {
             staying[item.reference] = SynchronizedItem.reasonToStay(
                 item.record, item.protection, item.data)
+            // If the item turns out to be deleted on other machines, it stays here.
+            forget(item.reference)
             return
         }
         staying[item.reference] = nil
@@ -110,8 +117,14 @@ struct Session: Sendable {
     }
 
     mutating func note(_ name: Bytes16, _ reference: ItemReference) {
+        // The item may have had another name.
+        forget(reference)
         if let before = references.updateValue(reference, forKey: name) { names[before] = nil }
         names[reference] = name
+    }
+
+    private mutating func forget(_ reference: ItemReference) {
+        if let name = names.removeValue(forKey: reference) { references[name] = nil }
     }
 
     // MARK: Status

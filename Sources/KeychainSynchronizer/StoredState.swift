@@ -13,10 +13,12 @@ struct StoredState: MessageCodable, Sendable {
     var sightings: [MachineID: Sighting]
     var sent: LogHead
     var change: Data?
+    /// The bytes of that entry, until the server is known to have it.
+    var entry: Data?
 
     init(
         circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads,
-        sightings: [MachineID: Sighting], sent: LogHead, change: Data?
+        sightings: [MachineID: Sighting], sent: LogHead, change: Data?, entry: Data?
     ) {
         self.circleKey = circleKey
         self.groupKeys = groupKeys
@@ -24,6 +26,7 @@ struct StoredState: MessageCodable, Sendable {
         self.sightings = sightings
         self.sent = sent
         self.change = change
+        self.entry = entry
     }
 
     func encode(to writer: inout MessageWriter) {
@@ -43,6 +46,8 @@ struct StoredState: MessageCodable, Sendable {
         }
         Self.encode(sent, to: &writer)
         change.encode(to: &writer)
+        // Earlier versions of this module don't know the field.
+        entry?.encode(to: &writer)
     }
 
     init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -61,6 +66,7 @@ struct StoredState: MessageCodable, Sendable {
         }
         sent = try Self.head(from: &reader)
         change = try .init(from: &reader)
+        if reader.remainingCount > 0 { entry = try Data(from: &reader) }
     }
 
     private static func encode(_ head: LogHead, to writer: inout MessageWriter) {

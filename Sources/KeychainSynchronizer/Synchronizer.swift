@@ -52,6 +52,9 @@ package final class Synchronizer: SynchronizationAnswerer {
         case .makeToken(let groups, let expires):
             let session = try current(&session, engine)
             return Synchronize.Answer(Data(), secret: try session.token(groups, expires))
+        case .membershipHead:
+            let head = try current(&session, engine).replica.circle.head
+            return Synchronize.Answer(MembershipHead(head).messageBytes)
         case .status: break
         case .found(let name): try found(name, secret, &session, engine)
         case .join(let membership): try join(membership, &session, engine)

@@ -4,6 +4,7 @@
 
 import EtcdTestSupport
 import KeychainEtcd
+import KeychainRelay
 import Synchronization
 import Testing
 
@@ -61,6 +62,24 @@ import Testing
         ) { revisions, starts in
             #expect(revisions == [6, 6, 7, 8])
             #expect(starts == ["5", "8"])
+        }
+    }
+
+    @Test func `a relay's watch begins even after the largest revision`() async throws {
+        let script: StandInServer.Script = { request in
+            request.path == Self.watch
+                ? .parts([Self.created], closes: false)
+                : .answer(200, #"{"header":{"member_id":"2","revision":"\#(Int64.max)"}}"#)
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let store = EtcdStore(try standInClient([servers[0].endpoint], files))
+            for try await key in try await store.changes("") {
+                // The node of the watch has only earlier revisions, as after a restore.
+                #expect(key == "")
+                break
+            }
+            let body = servers[0].requests(Self.watch).first?.body ?? ""
+            #expect(body.contains(#""start_revision":"\#(Int64.max)""#))
         }
     }
 

@@ -89,6 +89,91 @@ import Testing
         #expect(try Circle(founding: other).id != a.replica.circle.id)
     }
 
+    /// Three machines. The second one has the group "web" only, and appends an entry with these parts
+    /// instead of its next one. The third one reads it.
+    private func threeMachines(
+        _ parts: (TestMachine, LogEntry.Frame, TestMachine) throws -> [LogEntry.Part]
+    ) throws -> (writer: TestMachine, reader: TestMachine) {
+        let a = try TestMachine.founder(server)
+        let label = try #require(a.replica.circleKey).label(of: "web")
+        let b = try a.add("second", scope: .groups([label]))
+        let c = try a.add("third")
+        try a.set("one", "1", group: "web")
+        try a.set("other", "1", group: "other")
+        try converge(a, b, c)
+        try b.set("two", "2", group: "web")
+        let frame = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] }).frame
+        server.append(try LogEntry(frame, parts(b, frame, c), by: b.replica.keys))
+        try c.read()
+        return (b, c)
+    }
+
+    @Test func `of a grant only keys that the giver may give are taken`() throws {
+        var good: GroupKey?
+        let (_, c) = try threeMachines { b, frame, c in
+            let key = { (epoch: UInt64, group: String) in
+                GroupKey.random(epoch: epoch, group: group, in: frame.circle)
+            }
+            let right = key(0, "web")
+            good = right
+            // A key of an epoch that hasn't begun, and one of a group that isn't in the scope.
+            let content = KeyGrant.Content(
+                circleKey: try #require(b.replica.circleKey),
+                groupKeys: [key(1, "web"), right, key(0, "other")])
+            let grant = try KeyGrant(
+                content, to: c.replica.keys.description, from: b.id, in: frame.circle)
+            return [.grant(grant)]
+        }
+        let taken = try #require(good)
+        #expect(c.replica.groupKeys[taken.id] != nil)
+        #expect(c.replica.groupKeys.count == 3)
+        #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
+        #expect(c.replica.groupKeys.values.count { $0.group == "other" } == 1)
+        #expect(c.replica.notices == [])
+    }
+
+    @Test func `a version under the key of another group is passed over`() throws {
+        let (b, c) = try threeMachines { b, frame, _ in
+            let key = try #require(b.replica.groupKeys.values.first)
+            #expect(key.group == "web")
+            let version = { (account: String, group: String, part: UInt32) throws in
+                let item = try #require(
+                    SynchronizedItem(
+                        TestMachine.record(account, group: group, at: 900_000_000),
+                        .whenUnlocked, data: Data("3".utf8)))
+                let place = SealedVersion.Place(
+                    circle: frame.circle, writer: b.id, index: frame.index, part: part)
+                return LogEntry.Part.version(SealedVersion(item, under: key, at: place))
+            }
+            return [try version("other", "other", 0), try version("two", "web", 1)]
+        }
+        // The other version in the entry counts.
+        #expect(c.values == ["one": "1", "other": "1", "two": "3"])
+        let index = try #require(server.logs[b.id]?.keys.max())
+        #expect(
+            c.replica.notices == [
+                .malformed("part 0 of entry \(index) of \(b.id) has invalid content")
+            ])
+    }
+
+    @Test func `a version of a group that isn't in its writer's scope is passed over`() throws {
+        var key: GroupKey?
+        let (_, c) = try threeMachines { b, frame, c in
+            // The machine has got hold of the key.
+            key = c.replica.groupKeys.values.first { $0.group == "other" }
+            let item = try #require(
+                SynchronizedItem(
+                    TestMachine.record("other", group: "other", at: 900_000_000), .whenUnlocked,
+                    data: Data("3".utf8)))
+            let place = SealedVersion.Place(
+                circle: frame.circle, writer: b.id, index: frame.index, part: 0)
+            return [.version(SealedVersion(item, under: try #require(key), at: place))]
+        }
+        #expect(key != nil)
+        #expect(c.values == ["one": "1", "other": "1"])
+        #expect(c.replica.notices == [])
+    }
+
     // MARK: Which grants stay
 
     @Test func `the recovery code opens everything after the founder's log is gone`() throws {

@@ -249,4 +249,40 @@ import Testing
         try c.read()
         #expect(c.replica.cursors[a.id]?.isWhole == false)
     }
+
+    @Test func `of a log of which entries are missing those that were read aren't counted`()
+        throws
+    {
+        for (number, entry) in try entries(of: a, 5).enumerated() {
+            // Every other entry is missing.
+            guard number.isMultiple(of: 2) else { continue }
+            b.replica.skip(a.id, to: entry.index)
+            _ = try b.replica.take(entry)
+        }
+        #expect(b.replica.skipped[a.id] == 2)
+        #expect(b.replica.withheld[a.id] == 2)
+    }
+
+    @Test func `entries that a machine has skipped aren't acknowledged`() throws {
+        // The second machine's log has a deletion, and the server shows the first machine only what
+        // follows.
+        b.clock = a.clock
+        try b.delete("one")
+        while try b.append() {}
+        let deletion = try #require(server.logs[b.id]?.keys.max())
+        try b.set("two", "2")
+        while try b.append() {}
+        let shown = server.logs[b.id]
+        server.logs[b.id] = shown?.filter { $0.key > deletion }
+        try a.exchange()
+        #expect(a.values == ["one": "1", "two": "2"])
+        #expect(a.replica.skipped[b.id] ?? 0 > 0)
+        server.logs[b.id] = shown
+        try b.exchange()
+        // The deletion stays until the first machine's version is gone.
+        let c = try b.add("third")
+        try b.exchange()
+        try c.exchange()
+        #expect(c.values == ["two": "2"])
+    }
 }

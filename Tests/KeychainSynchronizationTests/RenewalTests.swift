@@ -3,6 +3,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainSQLite
 import KeychainSynchronization
 import Testing
 
@@ -134,5 +135,54 @@ import Testing
         #expect(loaded[2].isSubset(of: batches[2].names))
         #expect(needed[0] == batches[1].index && needed[1] == batches[2].index)
         #expect(needed[2] > batches[2].index)
+    }
+
+    @Test func `one item that can't be loaded keeps no other from being sealed again`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        let c = try a.add("third")
+        for number in 0..<300 { try a.set("\(number)", "1") }
+        try converge(a, b, c)
+        let name = try #require(a.items.keys.min())
+        a.items[name] = nil
+        try a.carryOut(.remove(a.replica.closing(of: c.id)))
+        server.logs[c.id] = nil
+        try converge(a, b)
+        let renewed = versions(try entries()).filter { a.replica.groupKeys[$0.key]?.epoch == 1 }
+        #expect(renewed.count == 299)
+        // The entry with that item stays, so that other machines don't take the item for deleted.
+        #expect(b.values.count == 300)
+        let d = try b.add("fourth")
+        try converge(a, b, d)
+        #expect(d.values.count == 300)
+        #expect(try !a.append())
+    }
+
+    @Test func `a log is compacted up to an item that can't be loaded`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        for account in ["one", "two", "three"] {
+            try a.set(account, "1")
+            _ = try a.append()
+        }
+        try converge(a, b)
+        let name = try #require(
+            a.items.values.first { $0.record.attributes[.account] == .string("two") }?.name)
+        let place = try #require(a.replica.ledger.items[name]?.places[a.id])
+        a.items[name] = nil
+        for number in 2..<9 {
+            try a.set("one", "\(number)")
+            try converge(a, b)
+        }
+        #expect(a.replica.firstNeeded == place)
+        #expect(b.values == ["one": "8", "two": "1", "three": "1"])
+        // Nothing after it is appended again for that.
+        #expect(versions(try entries()).count < 12)
+        // A later version takes its place.
+        b.clock = a.clock
+        try b.set("two", "2")
+        try converge(b, a)
+        #expect(a.replica.firstNeeded > place)
+        #expect(a.values == ["one": "8", "two": "2", "three": "1"])
     }
 }

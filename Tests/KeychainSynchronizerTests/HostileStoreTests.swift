@@ -6,6 +6,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
+import Synchronization
 import SynchronizationTestSupport
 import Testing
 
@@ -175,6 +176,111 @@ import Testing
         server.records = all
         try await converge(one, two)
         #expect(try two.values() == ["a": "3", "b": "2"])
+    }
+
+    @Test func `a server that has lost this machine's log gets no change of the members`()
+        async throws
+    {
+        let old = server.records
+        try one.set("a", "3")
+        try await one.settle()
+        server.setUnreachable(true)
+        _ = try await one.relay.send(.remove(try await two.id()))
+        server.setUnreachable(false)
+        let new = server.records
+        server.records = old
+        try one.restart()
+        try await one.settle()
+        #expect(server.records == old)
+        #expect(try await one.status().isOwnLogMissing)
+        server.records = new
+        try await converge(one)
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+    }
+
+    @Test func `a server that has lost a change of the members gets no later one`() async throws {
+        let three = try Device("three", server)
+        try await one.add(three)
+        try await converge(one, two, three)
+        let last = try #require(server.records.keys.filter { $0.contains("/m/") }.max())
+        let lost = server.records.removeValue(forKey: last)
+        _ = try await one.relay.send(.remove(try await three.id()))
+        try await one.settle()
+        #expect(server.records.keys.filter { $0.contains("/m/") }.allSatisfy { $0 < last })
+        #expect(try await one.status().isChangeWaiting)
+        server.records[last] = lost
+        try await converge(one, two)
+        #expect(try await two.status().machines.count == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `an entry that the server shows to another machine alone is not signed anew`(
+        _ isRead: Bool
+    ) async throws {
+        let before = server.records
+        try one.set("a", "3")
+        server.leaveUnanswered(1)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        let key = try #require(Set(server.records.keys).subtracting(before.keys).first)
+        let entry = try #require(server.records[key])
+        // Machine two reads the entry. Machine one's next session sees nothing of it.
+        if isRead { try await two.settle() }
+        server.records[key] = nil
+        try one.restart()
+        try one.set("b", "4")
+        try await one.settle()
+        #expect(server.records[key] == entry)
+        try await converge(one, two)
+        for device in [one, two] {
+            #expect(try device.values() == ["a": "3", "b": "4"])
+            let status = try await device.status()
+            #expect(status.notices == [], "\(device.name)")
+            #expect(status.waitingCount == 0)
+        }
+    }
+
+    @Test func `other bytes in the place of an entry hold it up until they are deleted`()
+        async throws
+    {
+        let before = server.records
+        try one.set("a", "3")
+        server.leaveUnanswered(1)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        let key = try #require(Set(server.records.keys).subtracting(before.keys).first)
+        server.records[key] = [1, 2, 3]
+        try one.restart()
+        try await one.settle()
+        #expect(try await one.status().waitingCount == 1)
+        #expect(server.records[key] == [1, 2, 3])
+        server.records[key] = nil
+        try await converge(one, two)
+        #expect(try two.values() == ["a": "3", "b": "2"])
+    }
+
+    @Test func `large records of other clients don't keep a machine from synchronizing`()
+        async throws
+    {
+        let large = [UInt8](repeating: 7, count: 3 << 19)
+        let circle = try await one.circle()
+        let last = try #require(try await log(of: two).last)
+        let end = try #require(UInt64(last.suffix(16), radix: 16))
+        for number in 0..<64 {
+            let digits = String(number + 16, radix: 16)
+            server.records["\(circle)/h/\(digits)"] = large
+            server.records["\(circle)/t/\(digits)"] = large
+            let index = String(end + 1 + UInt64(number), radix: 16)
+            server.records[last.dropLast(index.count) + index] = large
+        }
+        let largest = Mutex(0)
+        let relay = Relay(server) { [one] request throws(KeychainFailure) in
+            largest.withLock { $0 = max($0, request.message.count) }
+            return try one.engine.perform(request, as: AccessGroups([]))
+        }
+        try one.restart()
+        try one.set("a", "3")
+        try await relay.settle()
+        #expect(try await one.status().waitingCount == 0)
+        #expect(largest.withLock { $0 } < 8 << 20)
     }
 
     @Test func `two different entries in one place are never joined`() async throws {

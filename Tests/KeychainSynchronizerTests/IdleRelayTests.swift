@@ -77,6 +77,35 @@ import Testing
         }
     }
 
+    /// A server whose watches fail.
+    private struct UnwatchedStore: RecordStore {
+        let server = MemoryStore()
+
+        func records(
+            _ prefix: String, after previous: String?, limit: Int
+        ) async throws -> [StoredRecord] {
+            try await server.records(prefix, after: previous, limit: limit)
+        }
+
+        func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+            try await server.create(key, value)
+        }
+
+        func put(_ key: String, _ value: [UInt8]) async throws {
+            try await server.put(key, value)
+        }
+
+        func delete(from first: String, to end: String) async throws {
+            try await server.delete(from: first, to: end)
+        }
+
+        func changes(
+            _ prefix: String
+        ) async throws -> AsyncThrowingStream<String, any Error> {
+            AsyncThrowingStream { $0.finish(throwing: MemoryStore.Unreachable()) }
+        }
+    }
+
     private func circle() async throws -> (CountingStore, Device, Device) {
         let server = CountingStore()
         let (one, two) = (try Device("one", server), try Device("two", server.server))
@@ -94,6 +123,44 @@ import Testing
             return now.quiet == 50 || now.total == 5000
         }
         #expect(counts.withLock { $0.quiet } == 50)
+    }
+
+    @Test func `a watch that fails again and again is begun less and less often`() async throws {
+        let device = try Device("one", UnwatchedStore())
+        try await device.found()
+        let pauses = Mutex<[Duration]>([])
+        var timing = Relay.Timing()
+        timing.interval = .seconds(3600)
+        timing.pause = { pause in
+            pauses.withLock { $0.append(pause) }
+            await Task.yield()
+        }
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+        defer { continuation.finish() }
+        try await device.relay.run(localChanges: changes, timing: timing) { _ in
+            pauses.withLock { $0.count } < 10
+        }
+        let expected: [Duration] = [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]
+            .map { .milliseconds($0) }
+        #expect(Array(pauses.withLock { $0 }.prefix(10)) == expected)
+    }
+
+    @Test func `a head is not stored on a server that has lost the machine's log`() async throws {
+        let (server, one, _) = try await circle()
+        let counts = Mutex(Counts())
+        try await run(one, server) { reads in
+            counts.withLock { counts in
+                let now = counts.add(reads)
+                if now.quiet == 3 {
+                    // The next round has nothing to write but a head.
+                    server.server.records = [:]
+                    one.clock.now += 4000
+                }
+                return now.total > 40 || now.quiet == 0 && server.server.records.isEmpty
+                    || server.server.records.keys.contains { $0.contains("/h/") } && now.quiet > 6
+            }
+        }
+        #expect(server.server.records == [:])
     }
 
     @Test func `what another machine writes is read while the watch runs`() async throws {

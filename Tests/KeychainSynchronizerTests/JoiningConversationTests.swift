@@ -55,8 +55,15 @@ import Testing
     ) async throws -> MemberConversation {
         MemberConversation(
             member: MachineID(try await member.id()), circle: try await circle(of: member),
-            knownIndex: try await member.settle().membershipIndex - 1, store: server,
-            timing: timing)
+            known: try await knownHead(of: member), store: server, timing: timing)
+    }
+
+    /// The head of the membership log in a machine's keychain.
+    private func knownHead(of device: Device) async throws -> LogHead {
+        try await device.settle()
+        return try MembershipHead(
+            messageBytes: try await device.relay.send(.membershipHead).message
+        ).head
     }
 
     private func add(
@@ -190,6 +197,37 @@ import Testing
         await #expect(throws: JoiningFailure.refused) { try await shown.value }
     }
 
+    @Test func `a member confirms no membership log that a removed machine has continued`()
+        async throws
+    {
+        let (one, two) = try await devices()
+        try await one.add(two)
+        let before = server.records
+        _ = try await one.relay.send(.remove(try await two.id()))
+        let known = try await knownHead(of: one)
+        let removed = server.records
+        // The server shows the removed machine an earlier log, which it continues.
+        server.records = before
+        for name in ["three", "four"] {
+            let machine = try await description(of: try Device(name, server))
+            try await add(machine, name, by: two)
+        }
+        let circle = try await circle(of: one)
+        #expect(try await CircleDirectory(server).log(of: circle)?.entries.count == 4)
+        let member = MemberConversation(
+            member: MachineID(try await one.id()), circle: circle, known: known, store: server,
+            timing: Self.patient)
+        let joining = try await joiner(try Device("five", server), to: two)
+        let shown = Task { try await joining.digits() }
+        await #expect(throws: SynchronizationFailure.self) { try await member.next() }
+        try await joining.refuse()
+        await #expect(throws: JoiningFailure.refused) { try await shown.value }
+        let pasting = PastedMember(circle: circle, known: known, store: server)
+        await #expect(throws: SynchronizationFailure.self) { try await pasting.code() }
+        server.records = removed
+        _ = try await pasting.code()
+    }
+
     @Test func `messages of joining have one encoding`() throws {
         let keys = MachineKeys.random()
         let (replica, _) = try Replica.found(keys, name: "one", recovery: nil, created: 0)
@@ -229,7 +267,8 @@ import Testing
         let machine = try await description(of: two)
         let joiner = PastedJoiner(machine, circle: circle, store: server, timing: Self.patient)
         try await joiner.offer()
-        let member = PastedMember(circle: circle, knownIndex: 1, store: server)
+        let member = PastedMember(
+            circle: circle, known: try await knownHead(of: one), store: server)
         let code = try await member.code()
         async let admission = joiner.join(code)
         let found = try await member.machine(joiner.code)
@@ -250,7 +289,8 @@ import Testing
             try await description(of: two), circle: circle, store: server, timing: Self.patient)
         try await joiner.offer()
         let other = PastedCode(joiner: MachineKeys.random().description)
-        let member = PastedMember(circle: circle, knownIndex: 1, store: server)
+        let member = PastedMember(
+            circle: circle, known: try await knownHead(of: one), store: server)
         await #expect(throws: JoiningFailure.unknownCode) { try await member.machine(other) }
         await #expect(throws: JoiningFailure.unknownCode) { try await joiner.join(other) }
         let head = PastedCode(circle: circle, head: .empty)

@@ -3,7 +3,9 @@
 import Foundation
 import KeychainCore
 import KeychainCrypto
+import KeychainEngine
 import KeychainRelay
+import KeychainSQLite
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
@@ -47,6 +49,45 @@ import Testing
         }
         #expect(try two.values() == ["a": "4", "b": "4"])
         #expect(try await two.status().notices == [])
+    }
+
+    @Test func `what one process has sent leaves no later change of the item unsent`()
+        async throws
+    {
+        defer { removeFolder() }
+        let (one, other, two) = try await processes()
+        try one.set("a", "1")
+        server.leaveUnanswered(1)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        // The other process finds the entry on the server, and empties the outbox.
+        try await other.settle()
+        #expect(try other.engine.outbox() == [])
+        try one.set("a", "2")
+        try await one.settle()
+        try await two.settle()
+        #expect(try two.values() == ["a": "2"])
+    }
+
+    @Test func `no entry of the outbox has the number of an earlier one`() async throws {
+        defer { removeFolder() }
+        let (one, _, _) = try await processes()
+        var seen: Set<OutboxEntry> = []
+        for number in 0..<20 {
+            try one.set("a", "\(number)")
+            try one.set("b", "\(number)")
+            let entries = try one.engine.outbox()
+            #expect(entries.count == 2)
+            #expect(seen.isDisjoint(with: entries))
+            seen.formUnion(entries)
+            // The last row is replaced while another one stays.
+            try one.engine.removeFromOutbox([entries[1]])
+            try one.set("b", "again")
+            let more = try one.engine.outbox()
+            #expect(more.first == entries.first && more.count == 2)
+            #expect(seen.isDisjoint(with: more.dropFirst()))
+            seen.formUnion(more)
+            try one.engine.removeFromOutbox(more)
+        }
     }
 
     @Test func `a change of the members that one process has signed is not lost`() async throws {

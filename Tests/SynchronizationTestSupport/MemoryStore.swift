@@ -4,7 +4,9 @@ package import KeychainRelay
 import Synchronization
 
 package final class MemoryStore: RecordStore {
-    package struct Unreachable: Error {}
+    package struct Unreachable: Error {
+        package init() {}
+    }
 
     package init() {}
 
@@ -112,5 +114,18 @@ extension MemoryStore.State {
         records[key] = value
         everything.append(value)
         for watcher in watchers.values { watcher.yield(key) }
+    }
+}
+
+extension RecordStore {
+    /// All records with a prefix.
+    package func allRecords(_ prefix: String) async throws -> [StoredRecord] {
+        let limit = 64
+        var all: [StoredRecord] = []
+        while true {
+            let page = try await records(prefix, after: all.last?.key, limit: limit)
+            all += page
+            if page.count < limit { return all }
+        }
     }
 }

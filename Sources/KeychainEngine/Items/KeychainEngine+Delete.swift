@@ -157,10 +157,11 @@ extension KeychainEngine {
 }
 
 extension ItemRecord {
-    /// Makes the modification date later than a moment if it is not, by a millisecond.
+    /// Makes the modification date later than a moment if it is not, by a millisecond. There is no
+    /// later date than one beyond ``dateLimit``.
     mutating func makeLater(than moment: Double?) {
-        guard let moment, case .date(let modified) = attributes[.modificationDate],
-            modified <= moment
+        guard let moment, moment < Self.dateLimit,
+            case .date(let modified) = attributes[.modificationDate], modified <= moment
         else { return }
         attributes[.modificationDate] = .date(moment + 0.001)
     }

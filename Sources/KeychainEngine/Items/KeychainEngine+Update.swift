@@ -177,10 +177,13 @@ extension KeychainEngine {
     }
 
     /// The current time, or one millisecond after the last change if the clock has not advanced.
-    /// Every change therefore changes the date.
+    /// Every change therefore changes the date. A date beyond ``ItemRecord/dateLimit`` is wrong, and
+    /// has none after it.
     func nextModification(of record: ItemRecord) -> Double {
         let now = options.now()
-        guard case .date(let last) = record.attributes[.modificationDate] else { return now }
+        guard case .date(let last) = record.attributes[.modificationDate],
+            last < ItemRecord.dateLimit
+        else { return now }
         return now > last ? now : last + 0.001
     }
 }

@@ -1,6 +1,7 @@
 // CircleDirectory: the circles on a server, and their membership logs.
 //   (1) A log is verified from its founding entry on, and against the circle's identifier. The
-//       server can show a shorter log than there is, but no other one.
+//       server can show a shorter log than there is. It can show another one only with the keys of
+//       a machine that is or was a member, and none that lacks an entry that the caller knows.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -58,20 +59,34 @@ package struct CircleDirectory: Sendable {
     /// - Throws: ``SynchronizationFailure`` if the log is not that of the circle.
     package func log(of circle: CircleID) async throws -> CircleLog? {
         let keys = RecordKeys(circle: circle.description)
-        let records = try await store.allRecords(keys.membership)
-        guard let first = records.first else { return nil }
-        let founding = try Self.entry(in: first, at: 1, keys)
-        var verified = try Circle(founding: founding)
-        guard verified.id == circle else {
-            throw SynchronizationFailure.misplaced("the membership log of another circle")
+        var verified: Circle?
+        var entries: [MembershipEntry] = []
+        while true {
+            let page = try await store.records(
+                keys.membership, after: entries.last.map { keys.entry($0.index) },
+                limit: RecordLimits.pageCount)
+            // Each entry is verified before the next page is read. So a server can't continue the
+            // log without end.
+            for record in page {
+                let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
+                if verified == nil {
+                    verified = try Self.founded(circle, by: entry)
+                } else {
+                    try verified?.append(entry)
+                }
+                entries.append(entry)
+            }
+            guard page.count >= RecordLimits.pageCount else { break }
         }
-        var entries = [founding]
-        for record in records.dropFirst() {
-            let entry = try Self.entry(in: record, at: UInt64(entries.count) + 1, keys)
-            try verified.append(entry)
-            entries.append(entry)
-        }
-        return CircleLog(circle: verified, entries: entries)
+        return verified.map { CircleLog(circle: $0, entries: entries) }
+    }
+
+    private static func founded(
+        _ circle: CircleID, by entry: MembershipEntry
+    ) throws(SynchronizationFailure) -> Circle {
+        let founded = try Circle(founding: entry)
+        guard founded.id == circle else { throw .misplaced("the membership log of another circle") }
+        return founded
     }
 
     private static func entry(
@@ -83,13 +98,22 @@ package struct CircleDirectory: Sendable {
         return try MembershipEntry(decoding: record.value)
     }
 
-    /// The membership log of a circle, which has at least `index` entries.
+    /// The membership log of a circle.
     ///
-    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter.
-    func log(of circle: CircleID, reaching index: UInt64) async throws -> CircleLog {
+    /// - Throws: ``JoiningFailure/noCircle``, or as ``log(of:)``.
+    func existingLog(of circle: CircleID) async throws -> CircleLog {
         guard let log = try await log(of: circle) else { throw JoiningFailure.noCircle }
-        guard log.circle.head.index >= index else {
-            throw SynchronizationFailure.fork("the membership log, which is shorter")
+        return log
+    }
+
+    /// The membership log of a circle, which continues a known one.
+    ///
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter or
+    ///   another one.
+    func log(of circle: CircleID, continuing known: LogHead) async throws -> CircleLog {
+        let log = try await existingLog(of: circle)
+        guard log.contains(known) else {
+            throw SynchronizationFailure.fork("the membership log")
         }
         return log
     }

@@ -81,7 +81,7 @@ package actor JoinerConversation {
                 () async throws -> CircleLog? in
                 if let log = try await directory.log(of: circle), log.includes(machine) {
                     // The digits confirm the log up to this head, and nothing else.
-                    guard let head, log.circle.digest(at: head.index) == head.digest else {
+                    guard let head, log.contains(head) else {
                         throw SynchronizationFailure.fork("the membership log")
                     }
                     return log

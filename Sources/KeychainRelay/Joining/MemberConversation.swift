@@ -16,7 +16,7 @@ package actor MemberConversation {
     }
 
     private let circle: CircleID
-    private let knownIndex: UInt64
+    private let known: LogHead
     private let store: any RecordStore
     private let keys: RecordKeys
     private let timing: JoiningTiming
@@ -25,16 +25,16 @@ package actor MemberConversation {
     /// - Parameters:
     ///   - member: This machine.
     ///   - circle: Its circle.
-    ///   - knownIndex: The number of entries of the membership log that its keychain has. A shorter
-    ///     log from the server is rejected.
+    ///   - known: The head of the membership log in its keychain. A log from the server that doesn't
+    ///     continue that one is rejected.
     ///   - store: The server.
     ///   - timing: How long the steps may take.
     package init(
-        member: MachineID, circle: CircleID, knownIndex: UInt64, store: any RecordStore,
+        member: MachineID, circle: CircleID, known: LogHead, store: any RecordStore,
         timing: JoiningTiming = JoiningTiming()
     ) {
         self.circle = circle
-        self.knownIndex = knownIndex
+        self.known = known
         self.store = store
         self.timing = timing
         keys = RecordKeys(circle: circle.description)
@@ -67,7 +67,7 @@ package actor MemberConversation {
         let (store, keys, circle) = (store, keys, circle)
         return try await timing.wait(for: .joiner, within: timing.limit) {
             () async throws -> Joining.Commitment? in
-            let records = try await store.allRecords(keys.joining)
+            let records = try await store.smallRecords(keys.joining).records
             return Self.open(records, keys, circle).first?.commitment
         }
     }
@@ -103,7 +103,7 @@ package actor MemberConversation {
     private func exchange(after commitment: Joining.Commitment) async throws -> Candidate? {
         let attempt = JoinAttempt(commitment)
         let records = AttemptRecords(store, keys, attempt)
-        let log = try await CircleDirectory(store).log(of: circle, reaching: knownIndex)
+        let log = try await CircleDirectory(store).log(of: circle, continuing: known)
         let challenge = try desk.answer(commitment, log.circle)
         do {
             try await records.create(.challenge, challenge.bytes)

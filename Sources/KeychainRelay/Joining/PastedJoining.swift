@@ -39,7 +39,7 @@ package struct PastedJoiner: Sendable {
     /// - Throws: ``JoiningFailure/unknownCode`` if the code is not that of the circle.
     package func join(_ code: PastedCode) async throws -> CircleLog {
         let (directory, circle, machine) = (directory, circle, machine)
-        let known = try await directory.log(of: circle, reaching: 1)
+        let known = try await directory.existingLog(of: circle)
         let heads = (1...known.circle.head.index).compactMap { index in
             known.circle.digest(at: index).map { LogHead(index: index, digest: $0) }
         }
@@ -48,10 +48,7 @@ package struct PastedJoiner: Sendable {
         }
         return try await timing.wait(for: .addition, within: timing.limit) {
             () async throws -> CircleLog? in
-            let log = try await directory.log(of: circle, reaching: head.index)
-            guard log.contains(head) else {
-                throw SynchronizationFailure.fork("the member's membership log")
-            }
+            let log = try await directory.log(of: circle, continuing: head)
             return log.includes(machine) ? log : nil
         }
     }
@@ -63,25 +60,25 @@ package struct PastedJoiner: Sendable {
 /// The member.
 package struct PastedMember: Sendable {
     private let circle: CircleID
-    private let knownIndex: UInt64
+    private let known: LogHead
     private let store: any RecordStore
     private let keys: RecordKeys
 
     /// - Parameters:
     ///   - circle: The member's circle.
-    ///   - knownIndex: The number of entries of the membership log that its keychain has. A shorter
-    ///     log from the server is rejected.
+    ///   - known: The head of the membership log in its keychain. A log from the server that doesn't
+    ///     continue that one is rejected.
     ///   - store: The server.
-    package init(circle: CircleID, knownIndex: UInt64, store: any RecordStore) {
+    package init(circle: CircleID, known: LogHead, store: any RecordStore) {
         self.circle = circle
-        self.knownIndex = knownIndex
+        self.known = known
         self.store = store
         keys = RecordKeys(circle: circle.description)
     }
 
     /// The code to paste on the machine that joins.
     package func code() async throws -> PastedCode {
-        let log = try await CircleDirectory(store).log(of: circle, reaching: knownIndex)
+        let log = try await CircleDirectory(store).log(of: circle, continuing: known)
         return PastedCode(circle: circle, head: log.circle.head)
     }
 
@@ -89,7 +86,7 @@ package struct PastedMember: Sendable {
     ///
     /// - Throws: ``JoiningFailure/unknownCode`` if no machine that waits has this code.
     package func machine(_ code: PastedCode) async throws -> MachineDescription {
-        for record in try await store.allRecords(keys.joining) {
+        for record in try await store.smallRecords(keys.joining).records {
             guard keys.joiningPart(ofKey: record.key)?.part == .description,
                 let machine = MachineDescription(decoding: record.value),
                 PastedCode(joiner: machine) == code

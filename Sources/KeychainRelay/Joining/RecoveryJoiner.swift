@@ -32,7 +32,7 @@ package struct RecoveryJoiner: Sendable {
         let keys = RecordKeys(circle: circle.description)
         let machine = MachineDescription(decoding: try await relay.send(.describe).message)
         for attempt in 0...Self.attemptCount {
-            let log = try await directory.log(of: circle, reaching: 1)
+            let log = try await directory.existingLog(of: circle)
             if let machine, log.includes(machine) {
                 _ = try await relay.send(.recover(membership: log.records), secret: code.bytes)
                 return

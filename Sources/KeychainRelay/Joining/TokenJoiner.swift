@@ -38,19 +38,13 @@ package struct TokenJoiner: Sendable {
     package func join() async throws -> CircleLog {
         let (directory, token, machine) = (directory, token, machine)
         let circle = token.grant.circle
-        let known = try await directory.log(of: circle, reaching: token.grant.head.index)
-        guard known.contains(token.grant.head) else {
-            throw SynchronizationFailure.fork("the join token's membership log")
-        }
+        let known = try await directory.log(of: circle, continuing: token.grant.head)
         if known.includes(machine) { return known }
         try await ask(known.circle)
         do {
             let log = try await timing.wait(for: .addition, within: timing.limit) {
                 () async throws -> CircleLog? in
-                let log = try await directory.log(of: circle, reaching: known.circle.head.index)
-                guard log.contains(token.grant.head) else {
-                    throw SynchronizationFailure.fork("the join token's membership log")
-                }
+                let log = try await directory.log(of: circle, continuing: known.circle.head)
                 if log.includes(machine) { return log }
                 guard !log.circle.hasUsed(token.grant.id) else { throw JoiningFailure.tokenUsed }
                 return nil

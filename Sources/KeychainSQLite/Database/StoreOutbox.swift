@@ -12,7 +12,7 @@ package import KeychainCore
 
 /// A row of `outbox`.
 package struct OutboxEntry: Hashable, Sendable {
-    /// Ascending in the order of the changes.
+    /// Ascending in the order of the changes, in random steps, so that none is used again.
     package let id: Int64
     package let reference: ItemReference
 }
@@ -92,6 +92,9 @@ extension Store {
 }
 
 extension StoreTransaction {
+    /// The largest difference between the ids of two rows. Two billion rows in a row fit.
+    private static let longestStep: Int64 = 1 << 32
+
     package func circle() throws(KeychainFailure) -> StoredCircle? {
         try StoreOutbox.circle(in: database)
     }
@@ -104,7 +107,11 @@ extension StoreTransaction {
     }
 
     package mutating func addToOutbox(_ reference: ItemReference) throws(KeychainFailure) {
-        try execute("INSERT INTO outbox(body) VALUES (?)", [.blob(Data(reference.bytes))])
+        // An id isn't used again, also after the last row was removed. Otherwise a process that has
+        // sent an earlier change of the item could remove this one.
+        try execute(
+            "INSERT INTO outbox(id, body) SELECT coalesce(max(id), 0) + ?, ? FROM outbox",
+            [.integer(.random(in: 1...Self.longestStep)), .blob(Data(reference.bytes))])
         noteChange()
     }
 
@@ -122,7 +129,7 @@ extension StoreTransaction {
         _ entries: some Sequence<OutboxEntry>
     ) throws(KeychainFailure) {
         for entry in entries {
-            // Another process may have removed the entry, and its id may be that of a later one.
+            // Older versions of this module use an id again after they have removed the last row.
             try execute(
                 "DELETE FROM outbox WHERE id = ? AND body = ?",
                 [.integer(entry.id), .blob(Data(entry.reference.bytes))])

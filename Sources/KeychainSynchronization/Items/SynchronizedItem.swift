@@ -38,7 +38,7 @@ package struct SynchronizedItem: Hashable, Sendable {
         case groupNotShared
         /// The name of its access group has too many bytes.
         case groupNameTooLong
-        /// It has attributes that no item should have, or lacks some that each must have.
+        /// It has attributes or a date that no item should have, or lacks some that each must have.
         case notValid
     }
 
@@ -61,7 +61,8 @@ package struct SynchronizedItem: Hashable, Sendable {
         if record.accessGroup.utf8.count > GroupKey.groupByteLimit { return .groupNameTooLong }
         if record.encoded().count + (data?.count ?? 0) > byteLimit { return .tooLarge }
         guard record.misfit == nil, record.secretTag == nil,
-            case .date(let modified) = record.attributes[.modificationDate], modified.isFinite,
+            case .date(let modified) = record.attributes[.modificationDate],
+            abs(modified) < ItemRecord.dateLimit,
             data == nil || !record.isTombstone, !record.accessGroup.isEmpty
         else { return .notValid }
         return nil
@@ -128,7 +129,7 @@ package struct SynchronizedItem: Hashable, Sendable {
 
 /// Decides which of two versions of an item counts: the greater one.
 package struct VersionStamp: Hashable, Comparable, Sendable {
-    /// Seconds since 2001-01-01; finite.
+    /// Seconds since 2001-01-01; less than ``ItemRecord/dateLimit`` in amount.
     package let modified: Double
     package let isDeletion: Bool
     package let digest: Digest

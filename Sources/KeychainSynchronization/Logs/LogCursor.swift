@@ -16,8 +16,8 @@ package struct LogCursor: Hashable, Sendable {
     package private(set) var known: UInt64 = 0
     /// The index of the first entry that is still needed, according to the last accepted entry.
     package private(set) var first: UInt64 = 1
-    /// The index at which reading began, or continued after deleted entries.
-    package private(set) var start: UInt64 = 1
+    /// The indexes of the entries that were skipped and that are needed, as far as is known.
+    private var skipped: [Range<UInt64>] = []
 
     package init(writer: MachineID) {
         self.writer = writer
@@ -27,14 +27,13 @@ package struct LogCursor: Hashable, Sendable {
     /// Whether all entries that are still needed were read.
     package var isWhole: Bool { missingCount == 0 }
 
-    /// The number of entries before ``start`` that are still needed, or 0 if none were skipped.
-    /// Entries that were read before the last ``skip(to:)`` are counted too.
-    package var missingCount: UInt64 { first >= start || start == 1 ? 0 : start - first }
+    /// The number of entries that were skipped and are still needed.
+    package var missingCount: UInt64 { skipped.reduce(0) { $0 + UInt64($1.count) } }
 
     /// Continues at a later entry than the next one, since the entries in between were deleted.
     package mutating func skip(to index: UInt64) {
         guard index > head.index + 1 else { return }
-        start = index
+        skipped.append(head.index + 1..<index)
         head = LogHead(index: index - 1, digest: .zero)
     }
 
@@ -50,7 +49,8 @@ package struct LogCursor: Hashable, Sendable {
                 ? .fork(name) : .repeated(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }
-        let isBehindDeleted = start > 1 && entry.index == start
+        // The digest of a skipped entry isn't known.
+        let isBehindDeleted = skipped.last?.upperBound == entry.index
         guard isBehindDeleted || frame.previous.digest == head.digest else { throw .fork(name) }
         guard let known = circle.digest(at: frame.membership.index) else {
             throw .gap("\(name), which refers to a later entry of the membership log")
@@ -69,5 +69,6 @@ package struct LogCursor: Hashable, Sendable {
         verified = head
         self.known = frame.membership.index
         first = frame.first
+        skipped = skipped.map { $0.clamped(to: first..<UInt64.max) }.filter { !$0.isEmpty }
     }
 }

@@ -37,6 +37,7 @@ extension SynchronizationMessage: MessageCodable {
         case .admit(let membership):
             writer.number(10 as UInt8)
             membership.encode(to: &writer)
+        case .membershipHead: writer.number(11 as UInt8)
         }
     }
 
@@ -57,6 +58,7 @@ extension SynchronizationMessage: MessageCodable {
         case 9:
             self = .makeToken(groups: try .init(from: &reader), expires: try reader.number())
         case 10: self = .admit(membership: try .init(from: &reader))
+        case 11: self = .membershipHead
         default: throw .unreadable("an unknown message of synchronization")
         }
     }
@@ -129,6 +131,21 @@ extension Demand: MessageCodable {
         changeIndex = try reader.number()
         head = try .init(from: &reader)
         retired = try .init(from: &reader)
+    }
+}
+
+extension MembershipHead: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.number(head.index)
+        Data(head.digest.bytes).encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        let index: UInt64 = try reader.number()
+        guard let digest = Digest(try Data(from: &reader)) else {
+            throw .unreadable("a head of the membership log")
+        }
+        self.init(LogHead(index: index, digest: digest))
     }
 }
 

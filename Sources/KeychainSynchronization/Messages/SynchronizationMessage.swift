@@ -37,6 +37,9 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Makes a join token, which is the answer's secret. `expires` is in milliseconds since
     /// 1970-01-01 UTC.
     case makeToken(groups: [String]?, expires: Int64)
+    /// Asks for the head of the membership log that this machine has verified and stored. The answer
+    /// is ``MembershipHead``.
+    case membershipHead
 }
 
 /// What the relay read from the server, and what it wrote to it. Everything in it may be wrong.
@@ -116,6 +119,13 @@ package struct Demand: Hashable, Sendable {
     package var retired: [Bytes16] = []
 
     package init(_ state: State) { self.state = state }
+}
+
+/// The head of a membership log.
+package struct MembershipHead: Hashable, Sendable {
+    package let head: LogHead
+
+    package init(_ head: LogHead) { self.head = head }
 }
 
 /// The state of synchronization, for users.

@@ -50,13 +50,13 @@ package struct Ledger: Hashable, Sendable {
     /// What the logs contain of an item: its current version and earlier ones.
     package struct Held: Hashable, Sendable {
         /// The stamp of the current version.
-        package fileprivate(set) var stamp: VersionStamp
+        package internal(set) var stamp: VersionStamp
         /// For each log that contains the current version, the last entry that does.
-        package fileprivate(set) var places: LogIndexes = [:]
+        package internal(set) var places: LogIndexes = [:]
         /// Earlier versions, each with the logs whose writers had not appended a later one yet.
-        package fileprivate(set) var earlier: [VersionStamp: LogIndexes] = [:]
+        package internal(set) var earlier: [VersionStamp: LogIndexes] = [:]
         /// Whether this machine has yet to append the current version.
-        package fileprivate(set) var isPending = false
+        package internal(set) var isPending = false
     }
 
     /// What happens to an item whose current version no log contains any more.
@@ -108,7 +108,7 @@ package struct Ledger: Hashable, Sendable {
 
     package let me: MachineID
     package private(set) var roster: Roster
-    package private(set) var items: [Bytes16: Held] = [:]
+    package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains any more. Either they were deleted, or an entry
     /// that was not read yet contains a newer version.
@@ -118,7 +118,7 @@ package struct Ledger: Hashable, Sendable {
     private var awaited: [Bytes16: MachineID] = [:]
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
-    private var outdated: [Bytes16: UInt64] = [:]
+    var outdated: [Bytes16: UInt64] = [:]
 
     package init(me: MachineID, roster: Roster) {
         self.me = me
@@ -289,150 +289,6 @@ package struct Ledger: Hashable, Sendable {
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
     }
 
-    // MARK: Appending
-
-    /// The contents of the next entry of this machine's log.
-    package struct Plan: Hashable, Sendable {
-        package var index: UInt64
-        package var first: UInt64
-        package var acknowledged: LogIndexes
-        package var isClean: Bool
-        package var versions: [Bytes16: VersionStamp]
-    }
-
-    /// Plans the next entry of this machine's log.
-    ///
-    /// - Parameters:
-    ///   - compacts: Whether to append again the versions in this machine's older entries that are
-    ///     still needed, so that these entries can be deleted.
-    ///   - renews: Whether, if there is nothing else, to append again versions in entries from
-    ///     before the last removal, the oldest first. They are under keys that the removed machine
-    ///     has.
-    ///   - limit: The maximum number of versions in the entry.
-    /// - Returns: `nil` if there is nothing to append.
-    package func plan(compacts: Bool, renews: Bool = false, limit: Int = .max) -> Plan? {
-        let log = logs[me] ?? Log()
-        let index = log.head + 1
-        var names = Set(items.filter { $0.value.isPending }.keys)
-        var needed: [Bytes16: UInt64] = [:]
-        var end: UInt64 = outdated.values.max() ?? 0
-        for name in log.items.values.joined() {
-            guard let place = items[name]?.places[me] else { continue }
-            if isDone(name) { end = max(end, place) } else { needed[name] = place }
-        }
-        // Entries in front of all that are needed, such as acknowledgements, are dropped too.
-        let isSpareInFront = (needed.values.min() ?? index) > log.first + Self.spareCount
-        let compacts = compacts && (end > 0 || isSpareInFront)
-        if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
-        let renews = renews && names.isEmpty
-        if renews {
-            let old = needed.filter { log.known(at: $0.value) < roster.lastRemoval }
-            let sorted = old.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-            names = Set(sorted.prefix(limit).map(\.key))
-        }
-        if names.count > limit { names = Set(names.sorted().prefix(limit)) }
-        for name in names { needed[name] = nil }
-        let isShortened = compacts || renews && !names.isEmpty
-        let first = isShortened ? min(needed.values.min() ?? index, index) : log.first
-        var acknowledged: LogIndexes = [:]
-        let again = names.compactMap { items[$0]?.places[me] }
-        let isClean =
-            (Array(outdated.values) + again).allSatisfy { $0 < first }
-            && items.allSatisfy { !$0.value.isPending || names.contains($0.key) }
-        // After a change that closed logs, every machine appends an entry. A clean entry shows that
-        // the machine has dealt with the entries that became void; any entry shows that it is
-        // present again.
-        let known = isClean ? log.settledKnown : log.known
-        var isAcknowledging = known < roster.lastClosing
-        for (other, theirs) in logs where other != me {
-            let before = log.acknowledged[other] ?? 0
-            if theirs.head > before { acknowledged[other] = theirs.head }
-            if theirs.lastOfInterest > before { isAcknowledging = true }
-        }
-        guard !names.isEmpty || isAcknowledging || first > log.first else { return nil }
-        return Plan(
-            index: index, first: first, acknowledged: acknowledged, isClean: isClean,
-            versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
-    }
-
-    /// The number of unneeded entries that are kept at the beginning of a log.
-    private static let spareCount: UInt64 = 64
-
-    /// Whether this machine's log has more entries without a version than current versions, so that
-    /// it pays to append these versions again.
-    package var isWorthCompacting: Bool {
-        guard let log = logs[me], log.head - log.first >= Self.spareCount else { return false }
-        let length = Int(log.head - log.first) + 1
-        let current = log.items.values.reduce(0) { $0 + $1.count { !isDone($0) } }
-        return length - log.items.count > max(Int(Self.spareCount), current)
-    }
-
-    /// The plan of an entry without versions.
-    package var emptyPlan: Plan {
-        let log = logs[me] ?? Log()
-        return Plan(
-            index: log.head + 1, first: log.first, acknowledged: [:],
-            isClean: outdated.isEmpty && !items.contains { $0.value.isPending },
-            versions: [:])
-    }
-
-    /// Whether an entry that was taken is void.
-    package func isVoid(_ writer: MachineID, _ index: UInt64) -> Bool {
-        guard let log = logs[writer] else { return false }
-        return roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .void
-    }
-
-    /// The index of the first entry of a log that is still needed.
-    package func first(of writer: MachineID) -> UInt64 { logs[writer]?.first ?? 1 }
-
-    /// Records that the planned entry is in the log. `known` is the index of the last entry of the
-    /// membership log that this machine knew when it appended the entry.
-    package mutating func append(_ plan: Plan, knowing known: UInt64) {
-        for (name, stamp) in plan.versions {
-            if let before = place(of: name, in: me) { outdated[name] = before }
-            remove(name, from: me)
-            if let held = items[name], held.stamp != stamp {
-                // A later version was written or read while the entry was being appended.
-                items[name]?.earlier[stamp, default: [:]][me] = plan.index
-                outdated[name] = plan.index
-            } else {
-                items[name, default: Held(stamp: stamp)].places[me] = plan.index
-                items[name]?.isPending = false
-            }
-            logs[me, default: Log()].items[plan.index, default: []].insert(name)
-        }
-        var log = logs[me] ?? Log()
-        log.head = plan.index
-        log.first = plan.first
-        if log.knowledge.last?.known != known {
-            log.knowledge.append(.init(index: plan.index, known: known))
-        }
-        log.acknowledged.merge(plan.acknowledged) { $1 }
-        if plan.isClean { log.settledKnown = known }
-        if !plan.versions.isEmpty { log.lastOfInterest = plan.index }
-        logs[me] = log
-        outdated = outdated.filter { $0.value >= plan.first }
-        for index in log.items.keys where index < plan.first {
-            for name in log.items[index] ?? [] {
-                let wasCounting = items[name]?.places[me] != nil
-                remove(name, from: me)
-                if wasCounting { doubt(name, me, until: [:]) }
-            }
-        }
-    }
-
-    /// Whether an item is a deletion that no longer has to stay in this machine's log.
-    private func isDone(_ name: Bytes16) -> Bool {
-        guard let held = items[name], held.stamp.isDeletion, !held.isPending,
-            let place = held.places[me], outdated[name] == nil
-        else { return false }
-        return roster.machines.allSatisfy { machine, membership in
-            if machine == me { return true }
-            guard isPresent(machine) else { return membership.retired >= membership.closed }
-            return logs[machine]?.settled[me] ?? 0 >= place
-        }
-    }
-
     // MARK: Retiring
 
     /// Marks for appending the current versions that only the log of an absent machine contains.
@@ -467,7 +323,7 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// The last entry of a log that has a version of the item.
-    private func place(of name: Bytes16, in writer: MachineID) -> UInt64? {
+    func place(of name: Bytes16, in writer: MachineID) -> UInt64? {
         guard let held = items[name] else { return nil }
         if let index = held.places[writer] { return index }
         for places in held.earlier.values {
@@ -477,7 +333,7 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Forgets that a log contains a version of the item.
-    private mutating func remove(_ name: Bytes16, from writer: MachineID) {
+    mutating func remove(_ name: Bytes16, from writer: MachineID) {
         guard let index = place(of: name, in: writer) else { return }
         logs[writer]?.items[index]?.remove(name)
         if logs[writer]?.items[index]?.isEmpty ?? false { logs[writer]?.items[index] = nil }
@@ -489,7 +345,7 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Notes a doubt about an item if no log contains its current version any more.
-    private mutating func doubt(
+    mutating func doubt(
         _ name: Bytes16, _ writer: MachineID?, until needed: LogIndexes
     ) {
         guard let held = items[name], held.places.isEmpty, !held.isPending else { return }

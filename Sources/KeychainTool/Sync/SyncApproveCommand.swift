@@ -58,7 +58,7 @@ struct SyncApproveCommand: ParsableCommand {
         }
         let conversation = MemberConversation(
             member: membership.machine, circle: membership.circle,
-            knownIndex: membership.entryCount, store: sync.store)
+            known: membership.head, store: sync.store)
         terminal.show("Run `keychainctl sync join` on the machine that is to be added.\n")
         let candidate = try sync.showing("waiting for a machine") {
             try await conversation.next()
@@ -76,7 +76,7 @@ struct SyncApproveCommand: ParsableCommand {
         _ sync: SyncSession, _ membership: SyncSession.Membership
     ) throws {
         let member = PastedMember(
-            circle: membership.circle, knownIndex: membership.entryCount, store: sync.store)
+            circle: membership.circle, known: membership.head, store: sync.store)
         let own = try sync.showing("connecting") { try await member.code() }
         Output.complain(
             "Run `keychainctl sync join --paste` on the machine that is to be added, and paste "

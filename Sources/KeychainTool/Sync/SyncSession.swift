@@ -100,8 +100,8 @@ struct SyncSession {
     struct Membership {
         let circle: CircleID
         let machine: MachineID
-        /// The number of entries of the membership log.
-        let entryCount: UInt64
+        /// The head of the membership log in the keychain.
+        let head: LogHead
         let status: CircleStatus
     }
 
@@ -123,13 +123,14 @@ struct SyncSession {
                     + "`keychainctl sync status` says what is missing.")
         case .current: break
         }
-        guard let digest = Digest(demand.circle), demand.membershipIndex > 1 else {
+        guard let digest = Digest(demand.circle) else {
             throw ControlFailure(
                 .failure, "The keychain's answer can't be read: it has another version.")
         }
+        let answer = try keychain.send(.membershipHead).message
         return Membership(
             circle: CircleID(digest), machine: MachineID(demand.machine),
-            entryCount: demand.membershipIndex - 1, status: try keychain.status())
+            head: try MembershipHead(messageBytes: answer).head, status: try keychain.status())
     }
 
     // MARK: The server's circles

@@ -1,0 +1,194 @@
+// RepeatedGrantTests: keys are granted again where a grant is missing, and only there.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainSynchronization
+import Testing
+
+@Suite struct `Grants that are lost or repeated` {
+    private let server = TestServer()
+
+    /// A later session of a machine, which has kept its keys and its items, and has read everything.
+    private func begunAgain(_ machine: TestMachine) throws -> TestMachine {
+        let again = TestMachine(
+            Replica(
+                machine.replica.keys, try server.circle(), circleKey: machine.replica.circleKey,
+                groupKeys: Array(machine.replica.groupKeys.values),
+                remembering: machine.replica.readHeads), server)
+        again.items = machine.items
+        again.clock = machine.clock
+        let own = server.logs[machine.id] ?? [:]
+        if let first = own.keys.min() { again.replica.skip(machine.id, to: first) }
+        for (_, bytes) in own.sorted(by: { $0.key < $1.key }) {
+            _ = try again.replica.restore(LogEntry(decoding: bytes))
+        }
+        try again.read()
+        let known = again.replica.ledger.items
+        for (name, item) in again.items where item.stamp != known[name]?.stamp {
+            again.replica.write(item)
+        }
+        again.replica.oweKeys(to: [])
+        return again
+    }
+
+    /// Adds machines that read and write nothing.
+    private func addSilent(_ count: Int, to machine: TestMachine) throws {
+        for number in 0..<count {
+            let change = try #require(
+                machine.replica.addition(
+                    of: MachineKeys.random().description, name: "\(number)", scope: .all))
+            try machine.carryOut(change)
+        }
+    }
+
+    private func entries(of machine: TestMachine) throws -> [LogEntry] {
+        try (server.logs[machine.id] ?? [:]).values.map { try LogEntry(decoding: $0) }
+    }
+
+    /// For each recipient, the keys that a machine's log grants to it.
+    private func granted(by machine: TestMachine) throws -> [MachineID: Set<Bytes16>] {
+        var granted: [MachineID: Set<Bytes16>] = [:]
+        for part in try entries(of: machine).flatMap(\.parts) {
+            guard case .grant(let grant) = part else { continue }
+            granted[grant.recipient, default: []].formUnion(grant.keys)
+        }
+        return granted
+    }
+
+    /// Appends entries until there is nothing left to append.
+    /// - Returns: The number of entries, at most 20.
+    private func appendAll(_ machine: TestMachine) throws -> Int {
+        for count in 0..<20 where try !machine.append() { return count }
+        return 20
+    }
+
+    private func recoveryReader(_ code: RecoveryCode) throws -> TestMachine {
+        let founding = try MembershipEntry(decoding: try #require(server.membership.first))
+        guard case .found(let content) = founding.change else {
+            throw SynchronizationFailure.malformed("the founding entry")
+        }
+        let reader = TestMachine(
+            Replica(MachineKeys(code, salt: content.salt), try server.circle()), server)
+        try reader.read()
+        return reader
+    }
+
+    // MARK: Repeated
+
+    @Test func `grants that don't fit into one entry are repeated once after a removal`() throws {
+        let a = try TestMachine.founder(server, recovery: .random())
+        let b = try a.add("second")
+        try addSilent(100, to: a)
+        for number in 0..<10 { try a.set("\(number)", "1") }
+        try a.exchange()
+        let before = try granted(by: a)
+        #expect(before.count == 103)
+        let first = a.replica.firstNeeded
+        try a.carryOut(.remove(a.replica.closing(of: b.id)))
+        #expect(try appendAll(a) < 8)
+        #expect(a.replica.firstNeeded > first)
+        let after = try granted(by: a)
+        #expect(Set(after.keys) == Set(before.keys).subtracting([b.id]))
+        for (machine, keys) in after { #expect(keys.isSuperset(of: before[machine] ?? [])) }
+        // The next time, the log is shortened beyond the repeated grants.
+        let next = a.replica.firstNeeded
+        try a.set("0", "2")
+        #expect(try appendAll(a) < 8)
+        #expect(a.replica.firstNeeded > next)
+        #expect(try granted(by: a).count == 102)
+    }
+
+    @Test func `a key that was asked for isn't granted again by a later session`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+        try b.set("two", "2")
+        let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
+        let asking = try LogEntry(
+            own.frame, [.wanted(Set(a.replica.groupKeys.keys))], by: b.replica.keys)
+        server.append(asking)
+        try a.exchange()
+        let count = try entries(of: a).flatMap(\.parts).count
+        let again = try begunAgain(a)
+        #expect(try appendAll(again) == 0)
+        #expect(try entries(of: a).flatMap(\.parts).count == count)
+    }
+
+    // MARK: Lost
+
+    @Test func `a key whose grants never reached the server is granted by the next session`()
+        throws
+    {
+        let code = RecoveryCode.random()
+        let a = try TestMachine.founder(server, recovery: code)
+        let label = try #require(a.replica.circleKey).label(of: "web")
+        let b = try a.add("second", scope: .groups([label]))
+        try converge(a, b)
+        try a.set("one", "1", group: "web")
+        // The machine keeps the key, and the entry is lost.
+        let lost = try a.replica.nextEntry(compacts: false) { a.items[$0] }
+        #expect(lost != nil)
+        let again = try begunAgain(a)
+        #expect(again.replica.groupKeys.count == 1)
+        try converge(again, b)
+        #expect(b.values == ["one": "1"])
+        #expect(try recoveryReader(code).values == ["one": "1"])
+        #expect(try appendAll(begunAgain(again)) == 0)
+    }
+
+    @Test func `a grant of which a part never reached the server is completed by the next session`()
+        throws
+    {
+        let code = RecoveryCode.random()
+        let a = try TestMachine.founder(server, recovery: code)
+        try addSilent(100, to: a)
+        try a.exchange()
+        try a.set("one", "1")
+        #expect(try a.append())
+        let machines = 102
+        let key = try #require(a.replica.groupKeys.keys.first)
+        #expect(try granted(by: a).values.count { $0.contains(key) } < machines)
+        let again = try begunAgain(a)
+        #expect(try appendAll(again) < 8)
+        #expect(try granted(by: a).values.count { $0.contains(key) } == machines)
+        #expect(try recoveryReader(code).values == ["one": "1"])
+        #expect(try appendAll(begunAgain(again)) == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `a machine gets a key that was made before its maker knew of it`(
+        isStoredFirst: Bool
+    ) throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try converge(a, b)
+        try b.set("one", "1", group: "web")
+        let entry = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
+        let label = try #require(a.replica.circleKey).label(of: "web")
+        let c = try a.add("third", scope: .groups([label]))
+        try a.exchange()
+        // The maker of the key learns of the new machine before or after its entry is stored.
+        if !isStoredFirst { try b.read() }
+        server.append(entry)
+        b.replica.confirm()
+        try converge(b, a, c)
+        #expect(c.values == ["one": "1"])
+        #expect(c.replica.notices == [])
+        #expect(try granted(by: b)[c.id]?.count == 1)
+    }
+
+    @Test func `a machine gets keys though the one that added it was lost`() throws {
+        let a = try TestMachine.founder(server)
+        let label = try #require(a.replica.circleKey).label(of: "web")
+        let b = try a.add("second")
+        try a.set("one", "1", group: "web")
+        try converge(a, b)
+        let c = try a.add("third", scope: .groups([label]))
+        try c.read()
+        #expect(c.values == [:])
+        try converge(begunAgain(b), c)
+        #expect(c.values == ["one": "1"])
+    }
+}

@@ -1,0 +1,107 @@
+// StayingItemTests: items that have travelled, and that this machine's user then keeps to this machine.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `Items that no longer travel` {
+    private let server = MemoryStore()
+
+    /// Changes an item, which then belongs to this device only.
+    private func keep(_ account: String, _ value: String, on device: Device) throws {
+        device.clock.now += 1
+        try device.engine.perform(
+            UpdateItems(
+                Device.query(account),
+                ItemChanges(
+                    protection: .whenUnlockedThisDeviceOnly, data: Data(value.utf8))),
+            as: Device.caller)
+    }
+
+    private func log(of device: Device) async throws -> [LogEntry] {
+        let machine = Hexadecimal.text(try await device.id().bytes)
+        return try server.records.filter { $0.key.contains("/l/\(machine)/") }
+            .map { try LogEntry(decoding: $0.value) }
+    }
+
+    @Test func `after a removal a log is renewed though one of its items no longer travels`()
+        async throws
+    {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        let three = try Device("three", server)
+        try await one.found()
+        try await one.add(two)
+        try await one.add(three)
+        for account in ["a", "b", "c"] { try one.set(account, "1") }
+        try await converge(one, two, three)
+        try keep("b", "2", on: one)
+        try await one.settle()
+        let removal = UInt64(server.records.keys.count { $0.contains("/m/") }) + 1
+        _ = try await one.relay.send(.remove(try await three.id()))
+        try await converge(one, two)
+        // A later session reads the version that travelled, and appends it again.
+        try one.restart()
+        try await converge(one, two)
+        #expect(try await log(of: one).allSatisfy { $0.frame.membership.index >= removal })
+        let four = try Device("four", server)
+        try await two.add(four)
+        try await converge(one, two, four)
+        #expect(try one.values() == ["a": "1", "b": "2", "c": "1"])
+        for device in [two, four] {
+            #expect(try device.values() == ["a": "1", "b": "1", "c": "1"])
+        }
+    }
+
+    /// Makes a machine's log so long that it is compacted.
+    private func lengthenLog(of device: Device) async throws {
+        let first = try await device.settle().firstNeeded
+        for number in 0..<80 {
+            try device.set("b", "\(number)")
+            try await device.settle()
+        }
+        #expect(try await device.settle().firstNeeded > first)
+    }
+
+    /// A machine that returns has an item that the others have deleted and forgotten. It waits for
+    /// an entry of the third machine before it deletes the item.
+    @Test(arguments: [false, true])
+    func `an item that the user keeps to this machine isn't deleted with the others' copies`(
+        isKept: Bool
+    ) async throws {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        let three = try Device("three", server)
+        try await two.found()
+        try await two.add(one)
+        try await two.add(three)
+        try two.set("a", "1")
+        try await converge(two, one, three)
+        // The log is compacted, so that it has no older version of the item.
+        try two.delete("a")
+        try await lengthenLog(of: two)
+        try await converge(two, three)
+        let day = 86_400.0
+        two.clock.now += 59 * day
+        three.clock.now = two.clock.now
+        for device in [three, two] { try await device.settle() }
+        two.clock.now += 2 * day
+        let relay = two.relay(through: server, absenceLimit: 60 * 86_400_000)
+        for _ in 0..<3 { try await relay.settle() }
+        #expect(try await two.status().machines.filter(\.isSuspended).map(\.name) == ["one"])
+        // Compacted again, it doesn't have the deletion any more.
+        try await lengthenLog(of: two)
+        one.clock.now = two.clock.now
+        try one.restart()
+        try await one.settle()
+        #expect(try one.values() == ["a": "1", "b": "79"])
+        if isKept { try keep("a", "2", on: one) }
+        try await converge(one)
+        #expect(try one.values()["a"] == (isKept ? "2" : "1"))
+        try await converge(three, one)
+        #expect(try one.values()["a"] == (isKept ? "2" : nil))
+        #expect(try two.values() == ["b": "79"])
+    }
+}
