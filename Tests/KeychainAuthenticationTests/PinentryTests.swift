@@ -146,6 +146,16 @@ private final class FakePinentry {
         }
     }
 
+    // From the Assuan manual, section "Client requests".
+    @Test func `a percent sign is encoded also where it has an accent`() {
+        for (text, line) in [
+            ("100%", "100%25"), ("a\r\nb", "a%0D%0Ab"), ("%\u{301}0A", "%25\u{301}0A"),
+            ("é\u{7F}👩‍👩‍👧", "é%7F👩‍👩‍👧"),
+        ] {
+            #expect(Assuan.encoded(text) == line)
+        }
+    }
+
     // MARK: Choosing the prompter
 
     private let noTerminal = TerminalAuthenticator(path: "/nonexistent/terminal")

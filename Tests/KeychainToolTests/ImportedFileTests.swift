@@ -30,6 +30,7 @@ import Testing
         {"auths": {
           "https://r/v1/": {"auth": "YWRhOmE6Yg=="},
           "t": {"auth": "", "identitytoken": "k"},
+          "zeros": {"auth": "YWRhOgBhAGIAAA=="},
           "empty": {}
         }, "credsStore": "x"}
         """#
@@ -84,7 +85,7 @@ import Testing
                 .aws, aws,
                 [#"aws default={"AccessKeyId":"AK","SecretAccessKey":"S=/+","Version":1}"#]
             ),
-            (.docker, docker, ["https://r/v1/ ada=a:b", "t <token>=k"]),
+            (.docker, docker, ["https://r/v1/ ada=a:b", "t <token>=k", "zeros ada=a\0b"]),
             (.keychainDump, dump, ["s\"t aé=p\"w", "h:443 b=xé"]),
             (.json, exported, ["db ada=x", "h:443/p b="]),
             (.json, "[]", []),
@@ -101,6 +102,7 @@ import Testing
             (.csv, "name,user,secret\nhunter2,,", 1), (.csv, "name,password\na\nhunter2", 2),
             (.csv, "name,password\nm,\"hunter2", 2), (.csv, "name,password\nm,\"hun\"ter2", 2),
             (.csv, "name,password\n,hunter2", 2),
+            (.csv, "name,password,totp\n,,GEZDGNBVGY3TQOJQ", 2),
             (.csv, "url,password\n\"a\nb\",x\n,hunter2", 4),
             (.csv, "name,password,totp\nm,x,hunter2!", 2),
             (.csv, "name,password\nm,x\nm,hunter2", 3),

@@ -76,6 +76,19 @@ import Testing
         #expect(least.kind == .time(period: 30) && least.digits == 6 && least.algorithm == .sha1)
     }
 
+    @Test func `the value of a parameter doesn't become another parameter`() throws {
+        let secret = try OneTimeSecret(
+            base32: "MY", label: "a", parameters: [("issuer", "A & B=é"), ("digits", "7")])
+        #expect(secret.uri == "otpauth://totp/a?secret=MY&issuer=A%20%26%20B%3D%C3%A9&digits=7")
+        for (name, value) in [
+            ("algorithm", "SHA1&issuer=x"), ("digits", "6&period=60"), ("period", "30#"),
+        ] {
+            #expect(throws: OneTimeSecret.Problem.self, "\(name)") {
+                try OneTimeSecret(base32: "MY", label: "a", parameters: [(name, value)])
+            }
+        }
+    }
+
     @Test func `advancing the counter changes only the counter in the URI`() throws {
         let uri = "otpauth://hotp/a?image=counter=1&counter=009&secret=MY&xcounter=3"
         let next = try #require(OneTimeSecret(uri).advanced)

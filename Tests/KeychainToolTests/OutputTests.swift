@@ -61,10 +61,24 @@ import Testing
 
     @Test(arguments: [
         "", "2026-05-01", "2026-13-01T00:00:00Z", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00",
-        "2026-05-01T12:00:00+02:00", "２026-05-01T12:00:00Z",
+        "2026-05-01T12:00:00+02:00", "２026-05-01T12:00:00Z", "2026-02-29T00:00:00Z",
+        "2026-02-31T00:00:00Z", "2100-02-29T00:00:00Z", "2026-04-31T00:00:00Z",
+        "2026-12-32T00:00:00Z", "2026-05-00T00:00:00Z",
     ])
     func `text that isn't a date and time in UTC is refused`(_ text: String) {
         #expect(Timestamp.seconds(text) == nil)
+    }
+
+    // From `date -u -d TEXT +%s`.
+    @Test(
+        arguments: [
+            ("1970-01-01", 0), ("2026-05-01", 1_777_593_600), ("2024-02-29", 1_709_164_800),
+            ("2026-12-31T23:59:59Z", 1_798_761_599), ("1969-12-31T23:59:58Z", -2),
+            ("2026-02-31", nil), ("2026-02-29", nil), ("2026-13-01", nil),
+            ("2026-05-01T24:00:00Z", nil), ("yesterday", nil), ("", nil),
+        ] as [(String, Int64?)])
+    func `a moment is a date of the calendar`(_ text: String, _ seconds: Int64?) {
+        #expect(MomentArgument(argument: text)?.milliseconds == seconds.map { $0 * 1000 })
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300, 252_423_993_600, -63_113_904_001])

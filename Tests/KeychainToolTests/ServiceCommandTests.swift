@@ -22,6 +22,32 @@ import Testing
         #expect(UserUnits.word("/a b/100%/$x/\"k") == "\"/a b/100%%/$$x/\\\"k\"")
     }
 
+    @Test(
+        arguments: [
+            ("PROGRAM", true), ("-@PROGRAM keychaind", true), ("PROGRAM --log-level debug", true),
+            ("/nonexistent/keychaind", false), ("-/nonexistent/keychaind", false), ("", false),
+            // These paths, which systemd changes, are assumed to exist.
+            (UserUnits.word("/nonexistent/100%/$x/keychaind"), true),
+            (UserUnits.word("/nonexistent/a b/keychaind"), true),
+            ("%h/bin/keychaind", true), ("${HOME}/bin/keychaind", true),
+        ])
+    func `a unit whose program is missing counts as not installed`(
+        _ command: String, _ isInstalled: Bool
+    ) throws {
+        let home = try TestHome()
+        let folder = home.path + "/.config/systemd/user/"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        let line = "ExecStart=" + command.replacing("PROGRAM", with: "/bin/sh")
+        try "[Service]\n\(line)\n".write(
+            toFile: folder + UserUnits.serviceName, atomically: true, encoding: .utf8)
+        try UserUnits.socket.write(
+            toFile: folder + UserUnits.socketName, atomically: true, encoding: .utf8)
+        let places = try UserPlaces(["HOME": home.path, "XDG_RUNTIME_DIR": home.path])
+        let installed = UserUnits.installed(places)
+        #expect(installed == (isInstalled ? folder + UserUnits.serviceName : nil), "\(line)")
+    }
+
     @Test func `without systemd the service runs in the background until it is stopped`() throws {
         let home = try TestHome()
         let outcome = try home.run(

@@ -95,17 +95,14 @@ enum Assuan {
         var line = ""
         for character in text {
             var next = ""
-            for byte in String(character).utf8 {
-                switch byte {
-                case UInt8(ascii: "%"), 0..<0x20, 0x7F:
-                    let digits = String(byte, radix: 16, uppercase: true)
+            // A character can contain a percent sign or a line feed together with other scalars.
+            for scalar in character.unicodeScalars {
+                switch scalar {
+                case "%", "\0"..<" ", "\u{7F}":
+                    let digits = String(scalar.value, radix: 16, uppercase: true)
                     next += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-                default: next.unicodeScalars.append(Unicode.Scalar(byte))
+                default: next.unicodeScalars.append(scalar)
                 }
-            }
-            // Non-ASCII characters are not encoded.
-            if character.unicodeScalars.contains(where: { !$0.isASCII }) {
-                next = String(character)
             }
             if line.utf8.count + next.utf8.count > longestArgument { break }
             line += next

@@ -78,24 +78,32 @@ struct Clipboard {
         self.path = path
     }
 
-    /// Puts a secret into the clipboard, and starts the process that clears it later.
-    func hold(_ secret: [UInt8], for seconds: Int) throws(ControlFailure) {
+    /// Puts a secret into the clipboard, and starts the process that clears it later. Tests replace
+    /// the function that starts it.
+    func hold(
+        _ secret: [UInt8], for seconds: Int,
+        startKeeper: (Tool, [UInt8], Int) -> Bool = ClipboardKeeper.start
+    ) throws(ControlFailure) {
         let digest = Fingerprint.sha256(of: secret)
         guard run(tool.filling, input: secret) == 0 else {
             throw ControlFailure(
                 .failure, "\(tool.rawValue) failed. The clipboard is unchanged or empty.")
         }
-        guard ClipboardKeeper.start(tool, digest, seconds) else {
-            empty()
+        guard startKeeper(tool, digest, seconds) else {
+            let code = errno
             throw ControlFailure(
                 .failure,
-                "Can't start the process that clears the clipboard later: \(errorText(errno)). The "
-                    + "clipboard was cleared."
+                "Can't start the process that clears the clipboard later: \(errorText(code)). "
+                    + (empty()
+                        ? "The clipboard was cleared."
+                        : "The clipboard couldn't be cleared either: it still contains the secret.")
             )
         }
     }
 
-    func empty() { _ = run(tool.emptying, input: []) }
+    /// - Returns: Whether the clipboard program succeeded.
+    @discardableResult
+    func empty() -> Bool { run(tool.emptying, input: []) == 0 }
 
     /// The clipboard's content, or `nil` if it can't be read or exceeds `limit` bytes.
     func content(atMost limit: Int) -> [UInt8]? {

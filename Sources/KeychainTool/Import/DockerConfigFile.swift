@@ -35,10 +35,10 @@ enum DockerConfigFile {
                     throw ImportProblem(
                         line: 1, text: "“auth” of \(printable(server)) is not USER:PASSWORD.")
                 }
-                let password = login[login.index(after: colon)...]
                 // Docker, too, ignores zero bytes before and after the password that it reads.
-                items.append(
-                    item(server, String(login[..<colon]), password.filter { $0 != "\0" }))
+                var password = login[login.index(after: colon)...].drop { $0 == "\0" }
+                while password.last == "\0" { password.removeLast() }
+                items.append(item(server, String(login[..<colon]), String(password)))
             }
         }
         return items

@@ -52,21 +52,23 @@ enum PasswordTable {
                     var item = item(
                         title: title, address: value(.address), user: user,
                         secret: value(.password), line: row.line)
-                else {
-                    throw ImportProblem(
-                        line: row.line, text: "The entry has neither a title nor a web address.")
-                }
+                else { throw nameless(row.line) }
                 item.modified = modified
                 items.append(item)
             }
             if !value(.codes).isEmpty {
                 let name = title.isEmpty ? value(.address) : title
+                guard !name.isEmpty else { throw nameless(row.line) }
                 var item = try codes(value(.codes), of: name, user, line: row.line)
                 item.modified = modified
                 items.append(item)
             }
         }
         return items
+    }
+
+    private static func nameless(_ line: Int) -> ImportProblem {
+        ImportProblem(line: line, text: "The entry has neither a title nor a web address.")
     }
 
     private static func item(

@@ -85,7 +85,7 @@ struct OneTimeSecret {
     /// - Parameters:
     ///   - text: The key.
     ///   - label: The label of the URI, for display.
-    ///   - parameters: The other parameters, in order. Their values are not percent-encoded here.
+    ///   - parameters: The other parameters, in order, whose values aren't percent-encoded yet.
     /// - Throws: ``Problem`` if the key or a parameter is invalid.
     init(
         base32 text: String, label: String, parameters: [(name: String, value: String)]
@@ -98,7 +98,7 @@ struct OneTimeSecret {
         let all = [("secret", Base32.encode(key))] + parameters.map { ($0.name, $0.value) }
         try self.init(
             "otpauth://\(isCounted ? "hotp" : "totp")/\(Self.encoded(label))?"
-                + all.map { "\($0.0)=\($0.1)" }.joined(separator: "&"))
+                + all.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&"))
     }
 
     // MARK: Codes

@@ -91,15 +91,11 @@ struct MomentArgument: ExpressibleByArgument {
         }
         let pattern = /(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)Z)?/
         guard let match = argument.wholeMatch(of: pattern)?.output,
-            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
-            (1...12).contains(month), (1...31).contains(day),
-            let hour = Int64(match.4 ?? "0"), let minute = Int64(match.5 ?? "0"),
-            let second = Int64(match.6 ?? "0"), hour < 24, minute < 60, second < 60
+            let seconds = Timestamp.seconds(
+                "\(match.1)-\(match.2)-\(match.3)"
+                    + "T\(match.4 ?? "00"):\(match.5 ?? "00"):\(match.6 ?? "00")Z")
         else { return nil }
-        // Years are counted from March, so that a leap day is the last day of its year.
-        let shifted = month > 2 ? year : year - 1
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-        milliseconds = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+        // From 1970 to 2001.
+        milliseconds = (Int64(seconds) + 978_307_200) * 1000
     }
 }

@@ -28,9 +28,8 @@ package func timestamp(_ seconds: Double) -> String {
     year += years
     day -= 365 * years
 
-    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     var month = 1
-    for length in [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+    for length in lengths(ofMonthsIn: year) {
         guard day >= length else { break }
         day -= length
         month += 1
@@ -38,6 +37,12 @@ package func timestamp(_ seconds: Double) -> String {
     return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day + 1, 2) + "T"
         + padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2) + ":"
         + padded(second % 60, 2) + "Z"
+}
+
+/// The numbers of days of the twelve months.
+private func lengths(ofMonthsIn year: Int) -> [Int] {
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
 private func padded(_ number: Int, _ digits: Int) -> String {
@@ -67,7 +72,8 @@ enum Timestamp {
         }
         let (year, month, day) = (part(0, 4), part(4, 2), part(6, 2))
         let (hour, minute, second) = (part(8, 2), part(10, 2), part(12, 2))
-        guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+        guard (1...12).contains(month), (1...lengths(ofMonthsIn: year)[month - 1]).contains(day),
+            hour < 24, minute < 60, second < 61
         else { return nil }
         // The number of the day, counted in years that begin in March, so that a leap day is the
         // last day of its year.

@@ -66,8 +66,13 @@ struct UserService {
 
     /// The path of `keychaind`, which must be in the same folder as this program.
     func program() throws(ControlFailure) -> String {
-        let own = EmbeddedKeychain.executablePath ?? ""
-        let path = own.prefix(through: own.lastIndex(of: "/") ?? own.startIndex) + "keychaind"
+        // A relative path would name a file of the current directory.
+        guard let own = EmbeddedKeychain.executablePath, let end = own.lastIndex(of: "/") else {
+            throw ControlFailure(
+                .failure,
+                "The folder of keychainctl can't be determined: /proc/self/exe can't be read.")
+        }
+        let path = own[...end] + "keychaind"
         guard Files.status(of: String(path))?.isPlainFile == true else {
             throw ControlFailure(
                 .failure, "keychaind was not found next to keychainctl, at \(path). Install both.")

@@ -17,7 +17,7 @@ enum UserUnits {
     }
 
     /// The path of the installed service unit, or `nil` unless both units are installed and the
-    /// service's program exists.
+    /// service's program exists, as far as its path is plain.
     static func installed(_ places: UserPlaces) -> String? {
         let folders = folders(places)
         func place(of name: String) -> String? {
@@ -31,8 +31,11 @@ enum UserUnits {
         else { return nil }
         let words = start.dropFirst("ExecStart=".count).split(separator: " ")
         guard let program = words.first else { return nil }
-        // A path in quotation marks, which this tool wrote, is assumed to exist.
-        let isThere = program.hasPrefix("\"") || Files.status(of: String(program)) != nil
+        let path = program.drop { "-@:+!".contains($0) }
+        // systemd replaces quotation marks, escapes, specifiers and variables. A path with them,
+        // which is rare, is assumed to exist.
+        let isThere =
+            path.contains { "\"'\\%$".contains($0) } || Files.status(of: String(path)) != nil
         return isThere ? service : nil
     }
 
