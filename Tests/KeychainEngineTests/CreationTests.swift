@@ -19,8 +19,7 @@ import Testing
                 atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
     }
 
-    @Test func `files of an interrupted write are removed at the next opening`() throws
-    {
+    @Test func `files of an interrupted write are removed at the next opening`() throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
         let before = try names(in: keychain)
