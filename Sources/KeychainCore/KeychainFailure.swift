@@ -54,7 +54,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .interactionNotAllowed,
             "The keychain is locked for items that are \(protection.words). "
-                + "Keep the value and try again after unlocking the keychain.")
+                + "Keep any value that you were about to save, and try again after unlocking "
+                + "the keychain.")
     }
 
     /// The error if the proofs for opening or sealing an item's secret are missing. `item` is `nil`

@@ -47,8 +47,8 @@ extension TestKeychain {
         return count
     }
 
-    /// Locks the keychain, as a user does with the button of a device. Items that are accessible
-    /// only while unlocked can then no longer be read.
+    /// Locks the keychain, as a user does with the lock button. Items that are accessible only
+    /// while unlocked can then no longer be read.
     ///
     /// A keychain without a passcode can't be locked, because nothing could unlock it. If there is
     /// no passcode, this method therefore sets ``defaultPasscode`` first, and items that exist only

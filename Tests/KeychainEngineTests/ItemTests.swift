@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `a protection class is readable in the lock states that it names`(
+    func `an item is readable in the lock states of its protection class`(
         protection: ProtectionClass
     ) throws {
         let keychain = try TemporaryKeychain()

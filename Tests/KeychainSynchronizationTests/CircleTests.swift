@@ -67,7 +67,7 @@ import Testing
 
     // MARK: Membership
 
-    @Test func `a machine with some groups sees nothing of the others`() throws {
+    @Test func `a machine with some groups sees no items of other groups`() throws {
         let a = try TestMachine.founder(server)
         let key = try #require(a.replica.circleKey)
         let b = try a.add("web", scope: .groups([key.label(of: "web")]))
@@ -81,7 +81,7 @@ import Testing
         #expect(a.values == ["seen": "1", "hidden": "2", "more": "3"])
     }
 
-    @Test func `what a removed machine can read, and what not`() throws {
+    @Test func `a removed machine reads nothing new, and its new entries are void`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")
@@ -118,7 +118,7 @@ import Testing
         #expect(d.values == a.values)
     }
 
-    @Test func `who may change the membership`() throws {
+    @Test func `an unauthorized or invalid change of the membership is refused`() throws {
         let recovery = RecoveryCode.random()
         let a = try TestMachine.founder(server, recovery: recovery)
         let key = try #require(a.replica.circleKey)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `vectors of a circle`() throws {
+    @Test func `circles are read as in the vectors`() throws {
         let file = try VectorFile<CircleVector>.read("circle-v1")
         for test in file.tests {
             guard test.result == .valid else {

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `an entry that is dropped, and entries in another order`() throws {
+    @Test func `an entry after a dropped one, or out of order, is not taken`() throws {
         let new = try entries(of: a, 3)
         guard case .gap = failure(new[1], by: b), case .gap = failure(new[2], by: b) else {
             Issue.record("taken out of order")
@@ -56,7 +56,7 @@ import Testing
         #expect(b.replica.notices.isEmpty)
     }
 
-    @Test func `an entry that comes again`() throws {
+    @Test func `an entry that is shown again is not taken twice`() throws {
         let new = try entries(of: a, 2)
         #expect(failure(new[0], by: b) == nil)
         #expect(failure(new[1], by: b) == nil)
@@ -69,7 +69,7 @@ import Testing
         #expect(b.replica.notices == [])
     }
 
-    @Test func `two entries in one place, as of a machine and a copy of it`() throws {
+    @Test func `a second entry in one place, by a machine's copy, is refused as a fork`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         let copy = TestMachine(a.replica, server)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `entries under other machines' names`() throws {
+    @Test func `an entry under another machine's name is refused`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         let entry = try entries(of: a, 1)[0]
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a version that is moved to another place`() throws {
+    @Test func `another machine's version in a member's own entry changes nothing`() throws {
         let entry = try entries(of: a, 1)[0]
         let stolen = try #require(
             entry.parts.first { part in
@@ -126,7 +126,7 @@ import Testing
         #expect(a.replica.notices.count == 1)
     }
 
-    @Test func `one bit is altered anywhere in an entry`() throws {
+    @Test func `an entry with one altered bit anywhere is refused`() throws {
         let entry = try entries(of: a, 1)[0]
         let bytes = entry.bytes
         let before = b.replica.ledger
@@ -140,7 +140,7 @@ import Testing
         #expect(failure(entry, by: b) == nil)
     }
 
-    @Test func `one bit is altered anywhere in the membership log`() throws {
+    @Test func `a membership entry with one altered bit anywhere is refused`() throws {
         let circle = try server.circle()
         let entry = try a.replica.change(
             try #require(
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `another membership log than the one that was seen`() throws {
+    @Test func `a fork of the membership log is refused, and entries under it too`() throws {
         let change = { (machine: MachineKeys) throws in
             try a.replica.change(
                 try #require(
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `entries that are withheld show by what others say of them`() throws {
+    @Test func `withheld entries are noticed from the entries of other machines`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         try a.set("two", "2")
@@ -197,7 +197,7 @@ import Testing
         #expect(b.replica.withheld.isEmpty)
     }
 
-    @Test func `signed heads tell of entries and of age, and don't go back`() throws {
+    @Test func `a signed head reveals withheld entries, and older heads are refused`() throws {
         let early = try a.replica.signedHead(moment: 1000)
         try a.set("two", "2")
         try a.exchange()
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `a new machine takes no log that is shorter than its approver's`() throws {
+    @Test func `a new machine notices logs that are shorter than its approver's`() throws {
         let early = server.logs
         try a.set("two", "2")
         try converge(a, b)
@@ -228,7 +228,7 @@ import Testing
         #expect(c.replica.withheld.isEmpty)
     }
 
-    @Test func `a server that has lost everything takes nothing from anyone`() throws {
+    @Test func `machines keep their items if the server has lost everything`() throws {
         let before = b.values
         server.logs = [:]
         try b.read()
@@ -238,7 +238,7 @@ import Testing
         #expect(b.values == ["one": "1", "two": "2"])
     }
 
-    @Test func `entries that are missing at the front, though the log still needs them`() throws {
+    @Test func `a log that lacks a needed entry at the front isn't taken as whole`() throws {
         try a.set("two", "2")
         let entry = try #require(try a.replica.nextEntry(compacts: false) { a.items[$0] })
         server.append(entry)

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `one opening for each commitment, and three failures`() throws {
+    @Test func `a commitment is opened once, and three failures end the attempts`() throws {
         var desk = JoinDesk(member: member.id)
         let joiner = Joiner(joiner.description, circle: circle.id)
         _ = try desk.answer(joiner.commitment, circle)
@@ -101,7 +101,7 @@ import Testing
         #expect(throws: SynchronizationFailure.self) { try desk.answer(other.commitment, circle) }
     }
 
-    @Test func `a joiner opens once, to a member of the circle that it knows`() throws {
+    @Test func `a joiner opens its commitment once, to a member of its circle`() throws {
         var joiner = Joiner(joiner.description, circle: circle.id)
         func challenge(_ member: MachineID, _ head: LogHead) -> Joining.Challenge {
             Joining.Challenge(
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `pasted codes`() throws {
+    @Test func `a pasted code is read back, and differs for each key and circle`() throws {
         let code = PastedCode(joiner: joiner.description)
         let text = code.description
         #expect(text.count == 30)
@@ -166,7 +166,7 @@ import Testing
         #expect(used == before)
     }
 
-    @Test func `a token that no member signed, or an altered one`() throws {
+    @Test func `a token that no member signed, or an altered one, is refused`() throws {
         let foreign = try JoinToken(for: .all, expires: 1000, in: circle, by: attacker)
         let request = try foreign.request(for: joiner.description)
         #expect(throws: SynchronizationFailure.self) { try request.verify(in: circle, now: 0) }

@@ -1,5 +1,5 @@
-// RenewalTests: after a removal, what was written before is sealed again under keys that the removed
-// machine doesn't have.
+// RenewalTests: after a removal, what was written before is sealed again under keys that the
+// removed machine doesn't have.
 
 import Foundation
 import KeychainCore
@@ -43,7 +43,7 @@ import Testing
         #expect(Set(d.replica.groupKeys.values.map(\.epoch)) == [1])
     }
 
-    @Test func `what a machine changes comes before what it seals again`() throws {
+    @Test func `a machine sends its changes before the versions it seals again`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         for number in 0..<10 { try a.set("\(number)", "1") }

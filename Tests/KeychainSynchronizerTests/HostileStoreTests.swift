@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `an altered byte anywhere in the next entry`(position: Int) async throws {
+    func `an entry with an altered byte anywhere is not accepted`(position: Int) async throws {
         try one.set("a", "3")
         try await one.settle()
         let key = try #require(try await log(of: one).last)
@@ -52,7 +52,7 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
 
-    @Test func `a signature by another machine is reported`() async throws {
+    @Test func `an entry with an invalid signature is reported`() async throws {
         try one.set("a", "3")
         try await one.settle()
         let key = try #require(try await log(of: one).last)
@@ -65,7 +65,7 @@ import Testing
         #expect(notices.contains { $0.hasPrefix("The signature of entry ") }, "\(notices)")
     }
 
-    @Test func `an entry in the place of another`() async throws {
+    @Test func `an entry in the place of another is accepted only in its turn`() async throws {
         let before = try await log(of: one)
         for value in ["3", "4", "5"] {
             try one.set("a", value)
@@ -89,7 +89,7 @@ import Testing
         #expect(try two.values() == ["a": "5", "b": "2"])
     }
 
-    @Test func `an entry that is left out`() async throws {
+    @Test func `an entry that is left out is reported as withheld`() async throws {
         let before = try await log(of: one)
         for value in ["3", "4"] {
             try one.set("a", value)
@@ -108,7 +108,7 @@ import Testing
         #expect(try await two.status().machines.map(\.withheldCount).max() == 0)
     }
 
-    @Test func `entries that are withheld show by what the third machine says`() async throws {
+    @Test func `withheld entries are noticed from a third machine's entries`() async throws {
         let three = try Device("three", server)
         try await one.add(three)
         try await converge(one, two, three)
@@ -125,7 +125,7 @@ import Testing
         #expect(try two.values()["a"] == "3")
     }
 
-    @Test func `an older state, to a process that has just begun`() async throws {
+    @Test func `a new process that is shown an older state changes nothing`() async throws {
         let old = server.records
         try two.set("a", "3")
         try one.set("b", "4")
@@ -146,7 +146,7 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "4", "c": "5"])
     }
 
-    @Test func `a server that has lost everything takes nothing from any keychain`() async throws {
+    @Test func `keychains keep their items if the server has lost everything`() async throws {
         server.records = [:]
         try one.restart()
         try await converge(one, two)
@@ -283,7 +283,7 @@ import Testing
         #expect(largest.withLock { $0 } < 8 << 20)
     }
 
-    @Test func `two different entries in one place are never joined`() async throws {
+    @Test func `another entry in the place of one already read is not accepted`() async throws {
         // The server shows machine two an earlier entry of machine one in the place of one that
         // machine two has read.
         let before = server.records
@@ -308,7 +308,7 @@ import Testing
         #expect(status.machines.contains { $0.withheldCount > 0 }, "\(status) \(next)")
     }
 
-    @Test func `what can't be decoded in one log doesn't hold up the others`() async throws {
+    @Test func `an undecodable record in one log doesn't hold up the other logs`() async throws {
         let key = try #require(try await log(of: two).last)
         let next = String(try #require(UInt64(key.suffix(16), radix: 16)) + 1, radix: 16)
         server.records[key.dropLast(next.count) + next] = [1, 2, 3]
@@ -320,7 +320,7 @@ import Testing
         #expect(try one.values() == ["a": "3", "b": "2"])
     }
 
-    @Test func `records that are no records`() async throws {
+    @Test func `records with invalid names or contents change nothing`() async throws {
         let prefix = String(try #require(server.records.keys.first).prefix { $0 != "/" })
         for (name, value) in [
             ("m/0000000000000063", []), ("m/zz", [1]), ("l/zz/1", [2]), ("h/zz", [3]),

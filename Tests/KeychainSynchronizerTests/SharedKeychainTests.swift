@@ -1,4 +1,5 @@
-// SharedKeychainTests: two processes that have one keychain open, and synchronize it at the same time.
+// SharedKeychainTests: two processes that have one keychain open, and synchronize it at the same
+// time.
 
 import Foundation
 import KeychainCore
@@ -28,7 +29,7 @@ import Testing
         return (one, other, two)
     }
 
-    @Test func `what the other machine read of one process is no fork to the other process`()
+    @Test func `an entry that one process wrote is not a fork for the other process`()
         async throws
     {
         defer { removeFolder() }

@@ -57,7 +57,8 @@ public struct DeviceIdentity: Sendable {
     /// The key of the identifier in ``keychain``, for migrating an existing identifier:
     ///
     /// ```swift
-    /// identity.keychain.migrate([.init("deviceId", to: identity.key)], from: .standard)
+    /// let report = identity.keychain.migrate(
+    ///     [.init("deviceId", to: identity.key)], from: .standard)
     /// ```
     ///
     /// Loading or saving anything but an identifier fails with ``KeychainError/Code/invalidData``.

@@ -171,7 +171,7 @@ struct StoredForm: Sendable {
 
     /// Creates the form for a value of a `KeychainKey`.
     ///
-    /// `isSame` then compares bytes and, if they differ, the decoded values if these are equatable:
+    /// `isSame` compares bytes and, if they differ, the decoded values if these are equatable:
     /// an encoder may write a set's elements in a different order each time.
     init<Value: Sendable>(_ key: KeychainKey<Value>) {
         account = key.account

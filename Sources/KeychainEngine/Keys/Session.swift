@@ -230,8 +230,8 @@ extension Session {
         return KeychainFailure(
             .interactionNotAllowed,
             "Another process rotated the keychain's keys, for example by setting a passcode, so "
-                + "the keychain is locked for this process. Keep the value and try again after "
-                + "unlocking the keychain.",
+                + "the keychain is locked for this process. Keep any value that you were about to "
+                + "save, and try again after unlocking the keychain.",
             cause: failure.cause, item: failure.item)
     }
 }

@@ -15,8 +15,8 @@ struct OTPCommand: ParsableCommand {
         commandName: "otp",
         abstract: "Shows one-time codes, and saves their keys.",
         discussion: """
-            `keychainctl otp ITEM` shows a code, `keychainctl otp set ITEM` saves a key. To show \
-            the code of an item called “set” or “show”, write its name after `show`.
+            `keychainctl otp ITEM` shows a code, `keychainctl otp set ITEM` saves a key. For an \
+            item whose name is “set” or “show”, write `keychainctl otp show NAME`.
             """,
         subcommands: [Show.self, Save.self], defaultSubcommand: Show.self)
 

@@ -50,7 +50,7 @@ let sectionB: [Row] = [
         #expect(reference.prefix(4) == bytes("genp"))
         try k.copy(["pref": reference, "R.data": true]).givesData(bytes("x"))
     },
-    Row(31, "the value of a return key is a boolean") { k in
+    Row(31, "a return key whose value isn't a boolean is refused") { k in
         k.add(GP("a", "s", ["data": bytes("x"), "R.data": NSNumber(value: 1)])).gives(-50)
         k.copy(genp()).gives(-25300)
     },

@@ -44,7 +44,7 @@ let sectionC: [Row] = [
     Row(38, "an add without data gives empty data") { k in
         try k.add(GP("a", "s", ["R.data": true])).givesData(Data())
     },
-    Row(40, "attributes and data are one dictionary") { k in
+    Row(40, "attributes and data are returned in one dictionary") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
         #expect(found["v_Data"] as? Data == bytes("x"))
@@ -57,20 +57,20 @@ let sectionC: [Row] = [
         #expect(item["v_Data"] == nil)
         #expect(item["acct"] as? String == "a")
     },
-    Row(43, "a reference and data are a dictionary") { k in
+    Row(43, "a reference and data are returned in one dictionary") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.pref": true, "R.data": true])).givesDictionary()
         #expect((found["v_PersistentRef"] as? Data)?.count == 20)
         #expect(found["v_Data"] as? Data == bytes("x"))
     },
-    Row(44, "a reference and attributes are a dictionary") { k in
+    Row(44, "a reference and attributes are returned in one dictionary") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.pref": true, "R.attrs": true])).givesDictionary()
         #expect((found["v_PersistentRef"] as? Data)?.count == 20)
         #expect(found["acct"] as? String == "a")
         #expect(found["v_Data"] == nil)
     },
-    Row(49, "attributes that every item has") { k in
+    Row(49, "the attributes include those that every item has") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["UUID"] == nil)
@@ -96,7 +96,7 @@ let sectionC: [Row] = [
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["class"] == nil)
     },
-    Row(55, "there is no empty array for nothing found") { k in
+    Row(55, "a search for all that finds nothing is errSecItemNotFound") { k in
         k.copy(GP("a", "s", ["R.attrs": true, "limit": all])).gives(-25300)
     },
     Row(56, "an unknown return key is refused") { k in

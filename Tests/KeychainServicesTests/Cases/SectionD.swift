@@ -59,7 +59,7 @@ let sectionD: [Row] = [
         k.copy(three(["R.attrs": true, "limit": -1])).gives(-50)
         k.copy(three(["R.attrs": true, "limit": 1.5])).gives(-50)
     },
-    Row(70, "all of nothing asked for is an empty array") { k in
+    Row(70, "a search for all items without a return key gives an empty array") { k in
         withThree(k)
         try k.copy(three(["limit": all])).givesArray(0)
     },

@@ -20,10 +20,10 @@ private func withEachCall(
 }
 
 let sectionE: [Row] = [
-    Row(73, "the class is missing") { k in
+    Row(73, "a dictionary without a class is refused") { k in
         withEachCall(k, ["svc": "s"], give: -50)
     },
-    Row(74, "there is no such class") { k in
+    Row(74, "an unknown class is refused") { k in
         withEachCall(k, ["class": "xxxx"], give: -25306)
     },
     Row(76, "an attribute of another class can't be added") { k in
@@ -31,17 +31,17 @@ let sectionE: [Row] = [
         k.add(GP("a", "s", ["srvr": "h"])).gives(-25303)
         k.add(inet(["gena": "g"])).gives(-25303)
     },
-    Row(77, "an attribute of another class can't be deleted by") { k in
+    Row(77, "an attribute of another class is refused in a delete") { k in
         k.delete(["class": "cert", "atag": "x"]).gives(-25303)
         k.delete(genp(["path": "x"])).gives(-25303)
     },
-    Row(79, "an unknown key of four characters is no attribute") { k in
+    Row(79, "an unknown key of four characters is refused as no attribute") { k in
         withEachCall(k, genp(["zzzz": "v"]), give: -25303)
     },
     Row(80, "an unknown key of another length is refused") { k in
         withEachCall(k, genp(["banana": "v"]), give: -50)
     },
-    Row(82, "what looks like a match key is one") { k in
+    Row(82, "an unknown key that begins with m is treated as a match key") { k in
         withItem(k)
         k.copy(GP("a", "s", ["mystery": "v"])).gives(0)
         k.update(GP("a", "s", ["mystery": "v"]), ["labl": "x"]).gives(-50)
@@ -57,7 +57,7 @@ let sectionE: [Row] = [
         k.copy(GP("a", "s", ["m_ItemList": [1]])).gives(0)
         k.copy(GP("a", "s", ["m_SearchList": [1], "m_SubjectContains": "x"])).gives(0)
     },
-    Row(86, "comparison stays exact") { k in
+    Row(86, "a search compares case in spite of kSecMatchCaseInsensitive") { k in
         withItem(k, ["labl": "Foo"])
         k.copy(genp(["labl": "foo", "m_CaseInsensitive": true])).gives(-25300)
         k.copy(genp(["labl": "Foo", "m_CaseInsensitive": true])).gives(0)
@@ -92,7 +92,7 @@ let sectionE: [Row] = [
         entries["flower"] = 0
         k.copy(entries).gives(-50)
     },
-    Row(97, "an access control is a SecAccessControl") { k in
+    Row(97, "an access control that isn't a SecAccessControl is refused") { k in
         withEachCall(k, GP("a", "s", ["accc": "string"]), give: -50)
         k.add(GP("a", "s")).gives(0)
         k.update(GP("a", "s"), ["accc": 1]).gives(-50)
@@ -105,7 +105,7 @@ let sectionE: [Row] = [
         withItem(k)
         k.update(GP("a", "s"), ["ggrp": "g"]).gives(-50)
     },
-    Row(101, "there is no such protection class") { k in
+    Row(101, "an unknown protection class is refused") { k in
         withEachCall(k, GP("a", "s", ["pdmn": "bogus"]), give: -50)
         withEachCall(k, GP("a", "s", ["pdmn": 5]), give: -50)
     },

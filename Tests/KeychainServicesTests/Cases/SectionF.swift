@@ -66,14 +66,14 @@ let sectionF: [Row] = [
     Row(122, "a text attribute accepts no number") { k in
         k.add(GP("a", "s", ["agrp": 5])).gives(-50)
     },
-    Row(124, "the data can't become text") { k in
+    Row(124, "an update refuses text, null or a number as the data") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.update(GP("a", "s"), ["data": "string"]).gives(-50)
         k.update(GP("a", "s"), ["data": NSNull()]).gives(-50)
         k.update(GP("a", "s"), ["data": 1]).gives(-50)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(125, "the data changes") { k in
+    Row(125, "an update changes the data") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.update(GP("a", "s"), ["data": bytes("y")]).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
@@ -97,7 +97,9 @@ let sectionF: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a value is returned with the type it was given`(on backend: Backend) throws {
+    func `blobs keep a value's type, and number and text attributes convert it`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         let date = Date(timeIntervalSinceReferenceDate: 700_000_123.456)
         let given: Entries = [

@@ -75,22 +75,22 @@ let sectionH: [Row] = [
         try k.keychain.lock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(167, "there is no such protection class") { k in
+    Row(167, "an unknown protection class is refused in an update") { k in
         withItem(k)
         k.update(GP("a", "s"), ["pdmn": "bogus"]).gives(-50)
     },
-    Row(169, "the class is no attribute") { k in
+    Row(169, "a class among the changes is refused as no attribute") { k in
         withItem(k)
         k.update(GP("a", "s"), ["class": "genp"]).gives(-25303)
     },
-    Row(170, "a return key is no attribute") { k in
+    Row(170, "a key that is no attribute is refused among the changes") { k in
         withItem(k)
         k.update(GP("a", "s"), ["R.data": true]).gives(-25303)
         for name in ["limit", "pref", "u_AuthCtx", "u_CredRef", "ref", "banana", "x", ""] {
             k.update(GP("a", "s"), [name: bytes("x")]).gives(-25303)
         }
     },
-    Row(172, "an attribute of another class") { k in
+    Row(172, "an attribute of another class is refused among the changes") { k in
         withItem(k)
         k.update(GP("a", "s"), ["srvr": "h"]).gives(-25303)
     },
@@ -99,7 +99,7 @@ let sectionH: [Row] = [
         k.update(GP("a", "s"), ["nleg": true, "data": bytes("y")]).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
     },
-    Row(175, "an update returns nothing") { k in
+    Row(175, "a return key that is true is refused in an update") { k in
         withItem(k)
         for name in ["R.data", "R.attrs", "R.ref", "R.pref"] {
             k.update(GP("a", "s", [name: true]), ["labl": "x"]).gives(-50)
@@ -113,7 +113,7 @@ let sectionH: [Row] = [
         withThree(k)
         k.update(genp(["svc": "s", "limit": one]), ["labl": "x"]).gives(-50)
     },
-    Row(179, "an update takes no limit at all") { k in
+    Row(179, "an update takes no limit of all") { k in
         withThree(k)
         k.update(genp(["svc": "s", "limit": all]), ["labl": "x"]).gives(-50)
     },
@@ -125,7 +125,7 @@ let sectionH: [Row] = [
         #expect(after.modified > before.modified)
         #expect(after.created == before.created)
     },
-    Row(182, "an empty update of nothing") { k in
+    Row(182, "an empty update that matches nothing finds no item") { k in
         k.update(GP("a", "s"), [:]).gives(-25300)
     },
     Row(184, "the creation date changes") { k in
@@ -135,7 +135,7 @@ let sectionH: [Row] = [
         let after = try dates(k)
         #expect(after.created == date)
     },
-    Row(185, "an update makes an item younger") { k in
+    Row(185, "an update sets a later modification date, whatever date is given") { k in
         withItem(k)
         let before = try dates(k)
         let early = Date(timeIntervalSinceReferenceDate: 0)
@@ -149,7 +149,7 @@ let sectionH: [Row] = [
         k.update(GP("a", "s", ["data": bytes("whatever")]), ["labl": "L"]).gives(0)
         k.copy(GP("a", "s", ["labl": "L"])).gives(0)
     },
-    Row(188, "a tombstone makes room") { k in
+    Row(188, "an update to the primary key of a tombstone removes the tombstone") { k in
         withItem(k)
         k.add(GP("b", "s")).gives(0)
         k.delete(GP("b", "s", ["useTomb": true])).gives(0)

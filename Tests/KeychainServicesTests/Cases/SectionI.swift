@@ -31,7 +31,7 @@ let sectionI: [Row] = [
         k.copy(idnt()).gives(-25300)
         k.copy(keys()).gives(-25300)
     },
-    Row(215, "without its certificate an identity is a key") { k in
+    Row(215, "deleting an identity's certificate leaves its key") { k in
         let fixture = try CertificateFixtures.shared().root
         k.add(["ref": try fixture.identity]).gives(0)
         k.delete(["ref": fixture.certificate]).gives(0)
@@ -60,13 +60,13 @@ let sectionI: [Row] = [
     },
     // Differences.md: iOS returns -50. macOS ignores the key, and code for platforms other than iOS
     // passes it.
-    Row(205, "a limit of all is what a delete does anyhow") { k in
+    Row(205, "a limit of all is accepted in a delete") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("b", "s")).gives(0)
         k.delete(genp(["svc": "s", "limit": all])).gives(0)
         k.copy(genp()).gives(-25300)
     },
-    Row(206, "a delete takes no other match key") { k in
+    Row(206, "a delete takes no match key except a limit of all") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(GP("a", "s", ["m_CaseInsensitive": true])).gives(-50)
         k.delete(GP("a", "s", ["limit": one])).gives(-50)
@@ -84,7 +84,7 @@ let sectionI: [Row] = [
         k.delete(genp(["agrp": "X"])).gives(-34018)
         k.member(of: "X").copy(GP("a", "s")).gives(0)
     },
-    Row(211, "nothing matches") { k in
+    Row(211, "a delete that matches nothing finds no item") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(genp(["labl": "nope"])).gives(-25300)
         k.copy(GP("a", "s")).gives(0)

@@ -17,7 +17,7 @@ let sectionJ: [Row] = [
         let found = k.copy(["pref": reference, "R.ref": true]).gives(0).result
         #expect(found as? SecIdentity == identity)
     },
-    Row(238, "an identity has one reference") { k in
+    Row(238, "an add and each search give an identity the same reference") { k in
         let identity = try CertificateFixtures.shared().root.identity
         let reference = try added(k, ["ref": identity, "labl": "L"])
         try k.copy(["ref": identity, "R.pref": true]).givesData(reference)
@@ -77,11 +77,11 @@ let sectionJ: [Row] = [
         let reference = try added(k, GP("a", "s"))
         try k.copy(["pref": reference, "sync": any, "R.attrs": true, "limit": all]).givesArray(1)
     },
-    Row(232, "a well-formed reference to nothing") { k in
+    Row(232, "a well-formed reference to no item finds nothing") { k in
         _ = try added(k, GP("a", "s"))
         k.copy(["pref": bytes("genp") + Data(repeating: 7, count: 16)]).gives(-25300)
     },
-    Row(233, "what can't be a reference") { k in
+    Row(233, "a malformed persistent reference is refused") { k in
         _ = try added(k, GP("a", "s"))
         k.copy(["pref": Data([1, 2, 3])]).gives(-50)
         k.copy(["pref": Data()]).gives(-50)

@@ -15,24 +15,24 @@ private func withTombstone(_ k: Client) {
 }
 
 let sectionK: [Row] = [
-    Row(241, "a search means local items") { k in
+    Row(241, "a search finds only local items by default") { k in
         withSynchronizable(k)
         k.copy(GP("a", "s", ["R.data": true])).gives(-25300)
     },
-    Row(242, "a search for synchronizable items") { k in
+    Row(242, "a search that asks for synchronizable items finds one") { k in
         withSynchronizable(k)
         try k.copy(GP("a", "s", ["sync": true, "R.data": true])).givesData(bytes("x"))
         try k.copy(GP("a", "s", ["sync": any, "R.data": true])).givesData(bytes("x"))
     },
-    Row(244, "a search for local items") { k in
+    Row(244, "a search that asks for local items finds no synchronizable one") { k in
         withSynchronizable(k)
         k.copy(GP("a", "s", ["sync": false])).gives(-25300)
     },
-    Row(245, "an update means local items") { k in
+    Row(245, "an update changes only local items by default") { k in
         withSynchronizable(k)
         k.update(GP("a", "s"), ["data": bytes("y")]).gives(-25300)
     },
-    Row(247, "a delete means local items") { k in
+    Row(247, "a delete deletes only local items by default") { k in
         withSynchronizable(k)
         k.delete(GP("a", "s")).gives(-25300)
     },
@@ -41,7 +41,7 @@ let sectionK: [Row] = [
         k.delete(GP("a", "s", ["sync": true])).gives(0)
         k.copy(GP("a", "s", ["sync": any])).gives(-25300)
     },
-    Row(250, "a number and digits are as good as a boolean") { k in
+    Row(250, "kSecAttrSynchronizable may be a boolean, a number or digits") { k in
         k.add(GP("a", "s", ["sync": 1])).gives(0)
         k.add(GP("b", "s", ["sync": "1"])).gives(0)
         for account in ["a", "b"] {
@@ -56,7 +56,7 @@ let sectionK: [Row] = [
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["sync"] as? Int == 0)
     },
-    Row(253, "a tombstone is left when asked for") { k in
+    Row(253, "a synchronizable item leaves a tombstone when asked to") { k in
         withTombstone(k)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true, "R.data": true])).givesNil()
@@ -71,7 +71,7 @@ let sectionK: [Row] = [
         k.delete(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(-25300)
     },
-    Row(257, "deleting a tombstone may leave one") { k in
+    Row(257, "deleting a tombstone leaves a tombstone when asked to") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(GP("a", "s", ["useTomb": true])).gives(0)
         k.delete(GP("a", "s", ["tomb": true, "useTomb": true])).gives(0)

@@ -17,7 +17,7 @@ let sectionL: [Row] = [
         x.add(GP("a", "s", ["agrp": "X"])).gives(0)
         x.delete(GP("a", "s", ["agrp": "X"])).gives(0)
     },
-    Row(269, "a group the caller no longer has is foreign") { k in
+    Row(269, "a group that the caller no longer has can't be searched or updated") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         k.member(of: "B").copy(GP("a", "s", ["agrp": "A"])).gives(-34018)
         k.member(of: "B").update(GP("a", "s", ["agrp": "A"]), ["labl": "x"]).gives(-34018)
@@ -48,7 +48,7 @@ let sectionL: [Row] = [
         b.delete(GP("a", "s")).gives(-25300)
         b.add(GP("a", "s")).gives(0)
     },
-    Row(278, "the wildcard sees everything") { k in
+    Row(278, "a caller with the group * sees the items of every group") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         let everyone = k.member(of: "*")
         everyone.copy(GP("a", "s", ["agrp": "A"])).gives(0)

@@ -10,7 +10,7 @@ private func withItem(_ k: Client, _ protection: String) {
 
 /// Checks that an item of a protection class has that class and its data.
 private func keeps(_ number: Int, _ protection: String) -> Row {
-    Row(number, "an item of class \(protection)") { k in
+    Row(number, "an item of class \(protection) is returned with its class and data") { k in
         withItem(k, protection)
         let found = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
         #expect(found["pdmn"] as? String == protection)
@@ -25,7 +25,7 @@ let sectionM: [Row] = [
         let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
         #expect(attributes["pdmn"] as? String == "dk")
     },
-    Row(283, "the class is ak unless given") { k in
+    Row(283, "the protection class is ak unless another is given") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["pdmn"] as? String == "ak")
@@ -34,25 +34,25 @@ let sectionM: [Row] = [
     keeps(287, "dk"),
     keeps(289, "cku"),
     keeps(290, "dku"),
-    Row(292, "a locked item's data") { k in
+    Row(292, "a locked item's data and attributes can't be read") { k in
         withItem(k, "ak")
         try k.keychain.lock()
         k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
         k.copy(GP("a", "s", ["R.attrs": true])).gives(-25308)
     },
-    Row(293, "a locked item's existence") { k in
+    Row(293, "whether a locked item exists can't be determined") { k in
         withItem(k, "ak")
         try k.keychain.lock()
         k.copy(GP("a", "s")).gives(-25308)
     },
-    Row(295, "an item that is readable always") { k in
+    Row(295, "an always item is readable while locked and before the first unlock") { k in
         withItem(k, "dk")
         try k.keychain.lock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
         try k.keychain.restart()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(296, "an item before the first unlock") { k in
+    Row(296, "an after-first-unlock item is locked until the first unlock only") { k in
         withItem(k, "ck")
         try k.keychain.restart()
         k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
@@ -67,7 +67,7 @@ let sectionM: [Row] = [
         try k.keychain.unlock()
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(299, "being locked wins over being a duplicate") { k in
+    Row(299, "adding a duplicate of a locked item reports the lock") { k in
         withItem(k, "ak")
         try k.keychain.lock()
         k.add(GP("a", "s", ["pdmn": "ak"])).gives(-25308)
@@ -90,7 +90,7 @@ let sectionM: [Row] = [
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
     // Differences.md: Apple has had two answers. This status is that of the current source.
-    Row(305, "an item that needs a passcode without there being one") { k in
+    Row(305, "an item that needs a passcode can't be added without one") { k in
         try k.keychain.removePasscode()
         k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
         k.copy(GP("a", "s")).gives(-25300)

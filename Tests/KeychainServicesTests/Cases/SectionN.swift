@@ -84,13 +84,13 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [
-    Row(325, "an item that needs a person is passed over") { k in
+    Row(325, "a search that skips authentication passes over an item that needs it") { k in
         try k.addProtected(.userPresence)
         asking(ScriptedPerson(rightPasscode)) {
             k.copy(read.merging(["authUI": "u_AuthUIS"]) { $1 }).gives(-25300)
         }
     },
-    Row(326, "one of two items is passed over") { k in
+    Row(326, "a search that skips authentication returns items that don't need it") { k in
         try k.addProtected(.userPresence)
         k.add(GP("b", "s", ["data": bytes("plain")])).gives(0)
         let found = try k.copy(
@@ -131,7 +131,7 @@ let sectionN: [Row] = [
         #expect(unsafe CFErrorGetCode(error?.takeRetainedValue()) == -50)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(334, "the person declines") { k in
+    Row(334, "a read is errSecUserCanceled if the person declines") { k in
         try k.addProtected(.userPresence)
         let person = ScriptedPerson()
         asking(person) { _ = k.copy(read).gives(-128) }
@@ -164,7 +164,7 @@ let sectionN: [Row] = [
         #expect((found["accc"] as? SecAccessControl)?.flags == flags)
     },
     // A case of section H.
-    Row(193, "a change needs what opening does") { k in
+    Row(193, "a change of an item needs the same authentication as a read") { k in
         try k.addProtected(.userPresence)
         asking(nil) { _ = k.update(GP("a", "s"), ["labl": "y"]).gives(-25308) }
         asking(ScriptedPerson()) { _ = k.update(GP("a", "s"), ["labl": "y"]).gives(-128) }

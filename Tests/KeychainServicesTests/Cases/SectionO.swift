@@ -70,7 +70,7 @@ let sectionO: [DamageRow] = [
         k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
     },
-    DamageRow(349, "a duplicate leaves the keys as they were") { k, engine in
+    DamageRow(349, "adding a duplicate leaves the keybag unchanged") { k, engine in
         withItem(k)
         let before = FileManager.default.contents(atPath: engine.path(.keybag))
         k.add(GP("a", "s", ["data": bytes("y"), "pdmn": "cku"])).gives(-25299)

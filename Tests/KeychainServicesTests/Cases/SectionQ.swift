@@ -37,7 +37,7 @@ private func name(_ certificate: SecCertificate) throws -> Data {
 private let inside = CertificateFixtures.today
 
 let sectionQ: [Row] = [
-    Row(364, "a certificate gives its item the attributes") { k in
+    Row(364, "a certificate's item gets its attributes from the certificate") { k in
         let leaf = try CertificateFixtures.shared().leaves[0]
         k.add(["ref": leaf.certificate]).gives(0)
         let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
@@ -83,7 +83,7 @@ let sectionQ: [Row] = [
             ])
         ).givesArray(2)
     },
-    Row(371, "no certificate for a policy is valid before or after its time") { k in
+    Row(371, "a search by policy finds no certificate outside its validity") { k in
         _ = try withSix(k)
         let policies = [try mailPolicy(), SecPolicyCreateSSL(false, nil)]
         for policy in policies {
@@ -100,13 +100,13 @@ let sectionQ: [Row] = [
         }
         try k.copy(cert(["validOn": inside, "limit": all, "R.ref": true])).givesArray(6)
     },
-    Row(374, "null stands for now") { k in
+    Row(374, "null as kSecMatchValidOnDate stands for now") { k in
         let certificate = try CertificateMaker().make("expired", subject: "/CN=Expired", days: -1)
         k.add(["ref": certificate]).gives(0)
         k.copy(cert(["validOn": NSNull()])).gives(-25300)
         k.copy(cert()).gives(0)
     },
-    Row(376, "what no authority vouches for is not trusted") { k in
+    Row(376, "a search for trusted certificates finds no self-signed one") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
     },
@@ -134,17 +134,17 @@ let sectionQ: [Row] = [
             ])
         ).givesArray(2)
     },
-    Row(382, "passwords have no issuers") { k in
+    Row(382, "a search for passwords by issuer is not implemented") { k in
         k.copy(genp(["issuers": [bytes("x")]])).gives(-4)
     },
-    Row(383, "passwords have no policy") { k in
+    Row(383, "a search for passwords by policy is not implemented") { k in
         k.copy(genp(["policy": SecPolicyCreateBasicX509()])).gives(-4)
     },
-    Row(385, "a host is found by the domain above it") { k in
+    Row(385, "a password is found by the domain above its host") { k in
         k.add(inet(["srvr": "origin.example.com"])).gives(0)
         k.copy(inet(["host": "example.com"])).gives(0)
     },
-    Row(386, "a host is found by itself") { k in
+    Row(386, "a password is found by its own host") { k in
         k.add(inet(["srvr": "origin.example.com"])).gives(0)
         k.copy(inet(["host": "origin.example.com"])).gives(0)
     },
@@ -152,14 +152,14 @@ let sectionQ: [Row] = [
         k.add(inet(["srvr": "foobar.com"])).gives(0)
         k.copy(inet(["host": "bar.com"])).gives(-25300)
     },
-    Row(389, "a host is text") { k in
+    Row(389, "a host that isn't text is refused") { k in
         k.copy(inet(["host": 5])).gives(-50)
     },
     Row(391, "a certificate without an address matches no address") { k in
         k.add(["ref": try CertificateFixtures.shared().root.certificate]).gives(0)
         k.copy(cert(["email": "a@b.com"])).gives(-25300)
     },
-    Row(392, "an address is text") { k in
+    Row(392, "an address that isn't text is refused") { k in
         k.copy(cert(["email": 5])).gives(-50)
     },
 ]

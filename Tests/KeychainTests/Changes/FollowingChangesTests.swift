@@ -41,7 +41,7 @@ private struct Connection: Sendable {
 }
 
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FollowingChangesTests {
-    @Test func `follow one secret`() async throws {
+    @Test func `the example for one secret sees each change of it`() async throws {
         let (notes, continuation) = AsyncStream<String>.makeStream()
         let connection = Connection(notes: continuation)
         let task = Task {
@@ -64,7 +64,7 @@ private struct Connection: Sendable {
         #expect(seen == ["close", "open 1", "close"])
     }
 
-    @Test func `follow the items of a service`() async throws {
+    @Test func `the example for the items of a service sees each change of them`() async throws {
         var log: [String] = []
         var accounts: [String] = []
         for await contents in keychain.changes() {
@@ -80,7 +80,9 @@ private struct Connection: Sendable {
         #expect(accounts.isEmpty)
     }
 
-    @Test @MainActor func `show a secret in a user interface`() async throws {
+    @Test @MainActor func `the example for a user interface shows the state of a secret`()
+        async throws
+    {
         var shown: [String] = []
         func showHome() { shown.append("home") }
         func showSignIn() { shown.append("sign in") }

@@ -57,7 +57,7 @@ import Testing
         try expectSnippet(inReadmeOf: "Capture")
     }
 
-    @Test func `what one launch seals the next opens, and another device doesn't`() throws {
+    @Test func `a photo sealed in one launch opens in the next, not on another device`() throws {
         let strange = try AES.GCM.SealedBox(combined: Data(count: 40))
         #expect(try keys(in: test).open(strange) == nil)
         #expect(try test.items().isEmpty)
@@ -70,7 +70,7 @@ import Testing
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
     }
 
-    @Test func `a state comes back, and one that can't be read stays`() throws {
+    @Test func `a device state loads as saved, and one that can't be read stays`() throws {
         let keychain = keys(in: test).keychain
         let state = DeviceState(
             deviceId: "6F1", hasLidar: true,

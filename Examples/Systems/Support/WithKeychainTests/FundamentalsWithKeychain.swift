@@ -31,7 +31,7 @@ private struct KeychainManager: Sendable {
 }
 
 @Suite struct FundamentalsWithKeychain {
-    @Test func `the manager's four methods, written with Keychain`() async throws {
+    @Test func `the manager's four methods work when written with Keychain`() async throws {
         try expectSnippet(inReadmeOf: "Fundamentals")
         let test = TestKeychain()
         let manager = KeychainManager(service: "org.example.fundamentals", in: test.database)

@@ -50,7 +50,7 @@ extension KeychainKey where Value == String {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `it is the item of the program`() async throws {
+    @Test func `the session is stored in the same item as by the program`() async throws {
         try await SignInSession(in: test.database).signIn("001234.alice")
         let item = try #require(try test.items().first)
         #expect(item.service == "com.steeven.mysubguard")

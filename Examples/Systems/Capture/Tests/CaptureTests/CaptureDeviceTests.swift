@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `the key of the process that was first attests the device`() throws {
+    func `a key that another process made first attests the device`() throws {
         let first = try service.createSecureEnclaveKey(forKey: CaptureDevice.attestationKey)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: first)))
         // The state and the key are not found. Then another process creates the key.
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a key that comes and goes while the device registers is not found`() throws {
+    func `a key that comes and goes during a registration is reported as not found`() throws {
         try keychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.itemNotFound) {
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a chip that fails is no reason to register without one`() throws {
+    func `if the chip fails, the device is not registered as one without a chip`() throws {
         try keychain.inject(.failure(.ioError), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.saveFailed(errSecIO)) {
             try device.register(model: "m", hasLidar: false)
@@ -114,7 +114,7 @@ import Testing
         #expect(try device.register(model: "m", hasLidar: false).deviceId == identifier)
     }
 
-    @Test func `all that race to register get the same state`() async throws {
+    @Test func `all tasks that race to register get the same state`() async throws {
         let device = device
         let states = try await withThrowingTaskGroup(of: DeviceState.self) { group in
             for _ in 0..<8 {

@@ -41,7 +41,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == Data("new".utf8))
     }
 
-    @Test func `an item that comes and goes while it is saved is a duplicate`() throws {
+    @Test func `an item that comes and goes while it is saved is reported as a duplicate`() throws {
         try testKeychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 2)
         #expect(throws: KeychainError.duplicateItem) {
@@ -50,7 +50,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == nil)
     }
 
-    @Test func `every key is an item of its own, however odd`() throws {
+    @Test func `any text is a valid key, with an item of its own`() throws {
         let keys =
             ["", " ", "RIAL.TEST", "ключ", "a\0b", "a", String(repeating: "k", count: 10_000)]
             + KeychainService.Account.all
@@ -99,7 +99,7 @@ import Testing
         #expect(throws: KeychainError.invalidData) { try service.load(forKey: anyKey) }
     }
 
-    @Test func `all that race to make the key get the same`() async throws {
+    @Test func `all tasks that race to make the key get the same one`() async throws {
         let service = service
         let keys = try await withThrowingTaskGroup(of: SymmetricKey.self) { group in
             for _ in 0..<16 {
@@ -112,7 +112,7 @@ import Testing
         #expect(keys.allSatisfy { $0 == stored })
     }
 
-    @Test func `the key of the process that was first is used`() throws {
+    @Test func `a key that another process made first is used`() throws {
         // The first search finds nothing, and the addition finds the key of another process.
         let first = CryptoService.generateKey()
         try service.saveSymmetricKey(first, forKey: anyKey)

@@ -156,7 +156,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(!(try home.run("capture seal photo.jpg").contains("load")))
     }
 
-    @Test func `without a key nothing is opened, and nothing is made`() throws {
+    @Test func `without a stored key no capture is opened, and no key is made`() throws {
         try Data(repeating: 0, count: 40).write(to: home.url.appending(path: "other.sealed"))
         #expect(
             try home.run("capture open other.sealed copy") == """

@@ -42,7 +42,7 @@ import Testing
         #expect(try testKeychain.items().count == 5)
     }
 
-    @Test func `a critical item can be for when unlocked, this device only`() throws {
+    @Test func `a critical item can be restricted to while unlocked, on this device`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
         // The protection of an existing item changes.
@@ -81,7 +81,7 @@ import Testing
         #expect(try testKeychain.openedSecretCount == count)
     }
 
-    @Test func `a locked device refuses items for when unlocked, and returns the others`() throws {
+    @Test func `a locked device refuses when-unlocked items, and returns the others`() throws {
         try service.save(Data("plain".utf8), forKey: "plain")
         try service.save(
             Data("old".utf8), forKey: "critical",

@@ -104,7 +104,7 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "other") == other)
     }
 
-    @Test func `of all that race to make a key one succeeds`() async throws {
+    @Test func `of all tasks that race to make a key one succeeds`() async throws {
         let service = service
         let results = await withTaskGroup(of: Bool?.self) { group in
             for _ in 0..<8 {
@@ -197,7 +197,7 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "second") == nil)
     }
 
-    @Test func `each call fails with a case of its own and the status`() throws {
+    @Test func `each function fails with an error case of its own and the status`() throws {
         _ = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.inject(.failure(.ioError))
         #expect(throws: KeychainError.saveFailed(errSecIO)) {

@@ -93,7 +93,7 @@ import FoundationNetworking
         await #expect(throws: URLError.self) { try await backend.client.register(UUID()) }
     }
 
-    @Test func `the page of another server is no answer of the backend`() async throws {
+    @Test func `the page of another server is reported as an unexpected answer`() async throws {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [LogInPage.self]
         let client = BackendClient(

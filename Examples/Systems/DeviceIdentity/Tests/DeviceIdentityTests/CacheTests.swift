@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `what was made or imported is known without opening a secret`() async throws {
+    @Test func `a new or imported identifier is known without opening a secret`() async throws {
         let keychain = TestKeychain()
         try await keychain.withSecItem {
             let devices = DeviceIdentificationService(keychain: KeychainService())

@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `what is no identifier is not imported, and the one that is there stays`(
+    func `an invalid identifier is not imported, and the existing one stays`(
         place: Place
     ) async throws {
         try await place.use { storage in

@@ -54,7 +54,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `where the keychain has another identifier that one stays`(place: Place) async throws {
+    func `a different identifier in the keychain stays, and the old one is removed`(place: Place)
+        async throws
+    {
         try await place.use { storage in
             let present = try await storage.devices.getDeviceId()
             let defaults = try OldDefaults(Self.old)
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `what was saved is read back before the old one goes`() throws {
+    @Test func `the saved identifier is read back before the old one is removed`() throws {
         let mock = MockKeychainService()
         let defaults = try OldDefaults(Self.old)
         let forgetful = Spy(mock, afterAdd: { try mock.delete(for: KeychainKeys.deviceId) })
@@ -115,7 +117,7 @@ import Testing
 
     @Test(
         arguments: Place.allCases, ["device 1", "", "00000000-0000-0000-0000-000000000000"])
-    func `what is no identifier is not taken over and stays in the defaults`(
+    func `an invalid identifier is not migrated and stays in the defaults`(
         place: Place, text: String
     ) async throws {
         try await place.use { storage in

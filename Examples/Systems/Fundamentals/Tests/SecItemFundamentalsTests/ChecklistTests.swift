@@ -60,7 +60,7 @@ import Testing
         #expect(!searches[1].keys.contains(kSecReturnData as String))
     }
 
-    @Test func `4. the cast matches return keys and limit, and another doesn't`() throws {
+    @Test func `4. a result has the type that return keys and limit determine`() throws {
         #expect(keychain.add("a") == errSecSuccess)
         #expect(keychain.add("bo") == errSecSuccess)
         let keys = KeychainQueryBuilder.buildQuery(forClass: kSecClassKey)

@@ -93,7 +93,7 @@ import Testing
     }
 
     /// iOS rejects `kSecMatchLimitAll` in a delete. macOS ignores it, and so does this package.
-    @Test func `a limit of all in a delete says what a delete does`() {
+    @Test func `a limit of all in a delete is accepted`() {
         #expect(keychain.add("b") == errSecSuccess)
         #expect(
             keychain.delete(query().with(kSecMatchLimit, kSecMatchLimitAll)) == errSecSuccess)

@@ -44,7 +44,7 @@ import Testing
         #expect(keychain.delete(item) == errSecSuccess)
     }
 
-    @Test func `each of the five classes is one, and another is none`() throws {
+    @Test func `each of the five classes is accepted, and another is refused`() throws {
         let classes = [
             kSecClassGenericPassword, kSecClassInternetPassword, kSecClassKey,
             kSecClassCertificate, kSecClassIdentity,
@@ -77,7 +77,8 @@ import Testing
 
     // MARK: KeychainManager
 
-    @Test func `the manager's four methods have the names of the letter`() async throws {
+    @Test func `the manager saves, loads, lists and deletes by the required methods`() async throws
+    {
         let manager: KeychainManager = .shared
         try await keychain.withSecItem {
             try await manager.save(Data("a".utf8), for: "key")
@@ -151,7 +152,7 @@ import Testing
 
     /// A dispatch queue doesn't inherit a test keychain, so a separate process with its own folder
     /// is used.
-    @Test func `the legacy manager answers once each, in order, on the queue com.app.keychain`()
+    @Test func `the legacy manager answers each call once, in order, on queue com.app.keychain`()
         async
     {
         await #expect(processExitsWith: .success) {

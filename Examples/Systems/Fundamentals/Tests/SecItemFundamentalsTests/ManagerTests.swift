@@ -104,7 +104,9 @@ import Testing
     // MARK: Locked, denied, canceled
 
     @Test(arguments: [errSecUserCanceled, errSecAuthFailed, errSecMissingEntitlement, -34])
-    func `a status that is no answer is thrown as it is`(status expected: OSStatus) async throws {
+    func `an unexpected status is thrown unchanged by all four methods`(status expected: OSStatus)
+        async throws
+    {
         keychain.inject(.failure(.init(rawValue: expected)))
         await keychain.withSecItem {
             let statuses = [

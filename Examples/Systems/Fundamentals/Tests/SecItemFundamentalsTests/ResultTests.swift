@@ -54,7 +54,7 @@ import Testing
         #expect(ran.count == 32)
     }
 
-    @Test func `a shape satisfies only itself, or itself without attributes`() {
+    @Test func `a shape satisfies an equal one, or one that only lacks attributes`() {
         let dictionary = ResultShape.dictionary([.data, .persistentReference])
         #expect(
             ResultShape.dictionary([.attributes, .data, .persistentReference])

@@ -35,8 +35,7 @@ struct SourceFile {
 }
 
 @Suite struct SourceTests {
-    @Test func `the four functions are called in one file, each after a look at the actor`() throws
-    {
+    @Test func `the four functions are called in one file, each after checking the actor`() throws {
         for file in try SourceFile.all() {
             let calls = file.code.filter {
                 $0.contains(/\bSecItem(Add|CopyMatching|Update|Delete)\(/)
@@ -55,7 +54,7 @@ struct SourceFile {
         }
     }
 
-    @Test func `a status is dropped in the wrong code alone`() throws {
+    @Test func `only the code that is shown as wrong ignores a status`() throws {
         var droppedCount = 0
         for file in try SourceFile.all() {
             let count = file.code.filter { $0.contains(/_ = (SecItem\.|find\()/) }.count

@@ -64,7 +64,7 @@ import Glibc
         #expect(try await !service().signIn().user.isEmpty)
     }
 
-    @Test func `an answer that comes too late is told`() async throws {
+    @Test func `an answer that comes too late is reported as a timeout`() async throws {
         try turnOn("slow")
         await #expect(throws: AppleAuthError.timedOut) {
             try await service(timeLimit: 0.1).signIn()
@@ -113,7 +113,7 @@ import Glibc
         }
     }
 
-    @Test func `an empty identifier is no credential`() async {
+    @Test func `a credential with an empty identifier is reported as invalid`() async {
         await #expect(throws: AppleAuthError.invalidAnswer) {
             try await AppleAuthService { AppleAuthCredential(user: "") }.signIn()
         }

@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `stored credentials are there or not, and no secret is opened to tell`() throws {
+    @Test func `hasStoredCredentials tells whether there are any, and opens no secret`() throws {
         try test.withSecItem { () throws in
             let model = AuthViewModel(bob)
             #expect(!model.hasStoredCredentials())
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be told is what was known, and never that there is none`() throws {
+    @Test func `while the keychain is locked, the model reports what it knew before`() throws {
         try test.withSecItem { () throws in
             let model = AuthViewModel(alice)
             test.inject(.locked)
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a sign-in that could not be saved is none`() async {
+    @Test func `a sign-in that can't be saved fails, and no user is signed in`() async {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             await model.restoreSession()
@@ -231,7 +231,7 @@ import Testing
 
     // MARK: Keychains that fail
 
-    @Test func `a launch on a locked device knows no user, and signs none out`() async throws {
+    @Test func `a launch on a locked device reports the lock and signs no user out`() async throws {
         try await test.withSecItem { () async throws in
             await AuthViewModel(alice).signInWithApple()
             try test.setPasscode("1234")
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `a device that locks keeps what is known`() async throws {
+    @Test func `a user who is signed in stays signed in when the device locks`() async throws {
         try await test.withSecItem { () async throws in
             let model = AuthViewModel(alice)
             await model.signInWithApple()
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func `signing out works on a locked device`() async throws {
+    @Test func `signing out works on a device locked after the first unlock`() async throws {
         try await test.withSecItem { () async throws in
             let model = AuthViewModel(alice)
             await model.signInWithApple()
@@ -304,7 +304,7 @@ import Testing
     }
 
     nonisolated static let badKeychains = [
-        // A lock doesn't prevent a deletion.
+        // After the first unlock, a lock doesn't prevent a deletion.
         BadKeychain(
             fault: .locked, status: errSecInteractionNotAllowed, calls: [.restore, .signIn],
             testDescription: "locked"),

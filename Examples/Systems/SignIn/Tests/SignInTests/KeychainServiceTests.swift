@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a locked item is an error of all that need it, and stays`() throws {
+    @Test func `saving, reading and checking a locked item report the lock, and it stays`() throws {
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
             try test.setPasscode("1234")
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `every status arrives as it is, and nothing is changed`() throws {
+    @Test func `every status reaches the caller, and the item stays unchanged`() throws {
         var reached: Set<String> = []
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)

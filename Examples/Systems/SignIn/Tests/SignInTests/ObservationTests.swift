@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Property.allCases)
-    func `each property tells of its change`(property: Property) async {
+    func `an observer is notified when a property changes`(property: Property) async {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             await confirmation { changed in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `the message tells of its change`() async {
+    @Test func `an observer is notified when the error message changes`() async {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             test.inject(.denied, times: 1)

@@ -36,7 +36,7 @@ final class TemporaryDefaults {
     ]
 
     @Test(arguments: all, all)
-    func `a status is read as it was saved, over any other`(
+    func `a saved status replaces any earlier one and is read unchanged`(
         _ status: ConnectionStatus, _ earlier: ConnectionStatus
     ) throws {
         let temporary = try TemporaryDefaults()

@@ -29,7 +29,7 @@ import Testing
         try manager.clearCredentials()
     }
 
-    @Test func `they are one item under the app's service and account`() throws {
+    @Test func `credentials are one item under the app's service and account`() throws {
         try manager.saveCredentials(.paired)
         try manager.saveCredentials(.unpaired)
         let items = try TestKeychain.current.items()
@@ -42,7 +42,7 @@ import Testing
         #expect(LGTVControlManager.Constants.keychainAccount == "default")
     }
 
-    @Test func `the shared manager is one, for port 3000 and a minute`() {
+    @Test func `there is one shared manager, with port 3000 and a limit of a minute`() {
         #expect(LGTVControlManager.shared === LGTVControlManager.shared)
         #expect(LGTVControlManager.shared.port == 3000)
         #expect(LGTVControlManager.shared.timeLimit == .seconds(60))

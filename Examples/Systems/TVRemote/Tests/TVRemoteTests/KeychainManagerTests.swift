@@ -71,7 +71,7 @@ import Testing
             ])
     }
 
-    @Test func `empty strings are values`() throws {
+    @Test func `empty strings are saved and loaded`() throws {
         let empty = TVCredentials(ipAddress: "", macAddress: "", clientKey: "")
         try save(empty)
         #expect(try load(TVCredentials.self) == empty)

@@ -27,7 +27,7 @@ private final class DefaultsWithoutFile: UserDefaults {
     let manager = LGTVControlManager()
     var keychain: TestKeychain { .current }
 
-    @Test func `the plain key joins the addresses of the keychain, and is removed`() throws {
+    @Test func `the plain key is added to the stored credentials, and is removed`() throws {
         let old = try TemporaryDefaults(["clientKey": key, "ipAddress": "10.0.0.7"])
         try manager.saveCredentials(.unpaired)
         #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
@@ -35,7 +35,7 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `without credentials it joins the addresses of the defaults`() throws {
+    @Test func `without credentials the plain key is stored with the defaults' addresses`() throws {
         let old = try TemporaryDefaults([
             "clientKey": key, "ipAddress": "10.0.0.14", "macAddress": "34:E6:E6:F9:05:50",
         ])
@@ -44,7 +44,8 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `without any address it is kept for the first connection`() async throws {
+    @Test func `without any address the plain key is stored for the first connection`() async throws
+    {
         let old = try TemporaryDefaults(["clientKey": key])
         #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
         #expect(
@@ -78,7 +79,7 @@ private final class DefaultsWithoutFile: UserDefaults {
     ]
 
     @Test(arguments: stops.indices, [nil, TVCredentials.unpaired])
-    func `nothing is lost when it stops half-way, and the next one does the rest`(
+    func `nothing is lost when a migration stops, and the next one does the rest`(
         _ index: Int, _ stored: TVCredentials?
     ) throws {
         let (_, fault, operations, skipCount) = Self.stops[index]
@@ -100,7 +101,7 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `the stops are before, in and after the saving`() throws {
+    @Test func `the faults stop a migration before, during and after the save`() throws {
         var wasSaved: [Bool] = []
         for (_, fault, operations, skipCount) in Self.stops {
             try manager.clearCredentials()
@@ -152,7 +153,7 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `what is not text is an error, and stays`() throws {
+    @Test func `a plain key that isn't text is an error, and stays`() throws {
         let old = try TemporaryDefaults(["clientKey": Data([1, 2])])
         #expect(throws: Failure.notText) { try manager.migrateClientKey(from: old.defaults) }
         #expect(old.stored("clientKey") as? Data == Data([1, 2]))

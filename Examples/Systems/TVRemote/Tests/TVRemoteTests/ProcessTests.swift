@@ -68,7 +68,7 @@ extension Home {
         #expect(try home.run("television log") == "POST /register 403\n")
     }
 
-    @Test func `they share the item through the one group of their entitlements`() throws {
+    @Test func `app and widget share the item through the group of their entitlements`() throws {
         try home.pair()
         let info = try home.run(
             "keychainctl info --account default --service "

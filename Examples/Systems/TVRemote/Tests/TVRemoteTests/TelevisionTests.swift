@@ -32,7 +32,7 @@ import Testing
         get throws { try home.run("television log").split(separator: "\n") }
     }
 
-    @Test func `it asks its user, gives a key, and knows it from then on`() async throws {
+    @Test func `the television asks its user, gives a key, and then knows the key`() async throws {
         _ = try home.run("television on accept")
         try await manager.connect(ip: ip, mac: mac)
         let key = try #require(try manager.loadCredentials()?.clientKey)
