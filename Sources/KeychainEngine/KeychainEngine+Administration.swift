@@ -121,7 +121,11 @@ extension KeychainEngine {
 
     /// The damaged rows that were set aside, oldest first.
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try attempt { () throws(KeychainFailure) in try store.setAsideRows() }
+        try attempt { () throws(KeychainFailure) in
+            let rows = try store.setAsideRows()
+            try store.requireCurrent()
+            return rows
+        }
     }
 }
 
