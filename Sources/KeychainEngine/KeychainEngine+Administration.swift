@@ -12,7 +12,7 @@ extension KeychainEngine: RequestExecutor {
         _ request: HasPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
         try reloadKeybag()
-        return hasPasscode
+        return hasPasscodeSlot
     }
 
     package func execute(
