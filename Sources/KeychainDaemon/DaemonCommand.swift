@@ -142,7 +142,9 @@ extension DaemonCommand {
     private static func noteFolder(
         beside socket: String, _ environment: [String: String]
     ) -> String? {
-        if let folder = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first {
+        if let folder = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first,
+            folder.hasPrefix("/")
+        {
             return String(folder)
         }
         return socket.lastIndex(of: "/").map { String(socket[..<$0]) }

@@ -12,7 +12,7 @@ extension KeychainEngine: RequestExecutor {
         _ request: HasPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
         try reloadKeybag()
-        return hasPasscode
+        return hasPasscodeSlot
     }
 
     package func execute(
@@ -121,7 +121,11 @@ extension KeychainEngine {
 
     /// The damaged rows that were set aside, oldest first.
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try attempt { () throws(KeychainFailure) in try store.setAsideRows() }
+        try attempt { () throws(KeychainFailure) in
+            let rows = try store.setAsideRows()
+            try store.requireCurrent()
+            return rows
+        }
     }
 }
 

@@ -29,6 +29,12 @@ extension Session {
         guard replica.circle.member(description.id) == nil else {
             throw KeychainFailure(.duplicateItem, "The machine is in the circle already.")
         }
+        guard replica.circle.machine(description.id) == nil else {
+            throw KeychainFailure(
+                .duplicateItem,
+                "The machine was in the circle, and can't be added again under the same keys. Run "
+                    + "`keychainctl sync leave --force` on it, then let it join again.")
+        }
         guard
             let change = replica.addition(of: description, name: name, scope: try scope(groups))
         else { throw .busy("This machine has not been given the circle's keys yet. Try again.") }
@@ -38,6 +44,13 @@ extension Session {
     mutating func remove(_ machine: MachineID) throws(KeychainFailure) {
         guard replica.circle.member(machine) != nil else {
             throw KeychainFailure(.itemNotFound, "No machine of the circle has this identifier.")
+        }
+        if machine == replica.id, replica.circle.member(machine)?.scope != .all {
+            throw KeychainFailure(
+                .missingEntitlement,
+                "This machine may see some access groups only, so another machine has to remove "
+                    + "it: `keychainctl sync remove`. `keychainctl sync leave --force` only "
+                    + "forgets the circle.")
         }
         try wish(.remove(replica.closing(of: machine)))
     }

@@ -30,7 +30,7 @@ struct FileSession {
     /// Unlocks the keychain if the passcode is provided, so that as much as possible can be
     /// checked.
     func unlockIfPossible() throws {
-        if engine.hasPasscode { _ = try session.unlock() }
+        if engine.hasPasscodeSlot { _ = try session.unlock() }
     }
 
     func close() { engine.close() }

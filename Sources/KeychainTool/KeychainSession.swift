@@ -57,8 +57,14 @@ struct KeychainSession {
         keychain.closeIfLogIsLong()
     }
 
+    /// Whether there is a passcode that a user can be asked for.
     var hasPasscode: Bool {
         get throws(KeychainFailure) { try keychain.perform(HasPasscode()) }
+    }
+
+    /// Whether the keychain can be locked, because a passcode or a credential is set.
+    var isLockable: Bool {
+        get throws(KeychainFailure) { try keychain.perform(ReadStatus()).hasPasscode }
     }
 
     // MARK: Unlocking

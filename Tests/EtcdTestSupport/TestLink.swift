@@ -62,22 +62,27 @@ package final class TestLink: Sendable {
     }
 
     private func begin(_ connection: [any Channel]) {
-        let isSilent = state.withLock { state in
-            for end in connection { state.connections[ObjectIdentifier(end)] = end }
-            return state.isSilent
+        state.withLock { state in
+            for end in connection {
+                state.connections[ObjectIdentifier(end)] = end
+                Self.setReading(end, !state.isSilent)
+            }
         }
         for end in connection {
             end.closeFuture.whenComplete { [weak self] _ in
                 self?.state.withLock { $0.connections[ObjectIdentifier(end)] = nil }
             }
-            Self.setReading(end, !isSilent)
         }
     }
 
-    /// A channel that begins to read also reads what has arrived before.
+    /// Sets this later, on the channel's event loop, in the order of the calls. All calls are made
+    /// with the lock of `state` held, so that the last one agrees with `isSilent`. A channel that
+    /// begins to read also reads what has arrived before.
     private static func setReading(_ channel: any Channel, _ isReading: Bool) {
-        channel.setOption(.autoRead, value: isReading).whenFailure { _ in
-            channel.close(promise: nil)
+        channel.eventLoop.execute {
+            channel.setOption(.autoRead, value: isReading).whenFailure { _ in
+                channel.close(promise: nil)
+            }
         }
     }
 
@@ -114,11 +119,10 @@ package final class TestLink: Sendable {
     }
 
     private func setSilent(_ isSilent: Bool) {
-        let ends = state.withLock { state in
+        state.withLock { state in
             state.isSilent = isSilent
-            return Array(state.connections.values)
+            for end in state.connections.values { Self.setReading(end, !isSilent) }
         }
-        for end in ends { Self.setReading(end, !isSilent) }
     }
 }
 

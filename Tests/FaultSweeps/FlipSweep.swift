@@ -127,7 +127,7 @@ package struct FlipSweep {
         }
         for (account, answer) in seen.answers.sorted(by: { $0.key < $1.key }) {
             if case .failed = answer { continue }
-            let allowed = allowed(account, outcomes, isRecovered: false)
+            let allowed = allowed(account, outcomes)
             if !allowed.contains(answer) {
                 report.violate("\(place): account \(account): \(answer), not one of \(allowed)")
             }
@@ -148,9 +148,7 @@ package struct FlipSweep {
     }
 
     /// The values that a look-up may return if it doesn't fail.
-    private func allowed(
-        _ account: Int, _ outcomes: [Step: Bool], isRecovered: Bool
-    ) -> [Observation.Answer] {
+    private func allowed(_ account: Int, _ outcomes: [Step: Bool]) -> [Observation.Answer] {
         let old = before.values[account].map { Observation.Answer.value($0) } ?? .absent
         for (write, isDone) in outcomes where write.account == account {
             let new = before.after(write).values[account].map { Observation.Answer.value($0) }
@@ -183,7 +181,7 @@ package struct FlipSweep {
         }
         var lost: [Int] = []
         for (account, answer) in seen.answers.sorted(by: { $0.key < $1.key }) {
-            let allowed = allowed(account, outcomes, isRecovered: true)
+            let allowed = allowed(account, outcomes)
             if allowed.contains(answer) { continue }
             // If a recovery doesn't know what it lost, each look-up that finds nothing reports
             // damage, even for an item that was deleted or whose addition was refused.

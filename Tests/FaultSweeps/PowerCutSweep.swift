@@ -87,17 +87,15 @@ package struct PowerCutSweep {
         _ scenario: Scenario, _ image: FolderImage, _ run: Strace.Run, _ count: Int?,
         _ where: String, _ random: inout SeededGenerator
     ) throws {
-        var places: [(model: DiskModel, doneCount: Int, begunCount: Int, call: Int)] = []
+        var places: [(model: DiskModel, doneCount: Int, call: Int)] = []
         var model = DiskModel(image, root: scratch + Self.root)
         var doneCount = 0
-        var failedCount = 0
         for (number, call) in run.calls.enumerated() {
             if let text = call.acknowledgement {
                 // A failed step may take effect later or not, and so may the following one.
                 if text.hasPrefix("done") { doneCount += 1 }
-                if text.hasPrefix("failed") { failedCount += 1 }
             } else if model.carryOut(call) {
-                places.append((model, doneCount, doneCount + 1, number))
+                places.append((model, doneCount, number))
             }
         }
         // A sealing has the fewest calls. After a failure a run may end early.

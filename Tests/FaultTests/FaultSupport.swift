@@ -113,12 +113,14 @@ extension KeychainEngine {
     }
 }
 
-/// The status and text of the error that `body` throws.
+/// The failure that `body` throws, or `nil` if it throws none. An error of another type is an issue.
 func failure(_ body: () throws -> Void) -> KeychainFailure? {
     do {
         try body()
-        return nil
+    } catch let failure as KeychainFailure {
+        return failure
     } catch {
-        return error as? KeychainFailure
+        Issue.record(error)
     }
+    return nil
 }

@@ -63,8 +63,4 @@ enum AnchorVectors {
                 test("version 2", "Structure", record(8, version: 2), nil),
             ])
     }
-
-    static var exampleLines: [String] {
-        [""] + Example.dump("anchor after generation 8", record(8) + record(7))
-    }
 }

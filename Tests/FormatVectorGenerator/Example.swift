@@ -1,9 +1,7 @@
-// Example: the generated part of a format document, between two marks. PageExample: the lines of
-// the example for Documentation/Formats/database-v1.md, "Page checksum".
+// Example: the generated part of a format document, between two marks.
 
 import FormatVectors
 import FoundationEssentials
-import KeychainSQLite
 
 struct Example {
     private static let start = "<!-- example: written by format-vectors -->\n"
@@ -41,30 +39,5 @@ struct Example {
     /// The bytes from 0 to `count - 1`, plus `first`, modulo 256.
     static func counting(from first: UInt8, count: Int = 32) -> [UInt8] {
         (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
-    }
-}
-
-enum PageExample {
-    static var lines: [String] {
-        let zeros = [UInt8](repeating: 0, count: PageChecksum.coveredByteCount)
-        let counting = Example.counting(from: 0, count: PageChecksum.coveredByteCount)
-        return [
-            "", "the last 8 bytes of a page",
-            "  page 1, otherwise zeros:                " + checksum(zeros, number: 1),
-            "  page 2, otherwise zeros:                " + checksum(zeros, number: 2),
-            "  page 3, byte i otherwise is i mod 256:  " + checksum(counting, number: 3),
-        ]
-    }
-
-    /// The bytes at the end of the page, in hexadecimal digits.
-    private static func checksum(_ content: [UInt8], number: UInt32) -> String {
-        var page = content + [UInt8](repeating: 0, count: PageChecksum.byteCount)
-        // SAFETY: `page` has the size of a page, and the call keeps no pointer.
-        unsafe page.withUnsafeMutableBytes { bytes in
-            if let base = bytes.baseAddress {
-                unsafe PageChecksum.stamp(pageAt: base, number: number)
-            }
-        }
-        return Hex(page.suffix(PageChecksum.byteCount)).digits
     }
 }

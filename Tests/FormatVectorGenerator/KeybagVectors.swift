@@ -23,9 +23,6 @@ struct KeybagVectors {
         guarded = try bare.settingPasscode(passcode, cost: cost)
     }
 
-    /// A keychain without a passcode, and another one with the same device key.
-    var keychainsForRows: [KeyHierarchyVersion1] { [bare, .create(deviceKey: deviceKey)] }
-
     var file: VectorFile<KeybagVector> {
         get throws {
             VectorFile(

@@ -128,6 +128,38 @@ import Testing
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
     }
 
+    @Test func `a note can state any number of records`() throws {
+        let sample = try sample()
+        let next = try sample.position().next
+        for count in [next, next + 100_000_000, .max] {
+            let found = try sample.verify(
+                expecting: AuditWitness(count: count, head: String(repeating: "0", count: 32)))
+            #expect(found.findings == [.missing(next...count)])
+            #expect(!found.isExpectedReached)
+        }
+        // The head of no record consists of zeros.
+        for (digit, findings) in [("0", []), ("1", [AuditFinding.otherHead(0)])] {
+            let found = try sample.verify(
+                expecting: AuditWitness(count: 0, head: String(repeating: digit, count: 32)))
+            #expect(found.findings == findings)
+            #expect(found.isExpectedReached)
+        }
+    }
+
+    @Test func `an anchor with the largest number is not an anchor`() throws {
+        let sample = try sample()
+        var bytes = try sample.position().encoded.plainBytes
+        // Behind the magic, the version and the audit's identifier. The checksum has no key.
+        bytes.replaceSubrange(24..<32, with: [UInt8](repeating: 0xFF, count: 8))
+        let body = SecretBytes(copying: Array(bytes.dropLast(16)))
+        bytes.replaceSubrange(144..<160, with: body.sha256.prefix(16))
+        #expect(AuditPosition(SecretBytes(copying: bytes)) == nil)
+        bytes.replaceSubrange(24..<32, with: [0] + [UInt8](repeating: 0xFF, count: 7))
+        let other = SecretBytes(copying: Array(bytes.dropLast(16)))
+        bytes.replaceSubrange(144..<160, with: other.sha256.prefix(16))
+        #expect(AuditPosition(SecretBytes(copying: bytes)) != nil)
+    }
+
     @Test func `an audit that was deleted and started anew is reported`() throws {
         let sample = try sample()
         let key = try sample.key()

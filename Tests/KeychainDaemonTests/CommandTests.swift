@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import KeychainEngine
 import TestPrograms
 import Testing
 
@@ -28,6 +29,19 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     ) throws -> DaemonConfiguration {
         try DaemonCommand.parse(arguments).daemonConfiguration(
             environment, executable: "/usr/bin/keychaind")
+    }
+
+    @Test(arguments: [
+        (nil, "/run/user/7/keychain"), ("/run/own:/run/other", "/run/own"),
+        ("own", "/run/user/7/keychain"), ("", "/run/user/7/keychain"),
+    ])
+    func `the freshness notes are in an absolute runtime folder, or else beside the socket`(
+        given: String?, folder: String
+    ) throws {
+        var environment = home
+        environment["RUNTIME_DIRECTORY"] = given
+        #expect(
+            try configuration([], environment).engine.freshness == FreshnessOptions(folder: folder))
     }
 
     // The expected values are from the help text and freedesktop.org's base directory

@@ -384,3 +384,26 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
         #expect(entitled.program == nil)
     }
 }
+
+@Suite struct `A registry as the tool reads it` {
+    @Test func `is empty if its folder doesn't exist, and an error if it can't be read`() throws {
+        let place = try TemporaryFolder()
+        let program = RegistryEntry.Subject.executable("/usr/bin/true")
+        _ = try place.put("x", "file", mode: 0o600)
+        try FileManager.default.createSymbolicLink(
+            atPath: place.path + "/loop", withDestinationPath: "loop")
+        for name in ["absent", "file/programs"] {
+            let folder = RegistryFolder(path: place.path + "/" + name)
+            #expect(try folder.entries().isEmpty)
+            #expect(try folder.remove(program) == 0)
+        }
+        for name in ["file", "loop", "loop/programs"] {
+            let folder = RegistryFolder(path: place.path + "/" + name)
+            #expect(throws: DistrustedFile.self) { try folder.entries() }
+            #expect(throws: KeychainFailure.self) { try folder.remove(program) }
+            #expect(throws: KeychainFailure.self) {
+                try folder.put(program, sha256: nil, list: Data())
+            }
+        }
+    }
+}

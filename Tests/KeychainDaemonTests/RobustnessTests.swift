@@ -440,6 +440,18 @@ struct GivenSockets: Sendable {
         #expect(manager.socket == row.socket)
     }
 
+    // As described in sd_notify(3).
+    @Test(arguments: [
+        ("/run/notify", true), ("@notify", true), ("notify", false), ("vsock:2:1", false),
+        ("", false),
+    ])
+    func `notices are sent only to an absolute path or a name in the abstract namespace`(
+        address: String, isUsed: Bool
+    ) throws {
+        let manager = try ServiceManager(["NOTIFY_SOCKET": address], pid: 7)
+        #expect(manager.notificationSocket == (isUsed ? address : nil))
+    }
+
     @Test func `dedicated sockets are told apart by their descriptor names`() throws {
         let manager = try ServiceManager(
             [

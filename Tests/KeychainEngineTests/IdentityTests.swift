@@ -385,6 +385,47 @@ import Testing
             } == .itemNotFound)
     }
 
+    /// Changes one byte of a certificate's attributes, of which the label identifies the row.
+    private func damage(_ label: String, in keychain: TemporaryKeychain) throws {
+        let query = ItemQuery(itemClass: .certificate, attributes: [.label: .string(label)])
+        let row = try #require(try keychain.rows(query).first)
+        keychain.engine.close()
+        // `forge` renews the tags of the pages.
+        try forge(keychain) { bytes in
+            let found = try #require(Data(bytes).firstRange(of: row.metadata))
+            bytes[found.upperBound - 1] ^= 1
+        }
+        try keychain.reopen()
+    }
+
+    @Test func `a key stays as long as a damaged certificate has its public key`() throws {
+        let keychain = try TemporaryKeychain()
+        _ = try add(keychain.engine, certificate(1, of: 7), key(7))
+        _ = try keychain.engine.perform(AddItem(certificate(2, of: 7)), as: caller)
+        try damage("L2", in: keychain)
+        let first = query(certificate: [.label: .string("L1")])
+        #expect(
+            try keychain.engine.perform(
+                DeleteIdentities(first, tombstones: .automatic), as: caller) == 1)
+        let keys = try keychain.engine.perform(
+            FindItems(ItemQuery(itemClass: .key), Retrieval()), as: caller)
+        #expect(keys.count == 1)
+        let other = query(certificate: [.label: .string("L2")])
+        #expect(
+            status {
+                try keychain.engine.perform(
+                    DeleteIdentities(other, tombstones: .automatic), as: caller)
+            } == .decode)
+        #expect(
+            status {
+                try keychain.engine.perform(
+                    UpdateIdentities(
+                        other,
+                        IdentityChanges(certificate: ItemChanges(), key: ItemChanges())),
+                    as: caller)
+            } == .decode)
+    }
+
     @Test func `deleting all identities of a key deletes the key`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))

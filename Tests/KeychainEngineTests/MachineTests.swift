@@ -277,6 +277,12 @@ import Testing
         #expect(Set(try secrets(open)) == Set(Self.moving + Self.staying))
         let slots = try open.perform(ListSlots(), as: keychain.caller)
         #expect(slots.map(\.kind) == [.machineIdentity, .credential])
+        // No user can be asked for a credential.
+        #expect(try !open.perform(HasPasscode(), as: keychain.caller))
+        #expect(
+            failure {
+                _ = try open.perform(Authenticate(passcode: passcode("x")), as: keychain.caller)
+            }?.status == .notAvailable)
         #expect(
             failure {
                 _ = try open.perform(ChangeSlots(.remove(2)), as: keychain.caller)

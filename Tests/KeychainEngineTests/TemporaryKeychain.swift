@@ -5,6 +5,7 @@ import KeychainCrypto
 import KeychainEngine
 import KeychainCore
 import KeychainSQLite
+import Testing
 
 /// A keychain for one test.
 final class TemporaryKeychain {
@@ -73,13 +74,15 @@ func genericPassword(_ account: String, _ service: String = "service") -> Attrib
     [.account: .string(account), .service: .string(service)]
 }
 
-/// The status of the `KeychainFailure` that `body` throws. `nil` if `body` throws no error, or one
-/// of another type.
+/// The status of the `KeychainFailure` that `body` throws, or `nil` if `body` throws no error. An
+/// error of another type is an issue.
 func status(_ body: () throws -> Void) -> Status? {
     do {
         try body()
-        return nil
+    } catch let failure as KeychainFailure {
+        return failure.status
     } catch {
-        return (error as? KeychainFailure)?.status
+        Issue.record(error)
     }
+    return nil
 }

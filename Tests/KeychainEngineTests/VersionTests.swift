@@ -109,6 +109,23 @@ import Testing
 
     init() throws { test = try Clocked() }
 
+    @Test func `versions are those of the current database after another process rotated the keys`()
+        throws
+    {
+        try test.add("a", "one")
+        try test.change("a", to: "two")
+        let other = try KeychainEngine.open(
+            directory: test.keychain.directory, options: .testing)
+        defer { other.close() }
+        try other.rotate()
+        _ = try other.perform(
+            PurgeVersions(ItemQuery(itemClass: .genericPassword), number: nil), as: test.caller)
+        let policy = HistoryPolicy(count: 3, days: 7, isForAll: false)
+        _ = try other.perform(SetHistory(policy), as: test.caller)
+        #expect(try test.versions().isEmpty)
+        #expect(try test.engine.perform(SetHistory(), as: test.caller) == policy)
+    }
+
     @Test
     func `a replaced or deleted item is kept as a version on request, and isn't found as an item`()
         throws

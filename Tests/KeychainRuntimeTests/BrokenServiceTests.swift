@@ -160,9 +160,10 @@ import Testing
             ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
             ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
         ] as [(String, [UInt8], Bool, Status)])
-    func `another program at the socket isn't sent a request`(
+    func `another program at the socket isn't sent a request, or no further one`(
         _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
     ) throws {
+        let received = Recorded<[UInt8]>()
         let service = try FakeService { peer, _ in
             if isAfterHandshake {
                 peer.beginHandshake()
@@ -170,9 +171,12 @@ import Testing
                 _ = peer.request()
             }
             peer.send(bytes)
-            peer.hangUp()
+            peer.endSending()
+            received.append(peer.receive(1))
         }
         #expect(failedRead(service)?.status == status, "\(name)")
+        #expect(received.waitForNext())
+        #expect(received.values.allSatisfy { $0.isEmpty }, "\(name)")
     }
 
     @Test func `a service of an unsupported version is reported as such`() throws {

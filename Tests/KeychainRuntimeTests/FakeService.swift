@@ -112,6 +112,9 @@ final class FakePeer: Sendable {
     /// Shuts the connection down in both directions.
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    /// The client reads the end, and this end still receives.
+    func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     // MARK: Bytes
 
     /// - Returns: Whether all bytes were sent.

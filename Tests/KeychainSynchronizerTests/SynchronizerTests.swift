@@ -304,14 +304,24 @@ import Testing
         try two.restart()
         try await converge(two, one)
         #expect(try two.values() == ["b": "2", "c": "3", "d": "4"])
+        let id = try await two.id()
+        let refusal = await #expect(throws: KeychainFailure.self) {
+            _ = try await two.relay.send(.remove(id))
+        }
+        #expect(refusal?.reason.contains("another machine has to remove it") == true)
     }
 
     @Test func `a removed machine gets and gives nothing more`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try await converge(one, two)
+        let description = try await two.relay.send(.describe).message
         _ = try await one.relay.send(.remove(try await two.id()))
         try await one.settle()
+        let refusal = await #expect(throws: KeychainFailure.self) {
+            _ = try await one.relay.send(.add(machine: description, name: "two", groups: nil))
+        }
+        #expect(refusal?.reason.contains("The machine was in the circle") == true)
         try one.set("b", "2")
         try two.set("c", "3")
         try await converge(one, two)

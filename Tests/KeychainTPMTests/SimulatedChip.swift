@@ -169,8 +169,18 @@ extension SimulatedChip {
         let descriptor = try LocalSocket.connected(to: socketPath)
         defer { close(descriptor) }
         guard LocalSocket.send(bytes, to: descriptor),
-            let answer = LocalSocket.receive(from: descriptor), answer.count >= 10
+            var answer = LocalSocket.receive(from: descriptor)
         else { throw RawFailure(code: .max) }
+        // The size of the response is in its header, after the tag.
+        while answer.count < 6
+            || answer.count < answer[2..<6].reduce(0, { $0 << 8 | Int($1) })
+        {
+            guard let more = LocalSocket.receive(from: descriptor) else {
+                throw RawFailure(code: .max)
+            }
+            answer += more
+        }
+        guard answer.count >= 10 else { throw RawFailure(code: .max) }
         let code = answer[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
         guard code == 0 else { throw RawFailure(code: code) }
         return Array(answer[10...])

@@ -274,6 +274,31 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
+    /// Through the SecItem functions, an object doesn't use its context.
+    @MainActor @Test(arguments: [true, false])
+    func `what a context remembers is shown only by objects with this context`(
+        isContextFirst: Bool
+    ) async throws {
+        let way = Way.typedInMemory
+        let context = LAContext()
+        #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
+        let open = keychain(way).authenticating(with: context)
+        let plain = keychain(way).withoutInteraction
+        try await open.save("secret", for: key(.applicationPassword))
+        let shown: (with: ObservableSecret<String>, without: ObservableSecret<String>)
+        if isContextFirst {
+            shown.with = ObservableSecret(key(nil), in: open)
+            await shown.with.ready()
+            shown.without = ObservableSecret(key(nil), in: plain)
+        } else {
+            shown.without = ObservableSecret(key(nil), in: plain)
+            await shown.without.ready()
+            shown.with = ObservableSecret(key(nil), in: open)
+        }
+        #expect(await shown.with.ready().value == "secret")
+        #expect(await shown.without.ready().error?.code == .interactionNotAllowed)
+    }
+
     @Test(arguments: ways)
     func `a migration keeps the access control, in place and to another keychain`(way: Way) throws {
         let keychain = keychain(way)

@@ -2,6 +2,7 @@
 // From RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of the AWS CLI, docker's
 // config.json, and the output of `security dump-keychain -d` on macOS.
 
+import Foundation
 import KeychainCore
 import Testing
 
@@ -95,6 +96,24 @@ import Testing
     ) throws {
         let read = try source.items(in: Array(text.utf8), named: "f", service: "s")
         #expect(read.map { "\($0.name)=\($0.secret)" } == items)
+    }
+
+    @Test func `a password store is searched through links to folders too`() throws {
+        let home = try TestHome()
+        let store = home.path + "/store"
+        let files = FileManager.default
+        for folder in ["/store/web", "/store/.git", "/elsewhere/mail"] {
+            try files.createDirectory(
+                atPath: home.path + folder, withIntermediateDirectories: true)
+        }
+        for file in ["store/a", "store/web/b", "store/.git/c", "elsewhere/mail/d"] {
+            #expect(files.createFile(atPath: "\(home.path)/\(file).gpg", contents: nil))
+        }
+        try files.createSymbolicLink(
+            atPath: store + "/linked", withDestinationPath: home.path + "/elsewhere")
+        try files.createSymbolicLink(
+            atPath: store + "/web/up", withDestinationPath: store)
+        #expect(try PasswordStore.names(in: store) == ["a", "linked/mail/d", "web/b"])
     }
 
     @Test(

@@ -30,6 +30,10 @@ package final class SoftwareChip: KeyHardware {
     package var unsealedCount: Int { count.withLock { $0 } }
 
     package func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        // A TPM refuses this, too.
+        guard secret.plainBytes.count <= pad.count else {
+            throw KeychainFailure(.param, "The secret is longer than \(pad.count) bytes.")
+        }
         let hidden = zip(secret.plainBytes, pad).map { $0 ^ $1 }
         return Data(SecretBytes(copying: pad + hidden).sha256 + hidden)
     }

@@ -47,11 +47,12 @@ extension Keychain {
         /// Whether waiting can help: the state can end by itself or with an unlock.
         ///
         /// This is `true` if the keychain or item is locked or busy, and if the keychain is not
-        /// available yet, as can happen while a system boots.
+        /// available yet, as can happen while a system boots. It is `false` for an item that can
+        /// be read only on another machine.
         public var isPassing: Bool {
             switch state {
             case .locked, .busy: true
-            case .failed: error?.code == .notAvailable
+            case .failed: error?.code == .notAvailable && error?.cause != .otherMachine
             default: false
             }
         }

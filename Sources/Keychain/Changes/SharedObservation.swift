@@ -1,8 +1,9 @@
 // SharedObservation: the state that all `ObservableSecret` objects of one item share in this
-// process.
-//   (1) There is at most one instance per item. It exists while an `ObservableSecret` or a pending
-//       write refers to it. The loop in `init`, which waits for changes of the item, refers to it
-//       only while it processes the result of a read.
+// process and have the same authentication context.
+//   (1) There is at most one instance per item and context, since a context that remembers an
+//       authentication gives secrets that objects without it must not show. An instance exists
+//       while an `ObservableSecret` or a pending write refers to it. The loop in `init`, which
+//       waits for changes of the item, refers to it only while it processes the result of a read.
 //   (2) While writes are pending, `state` is the state that the newest write will produce.
 //       Otherwise it is the state after the last successful write or the last read, including a
 //       read that failed. Writes are carried out one at a time, in the order of the requests.
@@ -12,6 +13,7 @@
 //       thread.
 
 import Foundation
+import KeychainAuthentication
 import KeychainCore
 import Observation
 
@@ -74,6 +76,8 @@ final class SharedObservation {
     private struct Identity: Hashable {
         var database: DatabaseIdentity
         var item: ItemQuery
+        /// The instance keeps its context alive, so no other context has the same identifier.
+        var context: ObjectIdentifier?
     }
 
     private struct Weak {
@@ -87,7 +91,8 @@ final class SharedObservation {
     /// Returns the shared instance for an item.
     static func of(_ keychain: Keychain, account: String) -> SharedObservation {
         let identity = Identity(
-            database: keychain.database.identity, item: keychain.access(.load, account).item)
+            database: keychain.database.identity, item: keychain.access(.load, account).item,
+            context: keychain.database.authentication.context.map { ObjectIdentifier($0) })
         if let item = items[identity]?.item { return item }
         if items.count >= limit {
             items = items.filter { $0.value.item != nil }

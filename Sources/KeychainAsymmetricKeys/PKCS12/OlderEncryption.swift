@@ -31,8 +31,7 @@ enum OlderEncryption {
             throw KeychainFailure(
                 .unsupportedFormat,
                 "The private key is encrypted with a legacy cipher, which supports only ASCII "
-                    + "passphrases."
-            )
+                    + "passphrases of at most 1023 bytes, without zero bytes.")
         }
         let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
         let opened = try? NIOSSLPrivateKey(bytes: Array((pem + "\n").utf8), format: .pem) {
@@ -63,8 +62,13 @@ enum OlderEncryption {
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
         try budget.take(rounds(of: data.algorithm))
         let passphrase = password.text.map { Array($0.utf8) }
+        guard passphrase?.contains(0) != true else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "The certificates are encrypted with a legacy cipher, which supports only "
+                    + "passphrases without zero bytes.")
+        }
         guard let container = container(of: data, password: password),
-            passphrase?.contains(0) != true,
             let bundle = try? NIOSSLPKCS12Bundle(buffer: container, passphrase: passphrase)
         else {
             throw KeychainFailure(

@@ -7,10 +7,10 @@ import KeychainCore
 import SwiftASN1
 
 enum PKCS12Writer {
-    /// The rounds of the key derivation for the authentication code, as many as for the encryption.
-    /// With fewer, the authentication code would be a cheaper way to check a password guess. One
-    /// round is one compression of SHA-256 here, and two compressions in PBKDF2.
-    private static let rounds = PBES2.writtenRounds
+    /// The rounds of the key derivation for the authentication code. One round is one compression
+    /// of SHA-256 here, and two compressions in PBKDF2. With fewer rounds, the authentication code
+    /// would be a cheaper way to check a password guess than the encryption is.
+    private static let rounds = 2 * PBES2.writtenRounds
 
     /// Writes a container, see ``PKCS12/seal(_:password:)``.
     static func write(

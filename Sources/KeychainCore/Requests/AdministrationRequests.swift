@@ -25,7 +25,7 @@ package struct Authenticate: GeneralRequest {
     }
 }
 
-/// Returns whether a passcode or a credential is set. A user can be asked only for a passcode.
+/// Returns whether a passcode is set, which a user can be asked for. A credential doesn't count.
 package struct HasPasscode: GeneralRequest {
     package static let code = RequestCode.hasPasscode
 

@@ -85,7 +85,7 @@ package struct AuditPosition: Sendable {
             front.bytes(4) == Self.magic, let version: UInt32 = front.number(), version == 1,
             let chain = front.bytes(16).flatMap({ Bytes16($0) }), let next: UInt64 = front.number(),
             let head = back.bytes(AuditHead.byteCount), let fileFirst: UInt64 = back.number(),
-            let offset: Int64 = back.number(), next > 0, offset >= 0
+            let offset: Int64 = back.number(), next > 0, next < .max, offset >= 0
         else { return nil }
         self.chain = chain
         self.next = next

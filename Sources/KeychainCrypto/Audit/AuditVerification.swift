@@ -202,8 +202,16 @@ package struct AuditVerification {
     // MARK: The end
 
     private mutating func conclude() {
-        let end = max(position?.next ?? 1, (expected?.count ?? 0) + 1)
-        if cursor.number < end { skip(to: end) }
+        // The keys of missing records are derived only up to the anchor's: a number that was noted
+        // elsewhere can be any.
+        let next = position?.next ?? 1
+        let last = max(next - 1, expected?.count ?? 0)
+        if cursor.number <= last { findings.append(.missing(cursor.number...last)) }
+        if cursor.number < next { skip(to: next, reporting: false) }
+        if let expected, expected.count == 0 {
+            isExpectedReached = true
+            if expected.head != AuditHead.none.short { findings.append(.otherHead(0)) }
+        }
         if first > 1, lastPruned < first - 1 {
             findings.insert(.missing(lastPruned + 1...first - 1), at: 0)
         }

@@ -30,6 +30,8 @@ package struct Keybag: Hashable, Sendable {
 
     /// Whether the guarded tier has a tier key, because a passcode or credential is set.
     package var hasPasscode: Bool { keys.contains { $0.protector.contains(.tier) } }
+    /// Whether there is a passcode that a user can be asked for.
+    package var hasPasscodeSlot: Bool { slots.contains { $0.kind == .passcode } }
     /// Whether the keys of the *this device only* classes require the machine.
     package var isBound: Bool { keys.contains { $0.protector.contains(.machine) } }
 

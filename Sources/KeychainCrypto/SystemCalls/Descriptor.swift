@@ -39,7 +39,9 @@ package enum Descriptor {
     }
 
     /// Creates a pipe and returns its ends for reading and for writing. Programs that are started
-    /// don't inherit them. Returns `nil` if no descriptors are left.
+    /// don't inherit them, except one that another thread starts during this call: Swift's module
+    /// of the C library lacks `pipe2`, which would mark the ends at once. Returns `nil` if no
+    /// descriptors are left.
     package static func pipe() -> (OwnedDescriptor, OwnedDescriptor)? {
         var ends: [Int32] = [-1, -1]
         // SAFETY: two numbers are written to the array.
@@ -144,16 +146,22 @@ package enum Descriptor {
     }
 
     /// Waits until a descriptor is readable or its other end is closed, at most for the given
-    /// number of milliseconds, which begin anew after a signal; -1 to wait indefinitely. An
-    /// interruption takes precedence over input.
+    /// number of milliseconds; -1 to wait indefinitely. An interruption takes precedence over
+    /// input.
     package static func wait(
         for descriptor: Int32?, until interruption: Interruption?, milliseconds: Int32 = -1
     ) -> Wait {
+        let start = ContinuousClock.now
+        var rest = milliseconds
         while true {
             let waiting = [interruption?.descriptor ?? -1, descriptor ?? -1]
-            guard let ready = ready(among: waiting, milliseconds: milliseconds) else {
-                if errno == EINTR { continue }
-                return .failed
+            guard let ready = ready(among: waiting, milliseconds: rest) else {
+                guard errno == EINTR else { return .failed }
+                if milliseconds > 0 {
+                    let waited = Int32(clamping: Int(start.duration(to: .now) / .milliseconds(1)))
+                    rest = max(0, milliseconds - waited)
+                }
+                continue
             }
             if ready[0] || interruption?.isInterrupted == true { return .interrupted }
             return ready[1] ? .readable : .timedOut

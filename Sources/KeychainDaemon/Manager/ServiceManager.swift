@@ -24,14 +24,17 @@ struct ServiceManager: Sendable {
     let ownSockets: [String: Int32]
     /// The watchdog timeout. `nil` if the watchdog is off.
     let watchdogTime: Duration?
-    private let notificationSocket: String?
+    let notificationSocket: String?
 
     /// - Parameters:
     ///   - environment: The environment variables of the process.
     ///   - pid: The id of the process.
     /// - Throws: ``ServiceFailure`` if more sockets were passed than the service uses.
     init(_ environment: [String: String], pid: pid_t) throws(ServiceFailure) {
-        notificationSocket = environment["NOTIFY_SOCKET"]
+        notificationSocket = environment["NOTIFY_SOCKET"].flatMap {
+            // A path, or a name in the abstract namespace.
+            $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil
+        }
         watchdogTime = Self.watchdogTime(environment, pid)
         guard let listenPID = environment["LISTEN_PID"], Int32(listenPID) == pid,
             let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), count > 0

@@ -278,20 +278,21 @@ final class PeerSession: Sendable {
 
     /// Reports every change from now on, under the id of the client's message.
     func subscribe(_ id: UInt64) throws(KeychainFailure) {
-        let isTooMany = state.withLock { $0.subscriptions.count >= subscriptionLimit }
-        guard !isTooMany else {
-            throw KeychainFailure(
-                .notAvailable, "The connection has \(subscriptionLimit) subscriptions already.")
-        }
         let onEvent = onEvent
         let subscription = try keychain.engine().subscribe {
             onEvent(id, ServiceMessage.frameOfChange(id: id))
         }
-        let old = state.withLock { state -> (any ChangeSubscription)? in
-            if state.isEnded { return subscription }
-            return state.subscriptions.updateValue(subscription, forKey: id)
+        let (isTooMany, old) = state.withLock { state -> (Bool, (any ChangeSubscription)?) in
+            if state.isEnded { return (false, subscription) }
+            // Checked together with the insertion, since requests are carried out in parallel.
+            guard state.subscriptions.count < subscriptionLimit else { return (true, subscription) }
+            return (false, state.subscriptions.updateValue(subscription, forKey: id))
         }
         old?.end()
+        guard !isTooMany else {
+            throw KeychainFailure(
+                .notAvailable, "The connection has \(subscriptionLimit) subscriptions already.")
+        }
     }
 
     func unsubscribe(_ id: UInt64) {

@@ -61,8 +61,10 @@ extension KeychainEngine {
                 item, group: group, by: program, keys: keys, into: &transaction)
         } catch {
             guard keepsExisting, error.status == .duplicateItem else { throw error }
+            var damaged = DamagedRows()
             let there = try opened(
-                ItemQuery(primaryKeyOf: item, in: group), AccessGroups([group]), in: &transaction)
+                ItemQuery(primaryKeyOf: item, in: group), AccessGroups([group]), noting: &damaged,
+                in: &transaction)
             guard let row = there.first,
                 row.record.attributes[.publicKeyHash] == item.attributes[.publicKeyHash]
             else { throw error }

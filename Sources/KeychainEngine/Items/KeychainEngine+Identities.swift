@@ -95,15 +95,18 @@ extension KeychainEngine {
     }
 
     /// Certificates and their keys. A certificate is listed once for each of its keys.
+    /// - Throws: If there are none: the damage of a row that may be part of one, or `itemNotFound`.
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {
         let isConfined = caller.isConfined(by: query.certificate, query.key)
         var pairs: [(OpenedRow, OpenedRow)] = []
-        for certificate in try opened(query.certificate, caller, in: &transaction) {
+        var damaged = DamagedRows()
+        for certificate in try opened(query.certificate, caller, noting: &damaged, in: &transaction)
+        {
             guard let keyQuery = query.key.ofKey(to: certificate.record.attributes)
             else { continue }
-            for key in try opened(keyQuery, caller, in: &transaction)
+            for key in try opened(keyQuery, caller, noting: &damaged, in: &transaction)
             where !isConfined
                 || caller.hasAdded(certificate.record) && caller.hasAdded(key.record)
             {
@@ -112,18 +115,20 @@ extension KeychainEngine {
         }
         guard !pairs.isEmpty else {
             try transaction.requireGuardedTier()
+            if let failure = damaged.failure { throw failure }
             try store.requireSound()
             throw .itemNotFound
         }
         return pairs
     }
 
-    /// Every row that matches, with its metadata opened. Damaged rows are skipped.
+    /// Every row that matches, with its metadata opened. Rows that are damaged or bound to another
+    /// machine are skipped and recorded in `damaged`.
     func opened(
-        _ query: ItemQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
+        _ query: ItemQuery, _ caller: AccessGroups, noting damaged: inout DamagedRows,
+        in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [OpenedRow] {
         let search = transaction.search(query, visibleTo: caller)
-        var damaged = DamagedRows()
         var rows: [OpenedRow] = []
         for candidate in try transaction.rows(search, includesSecret: false) {
             guard let row = try open(candidate, for: search, noting: &damaged),
@@ -145,7 +150,9 @@ extension KeychainEngine {
         _ = try change(query, changes, caller, in: &transaction)
     }
 
-    /// Whether any certificate, in any access group, belongs to a key.
+    /// Whether any certificate, in any access group, belongs to a key. A certificate that can't be
+    /// opened here counts, as far as its labels show: it may be read again, but its key can't be
+    /// brought back.
     private func hasCertificate(
         _ key: ItemRecord, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Bool {
@@ -153,6 +160,8 @@ extension KeychainEngine {
         let query = ItemQuery(
             itemClass: .certificate, attributes: [.publicKeyHash: label], isSynchronizable: nil)
         let everybody = AccessGroups([AccessGroups.wildcard])
-        return try !opened(query, everybody, in: &transaction).isEmpty
+        var damaged = DamagedRows()
+        let certificates = try opened(query, everybody, noting: &damaged, in: &transaction)
+        return !certificates.isEmpty || damaged.failure != nil
     }
 }

@@ -35,6 +35,7 @@ extension KeychainEngine {
                 version throws(KeychainFailure) in
                 try search.visit(version)
             }
+            try store.requireCurrent()
             var found: [ItemVersion] = []
             for (version, opened) in try search.finish() {
                 var data: Data?
@@ -80,7 +81,11 @@ extension KeychainEngine {
         _ request: SetHistory, as caller: AccessGroups
     ) throws(KeychainFailure) -> HistoryPolicy {
         try logged(request) { () throws(KeychainFailure) in
-            guard let policy = request.policy else { return try store.historyPolicy() }
+            guard let policy = request.policy else {
+                let policy = try store.historyPolicy()
+                try store.requireCurrent()
+                return policy
+            }
             guard policy.isValid else {
                 throw .param("Versions are kept for 1 to 36500 days, and at most 1000 of an item.")
             }

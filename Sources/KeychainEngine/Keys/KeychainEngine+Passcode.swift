@@ -24,8 +24,14 @@ import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {
-    /// Whether a passcode is set, according to the keybag as last read.
+    /// Whether a passcode or a credential is set, according to the keybag as last read.
     package var hasPasscode: Bool { session.ring.withLock { $0.hierarchy.keybag.hasPasscode } }
+
+    /// Whether there is a passcode that a user can be asked for, according to the keybag as last
+    /// read.
+    package var hasPasscodeSlot: Bool {
+        session.ring.withLock { $0.hierarchy.keybag.hasPasscodeSlot }
+    }
 
     /// Opens the keys of all classes, except those that are bound to another machine. ``lock()``
     /// and ``lockAll()`` erase keys from memory again.
@@ -221,7 +227,7 @@ extension KeychainEngine {
         // longer valid.
         let grant = presence.withLock { $0 }
         let hierarchy = session.ring.withLock { $0.hierarchy }
-        guard hierarchy.keybag.hasPasscode else {
+        guard hierarchy.keybag.hasPasscodeSlot else {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }
         if lockState == .unlocked {

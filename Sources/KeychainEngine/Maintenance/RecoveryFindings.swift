@@ -30,7 +30,7 @@ struct RecoveryFindings {
     /// Undamaged rows that no cell points to: each is an item, or the remains of a deleted one.
     private(set) var stray: [WholeRow] = []
     /// Rows whose tags don't verify or can't be checked. For each reference, the first row found in
-    /// a cell; if none is in a cell, the last row found.
+    /// a cell, or else the first.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
     /// Rows that were set aside before: those that cells point to, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
@@ -92,7 +92,8 @@ struct RecoveryFindings {
             stray.append(WholeRow(row: row, record: record))
         case let other:
             let areLabelsKnown = if case .withoutSecret = other { true } else { false }
-            if damaged[row.reference]?.isInCell != true {
+            let earlier = damaged[row.reference]
+            if earlier == nil || candidate.isInCell && earlier?.isInCell == false {
                 damaged[row.reference] = DamagedRow(
                     row: row, isInCell: candidate.isInCell, areLabelsKnown: areLabelsKnown)
             }

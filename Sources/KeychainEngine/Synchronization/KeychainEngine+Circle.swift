@@ -52,7 +52,11 @@ extension KeychainEngine {
 
     /// The circle that changes are collected for. `nil` if there is none.
     package func circle() throws(KeychainFailure) -> StoredCircle? {
-        try attempt { () throws(KeychainFailure) in try store.circle() }
+        try attempt { () throws(KeychainFailure) in
+            let circle = try store.circle()
+            try store.requireCurrent()
+            return circle
+        }
     }
 
     /// Collects changes for a circle from now on, beginning with all synchronizable items that
@@ -100,7 +104,11 @@ extension KeychainEngine {
     package func outbox(
         after id: Int64 = .min, limit: Int = .max
     ) throws(KeychainFailure) -> [OutboxEntry] {
-        try attempt { () throws(KeychainFailure) in try store.outbox(after: id, limit: limit) }
+        try attempt { () throws(KeychainFailure) in
+            let entries = try store.outbox(after: id, limit: limit)
+            try store.requireCurrent()
+            return entries
+        }
     }
 
     package func removeFromOutbox(_ entries: [OutboxEntry]) throws(KeychainFailure) {

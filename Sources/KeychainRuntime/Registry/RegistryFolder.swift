@@ -2,8 +2,8 @@
 //   (1) An entry and its list of entitlements are replaced by renaming files, the list first. A
 //       service that reads them in the meantime finds the complete old or the complete new version
 //       of each file.
-//   (2) An entry that can't be read is an error. It isn't treated as missing, since it may be about
-//       the subject that is looked up.
+//   (2) A folder or an entry that can't be read is an error. It isn't treated as missing, since it
+//       may be about the subject that is looked up.
 
 package import FoundationEssentials
 import Glibc
@@ -36,9 +36,14 @@ package struct RegistryFolder: Sendable {
 
     /// The entries, in order of their file names. Empty if the folder doesn't exist.
     package func entries() throws(DistrustedFile) -> [RegistryEntry] {
-        guard let status = Files.status(of: path) else { return [] }
+        guard let status = Files.status(of: path) else {
+            if errno == ENOENT || errno == ENOTDIR { return [] }
+            throw DistrustedFile(reason: "\(quoted(path)) can't be read: \(errorText(errno))")
+        }
         try TrustedFile.check(path, status)
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw DistrustedFile(reason: "\(quoted(path)) is not a folder that can be listed")
+        }
         var entries: [RegistryEntry] = []
         for name in names.sorted() where name.hasSuffix(".json") {
             let file = path + "/" + name

@@ -123,13 +123,16 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// - Returns: `nil` if no handler is left, or if the wait failed.
+    /// - Returns: `nil` if no handler is left.
     private func next(
         _ connection: ServiceConnection, _ wake: Interruption
     ) -> ServiceConnection.Event? {
         if !connection.isPending {
             switch Descriptor.wait(for: connection.socket.descriptor, until: wake) {
-            case .interrupted, .failed: return nil
+            case .interrupted: return nil
+            // The system is short of memory, for example. The thread doesn't end, because later
+            // subscribers rely on it.
+            case .failed: return Self.pause(wake, milliseconds: 100) ? .other : nil
             case .readable, .timedOut: break
             }
         }
@@ -138,13 +141,23 @@ final class ChangeListener: Sendable {
         return connection.event(within: options.requestTime)
     }
 
+    /// Waits without the system call that failed.
+    /// - Returns: `false` if no handler is left.
+    private static func pause(_ wake: Interruption, milliseconds: Int32) -> Bool {
+        usleep(UInt32(milliseconds) * 1000)
+        return !wake.isInterrupted
+    }
+
     /// Reconnects, with a backoff from 20 milliseconds to 5 seconds.
-    /// - Returns: `nil` if no handler is left, or if the wait failed.
+    /// - Returns: `nil` if no handler is left.
     private func reconnected(_ wake: Interruption) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {
-            let wait = Descriptor.wait(for: nil, until: wake, milliseconds: milliseconds)
-            guard case .timedOut = wait else { return nil }
+            switch Descriptor.wait(for: nil, until: wake, milliseconds: milliseconds) {
+            case .interrupted, .readable: return nil
+            case .failed: guard Self.pause(wake, milliseconds: milliseconds) else { return nil }
+            case .timedOut: break
+            }
             if let connection = try? subscribed() { return connection }
             milliseconds = min(milliseconds * 2, 5000)
         }

@@ -44,6 +44,14 @@ extension Store {
     private static let rowOfReferenceSQL =
         SearchStatement.select(includesSecret: true, index: "items_uuid") + " WHERE entry.uuid = ?"
 
+    /// Makes sure that what was read before is of the current database. The tables of versions, of
+    /// rows set aside and of state keep their names when another database replaces this one, so
+    /// reading them alone doesn't show it.
+    /// - Throws: `superseded` if another database has replaced this one.
+    package func requireCurrent() throws(KeychainFailure) {
+        if try file.isSuperseded { throw .superseded }
+    }
+
     static let setAsideSQL =
         "SELECT id, \(StoreSchema.rowColumns), secret, at, reason, tag FROM set_aside ORDER BY id"
 

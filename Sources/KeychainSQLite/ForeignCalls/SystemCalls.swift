@@ -34,7 +34,11 @@ enum SystemCalls {
         let own = fcntl(folder, F_DUPFD_CLOEXEC, 0)
         // SAFETY: the stream owns `own` from here on and is closed once. An entry's name is
         // NUL-terminated within the entry, which stays unchanged until the next call.
-        guard own >= 0, let stream = unsafe fdopendir(own) else { return [] }
+        guard own >= 0 else { return [] }
+        guard let stream = unsafe fdopendir(own) else {
+            close(own)
+            return []
+        }
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {

@@ -188,6 +188,8 @@ extension RequestDictionary {
         if synchronizable == .only(true), attributes[.sharingGroup] != nil {
             throw .param("A synchronizable item can't have a sharing group.")
         }
+        // Without the reference, the query would match other items of the class.
+        if reference == .token { throw Self.tokenReference }
     }
 
     /// The attributes in the dictionary and those of the object in `kSecValueRef`. The dictionary
@@ -278,6 +280,8 @@ extension RequestDictionary {
     }
 
     // MARK: - Parts
+
+    static let tokenReference = KeychainFailure.notBuilt("references to items on tokens")
 
     /// A search finds only local items, unless it specifies otherwise or names one item.
     private var synchronizableFilter: Bool? {

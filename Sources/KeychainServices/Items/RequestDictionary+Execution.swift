@@ -131,7 +131,7 @@ extension RequestDictionary {
     private func subject() throws(KeychainFailure) -> ItemKind {
         guard let kind else {
             if hasItemList { throw .param("The class is missing.") }
-            throw .notBuilt("references to items on tokens")
+            throw Self.tokenReference
         }
         return kind
     }

@@ -1,7 +1,7 @@
 // SystemRoots: the certificate authorities that the system trusts.
-//   (1) The file is read when an evaluation first needs it, and again after it has changed.
-//   (2) PEM blocks that don't contain a readable certificate are skipped. But if one block is not
-//       valid PEM, for example has invalid Base64, no certificate of the file is trusted.
+//   (1) The file is read when an evaluation first needs it, and again after it has changed. If it
+//       can't be read, the next evaluation tries again.
+//   (2) PEM blocks that are malformed or don't contain a readable certificate are skipped.
 
 #if !canImport(Darwin)
 
@@ -52,7 +52,7 @@ final class SystemRoots: Sendable {
             if let known = reading, known.path == path, known.modified == modified {
                 return known
             }
-            let certificates = Self.read(path)
+            guard let certificates = Self.read(path) else { return nil }
             let read = Reading(
                 path: path, modified: modified, certificates: certificates,
                 index: SubjectIndex(certificates))
@@ -61,13 +61,17 @@ final class SystemRoots: Sendable {
         }
     }
 
-    private static func read(_ path: String) -> [SecCertificate] {
-        guard let bytes = FileManager.default.contents(atPath: path),
-            let documents = try? PEMDocument.parseMultiple(
-                pemString: String(decoding: bytes, as: UTF8.self))
-        else { return [] }
-        return documents.lazy.filter { $0.discriminator == "CERTIFICATE" }
-            .compactMap { SecCertificate(der: Data($0.derBytes)) }
+    private static func read(_ path: String) -> [SecCertificate]? {
+        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
+        // Each block is parsed alone, so that a malformed one doesn't affect the others.
+        let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
+        return String(decoding: bytes, as: UTF8.self).components(separatedBy: begin).dropFirst()
+            .compactMap { rest in
+                guard let last = rest.range(of: end),
+                    let document = try? PEMDocument(pemString: begin + rest[..<last.upperBound])
+                else { return nil }
+                return SecCertificate(der: Data(document.derBytes))
+            }
     }
 }
 

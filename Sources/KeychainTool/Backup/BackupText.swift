@@ -43,7 +43,7 @@ enum BackupText {
         if restoration.keptCount > 0 {
             lines.append(
                 "\(counted(restoration.keptCount, "item")) unchanged: the keychain has the same "
-                    + "version or a newer one."
+                    + "version or a newer one, or one that this machine can't replace."
             )
         }
         if lines.isEmpty { lines.append("The backup has nothing to restore.") }

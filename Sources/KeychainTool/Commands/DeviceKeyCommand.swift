@@ -38,7 +38,7 @@ struct DeviceKeyCommand: ParsableCommand {
                     "Without this TPM the keychain will not open.",
                     phrase: "seal", noPrompt: false)
             }
-            let proof = try way.read(hasPasscode: files.engine.hasPasscode)
+            let proof = try way.read(hasPasscode: files.engine.hasPasscodeSlot)
             let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
                 try files.engine.sealDeviceKey(provedBy: proof, progress: progress)
             }

@@ -16,7 +16,8 @@ struct ExportCommand: ParsableCommand {
         abstract: "Writes secrets to a file, unencrypted.",
         discussion: """
             Anyone who can read the file has every secret in it, and disks and backups may keep it \
-            after it was deleted. `keychainctl backup` writes an encrypted file; `keychainctl run` \
+            after it was deleted. If this command is killed, delete the incomplete file too: its \
+            name ends in .part. `keychainctl backup` writes an encrypted file; `keychainctl run` \
             passes secrets to a program without a file.
 
             env: lines of the form NAME="VALUE", with the accounts of one --service as names. \

@@ -160,7 +160,7 @@ struct ImportCommand: ParsableCommand {
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read \(place): it is not a readable regular file, or is larger than "
+                "Can't read \(printable(place)): it is not a readable regular file, or is larger than "
                     + "\(1 << 20) bytes. \(ImportSource.consequence)")
         }
         return Array(content)

@@ -61,13 +61,18 @@ struct UnlockCommand: ParsableCommand {
     func run() throws {
         let session = try KeychainSession(
             ofService: PasscodeSource(descriptor: way.descriptor, mayAsk: !noPrompt))
-        guard try session.hasPasscode else {
+        guard try session.isLockable else {
             throw ControlFailure(
                 .notFound, "No passcode is set, so the keychain is never locked.")
         }
         if way.isOther, let other = try way.read(hasPasscode: true) {
             try session.keychain.perform(UnlockWith(other))
             return
+        }
+        guard try session.hasPasscode else {
+            throw ControlFailure(
+                .notFound,
+                "No passcode is set. Unlock the keychain with --credential or --recovery-code.")
         }
         guard try session.unlock() else {
             throw ControlFailure(

@@ -80,7 +80,7 @@ struct PasscodeCommand: ParsableCommand {
         func run() throws {
             let session = try KeychainSession(making: PasscodeSource())
             defer { session.close() }
-            guard try !session.hasPasscode else {
+            guard try !session.isLockable else {
                 throw ControlFailure(
                     .exists,
                     "A passcode is already set. `keychainctl passcode change` replaces it.")
@@ -160,7 +160,7 @@ struct PasscodeCommand: ParsableCommand {
     }
 
     private static func sessionWithPasscode() throws -> KeychainSession {
-        guard let session = try KeychainSession(existing: PasscodeSource()), try session.hasPasscode
+        guard let session = try KeychainSession(existing: PasscodeSource()), try session.isLockable
         else {
             throw ControlFailure(
                 .notFound, "No passcode is set. `keychainctl passcode set` sets one.")

@@ -3,6 +3,9 @@
 //       authentication as opening its secret.
 //   (2) An item that already has the new name stays unchanged unless --replace is given. With
 //       --replace it is deleted, but only after the engine has found the change to be permitted.
+//       Deletion and change are two requests, because PutItem needs the secret. If the process is
+//       killed between them, the other item remains as an earlier version, unless the settings of
+//       the history keep none.
 
 import ArgumentParser
 import KeychainCore

@@ -42,8 +42,8 @@ enum NameCompletion {
     /// The options of these verbs that take no value.
     private static let flags = [
         "--json", "--raw", "--no-prompt", "--synchronizable", "--no-synchronizable", "--all",
-        "--yes",
-        "--new", "--trim-newline", "--allow-empty", "--replace", "-f", "--print", "--tree", "--",
+        "--all-items", "--yes", "--new", "--trim-newline", "--allow-empty", "--replace", "-f",
+        "--print", "--tree", "--",
     ]
 
     /// The parser's completion script, extended by the names of items and the aliases of the verbs.

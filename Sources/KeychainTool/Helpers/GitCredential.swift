@@ -19,6 +19,10 @@ struct GitCredential {
     /// The attributes that are stored in addition to the password, in the order of their lines.
     private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
 
+    /// The default ports of the protocols that git speaks to servers with passwords. Other programs
+    /// store them with the item.
+    private static let defaultPorts: [String: Int64] = ["http": 80, "https": 443]
+
     /// - Parameter input: Lines NAME=VALUE, up to the first empty line.
     /// - Throws: ``ControlFailure`` if the input is not UTF-8.
     init(_ input: [UInt8]) throws(ControlFailure) {
@@ -65,8 +69,18 @@ struct GitCredential {
         return (String(host[..<colon]), port)
     }
 
-    private func query(_ key: Attributes) -> ItemQuery {
-        ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
+    /// The matching items. git's `host` contains the port unless it is the protocol's default, so a
+    /// host without a port doesn't match the items of other ports.
+    private func items(in session: KeychainSession) throws -> [ItemSnapshot] {
+        guard let key else { return [] }
+        let query = ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
+        let ports: [Int64] = [0, Self.defaultPorts[said["protocol"] ?? ""] ?? 0]
+        return try session.find([query]).filter { item in
+            guard key[.port] == nil, case .number(let port) = item.attributes[.port] else {
+                return true
+            }
+            return ports.contains(port)
+        }
     }
 
     /// An item's secret, split into its lines.
@@ -89,8 +103,7 @@ struct GitCredential {
 
     /// The response to `get`; empty if there is no credential.
     func find(in session: KeychainSession) throws -> String {
-        guard let key else { return "" }
-        let found = try session.find([query(key)]).sorted { $0.changeSeconds > $1.changeSeconds }
+        let found = try items(in: session).sorted { $0.changeSeconds > $1.changeSeconds }
         for item in found {
             let reference = ItemQuery(
                 itemClass: .internetPassword, isSynchronizable: nil, reference: item.reference)
@@ -154,8 +167,7 @@ struct GitCredential {
     /// Performs `erase`: deletes the matching items. If the request contains a password, only items
     /// with that password are deleted.
     func erase(in session: KeychainSession) throws {
-        guard let key else { return }
-        for item in try session.find([query(key)]) {
+        for item in try items(in: session) {
             let reference = ItemQuery(
                 itemClass: .internetPassword, isSynchronizable: nil, reference: item.reference)
             if let wanted = said["password"] ?? said["credential"],

@@ -37,7 +37,7 @@ struct PasswordStore {
     }
 
     func items() throws(ControlFailure) -> [ImportedItem] {
-        let names = try names()
+        let names = try Self.names(in: folder)
         let line = ProgressLine()
         defer { line.end() }
         var items: [ImportedItem] = []
@@ -54,13 +54,26 @@ struct PasswordStore {
     }
 
     /// The paths of the encrypted files, relative to the folder and without the suffix `.gpg`.
-    /// Files and folders whose names begin with a period are skipped.
-    private func names() throws(ControlFailure) -> [String] {
-        guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder) else {
-            throw ControlFailure(
-                .failure, "Can't read \(printable(folder)). \(ImportSource.consequence)")
+    /// Files and folders whose names begin with a period are skipped. Symbolic links to folders are
+    /// followed, as `pass` does, except into a folder that contains the link.
+    static func names(in folder: String) throws(ControlFailure) -> [String] {
+        var visible: [String] = []
+        func visit(_ path: String, _ parents: [FileIdentity]) throws(ControlFailure) {
+            let place = folder + path
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: place) else {
+                throw ControlFailure(
+                    .failure, "Can't read \(printable(place)). \(ImportSource.consequence)")
+            }
+            for name in names where !name.hasPrefix(".") {
+                guard let status = Files.status(of: "\(place)/\(name)"), status.isFolder else {
+                    visible.append(String("\(path)/\(name)".dropFirst()))
+                    continue
+                }
+                if parents.contains(status.identity) { continue }
+                try visit("\(path)/\(name)", parents + [status.identity])
+            }
         }
-        let visible = paths.filter { !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
+        try visit("", Files.status(of: folder).map { [$0.identity] } ?? [])
         if let other = visible.first(where: { $0.hasSuffix(".age") }) {
             throw ControlFailure(
                 .failure,

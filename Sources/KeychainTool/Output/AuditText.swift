@@ -98,7 +98,7 @@ enum AuditText {
         case .missing(let range):
             (
                 "missing", range,
-                range.count == 1
+                range.lowerBound == range.upperBound
                     ? "Record \(range.lowerBound) is missing."
                     : "Records \(range.lowerBound) to \(range.upperBound) are missing."
             )

@@ -12,7 +12,8 @@ final class ProgressLine: Sendable {
     func show(_ text: String) {
         guard isTerminal else { return }
         isShown.store(true, ordering: .relaxed)
-        write("\r" + text)
+        // The line that was shown before may be longer.
+        write("\r\u{1B}[K" + text)
     }
 
     /// Clears the line, so that the next output replaces it. If nothing was shown, nothing is

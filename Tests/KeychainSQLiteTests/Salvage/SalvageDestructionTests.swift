@@ -36,7 +36,7 @@ struct SalvageDestructionTests {
             // of the columns up to k3, two each for the types of meta and terms, and one to three
             // for the type of the secret. A rowid of one byte is before the header.
             let secret = row.secret?.count ?? 0
-            let header = place - 12 - (secret == 0 ? 1 : secret < 8186 / 2 - 6 ? 2 : 3)
+            let header = place - 12 - (secret == 0 ? 1 : secret < 8186 ? 2 : 3)
             let range: Range<Int> =
                 switch structure {
                 case .pageHeader: page..<(page + 8)
@@ -100,11 +100,12 @@ struct SalvageDestructionTests {
     }
 
     @Test func `a length beyond the file loses only that row`() throws {
-        let (rows, intact) = try Self.database([40, 6000, 40], seed: 43)
+        let (rows, intact) = try Self.database([40, 9000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
-        // The secret's own length becomes 1 GiB, and a length in the record header exceeds the
-        // file.
+        // The secret's own length becomes 1 GiB, and its type in the record header, whose three
+        // bytes end at `place`, stands for 65536 bytes, which is more than the file has.
+        #expect(intact.count < 65536)
         let secret = try #require(firstOffset(of: rows[1].secret?.prefix(12) ?? [], in: intact))
         bytes.replaceSubrange((secret + 4)..<(secret + 12), with: wordBytes(UInt64(1 << 30)))
         bytes.replaceSubrange((place - 3)..<place, with: [0x88, 0x80, 0x0C])

@@ -209,6 +209,16 @@ func accessControl(
         k.update(["pref": token], ["labl": "x"]).gives(-4)
         k.delete(["pref": token]).gives(-4)
         withEachCall(k, ["pref": token, "clip": 1], give: -50)
+        // With a class, too, the reference isn't ignored: no other item is found or changed.
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        for name in ["genp", "inet", "cert", "keys", "idnt"] {
+            let entries: Entries = ["class": name, "pref": token]
+            k.copy(entries).gives(-4)
+            k.update(entries, ["labl": "x"]).gives(-4)
+            k.delete(entries).gives(-4)
+        }
+        k.copy(genp(["labl": "x"])).gives(-25300)
+        k.copy(genp(["acct": "a"])).gives(0)
         k.add(keys(["tkid": "com.apple.setoken", "type": "73"])).gives(-4)
         k.add(keys(["tkid": "com.apple.setoken", "klbl": true])).gives(-50)
         k.copy(genp(["host": "h"])).gives(-4)

@@ -66,9 +66,14 @@ import Testing
 
     /// The lengths of the DER elements around the name are smaller after normalization.
     @Test func `a name that becomes much shorter is still valid DER`() throws {
-        let long = try name("/CN=a" + String(repeating: " ", count: 55) + "b/O=c", printable: true)
+        let spaces = String(repeating: " ", count: 55)
+        let long = try name("/CN=a\(spaces)b/O=c", printable: true)
         #expect(long == (try name("/CN=a b/O=c", printable: true)))
         #expect(CertificateName(der: long)?.normalizedSequence == long)
+        // The length of the whole name is in two bytes before normalization, and in one after it.
+        let longer = "/CN=a\(spaces)b/O=c\(spaces)d/OU=e\(spaces)f"
+        #expect(
+            try name(longer, printable: true) == name("/CN=a b/O=c d/OU=e f", printable: true))
     }
 
     @Test func `an empty name is valid`() throws {

@@ -51,6 +51,20 @@ import Testing
         #expect(roots.certificates == [made.otherRoot])
     }
 
+    @Test func `a read that failed is repeated`() throws {
+        let roots = roots()
+        let path = folder.folder.appending(path: "bundle.pem").path
+        // A folder can't be read as a file.
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(roots.certificates.isEmpty)
+        let modified = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate]
+        try FileManager.default.removeItem(atPath: path)
+        try folder.write(try made.maker.openSSL.contents(of: "root.pem"), to: "bundle.pem")
+        try FileManager.default.setAttributes(
+            [.modificationDate: try #require(modified)], ofItemAtPath: path)
+        #expect(roots.certificates == [made.root])
+    }
+
     @Test func `content that isn't a certificate is skipped`() throws {
         let key = try made.maker.openSSL.contents(of: "root.key")
         let root = try made.maker.openSSL.contents(of: "root.pem")
@@ -58,6 +72,15 @@ import Testing
             "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n".utf8)
         try folder.write(key + broken + root, to: "bundle.pem")
         #expect(roots().certificates == [made.root])
+        let other = try made.maker.openSSL.contents(of: "other.pem")
+        for malformed in [
+            "-----BEGIN CERTIFICATE-----\nM*MCAQA=\n-----END CERTIFICATE-----\n",
+            "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n", "-----BEGIN CERTIFICATE-----\n",
+            "-----BEGIN X-----\n", "-----END CERTIFICATE-----\n",
+        ] {
+            try folder.write(root + Data(("\n" + malformed).utf8) + other, to: "bundle.pem")
+            #expect(roots().certificates == [made.root, made.otherRoot])
+        }
         try folder.write(Data([0xFF, 0, 1]), to: "bundle.pem")
         #expect(roots().certificates.isEmpty)
     }

@@ -107,6 +107,7 @@ import KeychainEngine
         (.invalidKeychain, .other, .damaged, false),
         (.notAvailable, .contention, .busy, true),
         (.notAvailable, .other, .failed, true),
+        (.notAvailable, .otherMachine, .failed, false),
         (.ioError, .other, .failed, false),
         (.diskFull, .other, .failed, false),
         (.wrongVersion, .other, .failed, false),

@@ -131,7 +131,9 @@ public final class DeviceIdentificationService: Sendable {
     /// Returns the cached identifier or else the stored one, which is then cached.
     private func stored() throws -> UUID? {
         if let known = known.withLock({ $0 }) { return known }
-        return try keychain.loadUUID(for: KeychainKeys.deviceId).map(remember)
+        guard let identifier = try keychain.loadUUID(for: KeychainKeys.deviceId) else { return nil }
+        guard identifier.isIdentifier else { throw KeychainError.unexpectedData }
+        return remember(identifier)
     }
 
     private func remember(_ identifier: UUID) -> UUID {

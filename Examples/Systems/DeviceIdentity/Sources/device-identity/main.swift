@@ -7,7 +7,8 @@ import Foundation
 let usage = """
     usage: device-identity [get | has | reset | export | import | migrate | register]
     `import` reads the identifier from standard input. register asks the backend on BACKEND_PORT
-    of this machine and waits BACKEND_TIME_LIMIT seconds for a registration.
+    of this machine and waits BACKEND_TIME_LIMIT seconds, at most 86400, for a
+    registration.
 
     """
 
@@ -20,7 +21,9 @@ func backend() -> BackendClient {
     let environment = ProcessInfo.processInfo.environment
     let port = environment["BACKEND_PORT"] ?? "3000"
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { fail(usage, status: 64) }
-    let limit = environment["BACKEND_TIME_LIMIT"].flatMap(Double.init) ?? 60
+    // A duration can't be made of every number.
+    guard let limit = Double(environment["BACKEND_TIME_LIMIT"] ?? "60"), (0...86_400) ~= limit
+    else { fail(usage, status: 64) }
     return BackendClient(baseURL: url, registrationTimeLimit: .seconds(limit))
 }
 

@@ -131,6 +131,22 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
+    func `a stored nil UUID is not returned as an identifier, and can be replaced`(
+        place: Place
+    ) async throws {
+        try await place.use { storage in
+            let none = try #require(UUID(uuidString: "00000000-0000-0000-0000-000000000000"))
+            try storage.service.saveUUID(none, for: KeychainKeys.deviceId)
+            let devices = storage.devices
+            #expect(throws: KeychainError.unexpectedData) { try devices.getDeviceIdSync() }
+            await #expect(throws: KeychainError.unexpectedData) { try await devices.getDeviceId() }
+            let provided = UUID()
+            try devices.importDeviceId(provided)
+            #expect(try devices.getDeviceIdSync() == provided)
+        }
+    }
+
+    @Test(arguments: Place.allCases)
     func `the identifier is stored as text, and is text on request`(place: Place) async throws {
         try await place.use { storage in
             let devices = storage.devices

@@ -98,6 +98,13 @@ import Testing
 
     @Test func `wrong usage is reported`() throws {
         let home = try Home(["device-identity"])
+        for limit in ["nan", "inf", "-1", "1e300", "soon"] {
+            home.environment = ["BACKEND_TIME_LIMIT": limit]
+            let printed = try home.run("device-identity register")
+            #expect(printed.hasPrefix("device-identity: usage: "), "\(limit)")
+            #expect(printed.hasSuffix("[64]\n"), "\(limit)")
+        }
+        home.environment = [:]
         let printed = try home.run("device-identity import \(Self.old)")
         #expect(printed.hasPrefix("usage: device-identity "))
         #expect(printed.hasSuffix("[64]\n"))
@@ -139,6 +146,8 @@ private final class Racer {
             ] + arguments
         process.environment = [
             "HOME": home.url.path, "KEYCHAIN_TPM": "none",
+            // Never use the keychain service of the machine that the tests run on.
+            "KEYCHAIN_SERVICE": "embedded",
             "LLVM_PROFILE_FILE": home.url.appending(path: ".profile").path,
         ].merging(home.environment) { $1 }
         process.standardInput = start.fileHandleForReading

@@ -3,9 +3,8 @@
 //   (1) The plaintext key is removed only after the keychain has returned credentials with a key.
 //       An empty plaintext string, which is not a key, is removed without this check.
 //   (2) A key that the migration finds in the keychain is not replaced: the plaintext key is older,
-//       because only the earlier release writes it. A key that is saved between the migration's
-//       check and its save is replaced: by another process, or by a connection of this process. So
-//       this process must migrate before it connects.
+//       because only the earlier release writes it. The manager saves nothing between the
+//       migration's check and its save. A key that another process saves there is replaced.
 
 import Foundation
 
@@ -24,7 +23,7 @@ extension LGTVControlManager {
     public enum ClientKeyMigrationError: Error, LocalizedError, Equatable {
         /// The stored plaintext key is not text.
         case notText
-        /// The keychain returned something other than what was saved.
+        /// The keychain returned no key after one was saved.
         case notVerified
         /// The key is in the keychain but could not be removed from the defaults.
         case plainKeyRemains
@@ -50,9 +49,9 @@ extension LGTVControlManager {
     /// Moves the plaintext client key of an earlier release to the credentials.
     ///
     /// The key is combined with the addresses in the keychain or, if there are none, with those in
-    /// the defaults. It is saved, loaded and compared, and only then removed from the defaults. If
+    /// the defaults. It is saved and loaded, and only then removed from the defaults. If
     /// the program ends at any point, nothing is lost, and the next call completes the migration.
-    /// Call this method at every start, before connecting.
+    /// Call this method at every start. A key that a connection saves meanwhile is kept.
     ///
     /// - Parameter defaults: The defaults of the earlier release.
     /// - Returns: The outcome.
@@ -80,18 +79,19 @@ extension LGTVControlManager {
         guard let key = defaults.string(forKey: LegacyKey.clientKey) else {
             throw ClientKeyMigrationError.notText
         }
-        let stored = try loadCredentials()
-        let isNeeded = stored?.usableKey == nil && !key.isEmpty
-        if isNeeded {
+        let saved = try updateCredentials { stored in
+            guard stored?.usableKey == nil, !key.isEmpty else { return nil }
             var credentials =
                 stored
                 ?? TVCredentials(
                     ipAddress: defaults.string(forKey: LegacyKey.ipAddress) ?? "",
                     macAddress: defaults.string(forKey: LegacyKey.macAddress) ?? "")
             credentials.clientKey = key
-            try saveCredentials(credentials)
+            return credentials
+        }
+        if saved != nil {
             try after(.saved)
-            guard try loadCredentials() == credentials else {
+            guard try loadCredentials()?.usableKey != nil else {
                 throw ClientKeyMigrationError.notVerified
             }
             try after(.verified)
@@ -107,6 +107,6 @@ extension LGTVControlManager {
             throw ClientKeyMigrationError.plainKeyRemains
         }
         try after(.removed)
-        return isNeeded ? .migrated : key.isEmpty ? .nothingToMigrate : .keptStoredKey
+        return saved != nil ? .migrated : key.isEmpty ? .nothingToMigrate : .keptStoredKey
     }
 }

@@ -63,8 +63,27 @@ public final class LGTVControlManager: Sendable {
     /// - Parameter credentials: The credentials.
     /// - Throws: The errors of ``KeychainManager/save(_:service:account:)``.
     public func saveCredentials(_ credentials: TVCredentials) throws {
+        try state.withLock { _ in try store(credentials) }
+    }
+
+    /// Requires the lock of `state`.
+    private func store(_ credentials: TVCredentials) throws {
         try keychain.save(
             credentials, service: Constants.keychainService, account: Constants.keychainAccount)
+    }
+
+    /// Saves the credentials that `change` makes of the stored ones, unless it returns `nil`. No
+    /// other call of this manager saves or clears credentials in the meantime.
+    ///
+    /// - Returns: The saved credentials.
+    func updateCredentials(
+        _ change: (_ stored: TVCredentials?) throws -> TVCredentials?
+    ) throws -> TVCredentials? {
+        try state.withLock { _ in
+            guard let credentials = try change(try loadCredentials()) else { return nil }
+            try store(credentials)
+            return credentials
+        }
     }
 
     /// Loads the credentials.
@@ -143,13 +162,14 @@ public final class LGTVControlManager: Sendable {
     }
 
     private func pairIfNeeded(_ ip: String, _ mac: String) async throws {
-        let clearCount = state.withLock { $0.clearCount }
-        let stored = try loadCredentials()
-        var credentials = TVCredentials(ipAddress: ip, macAddress: mac)
-        if let stored, stored.canBelong(to: mac) { credentials.clientKey = stored.clientKey }
-        if stored?.usableKey == nil, stored != credentials {
-            try save(credentials, unlessClearedAfter: clearCount)
+        let (stored, known, clearCount) = try state.withLock { state in
+            let stored = try loadCredentials()
+            var credentials = TVCredentials(ipAddress: ip, macAddress: mac)
+            if let stored, stored.canBelong(to: mac) { credentials.clientKey = stored.clientKey }
+            if stored?.usableKey == nil, stored != credentials { try store(credentials) }
+            return (stored, credentials, state.clearCount)
         }
+        var credentials = known
         credentials.clientKey = try await register(television(at: ip), credentials.usableKey)
         if stored != credentials { try save(credentials, unlessClearedAfter: clearCount) }
     }
@@ -164,7 +184,7 @@ public final class LGTVControlManager: Sendable {
     private func save(_ credentials: TVCredentials, unlessClearedAfter clearCount: Int) throws {
         try state.withLock { state in
             guard state.clearCount == clearCount else { throw CancellationError() }
-            try saveCredentials(credentials)
+            try store(credentials)
         }
     }
 }

@@ -44,8 +44,10 @@ struct CleanKeychain: SuiteTrait, TestTrait, TestScoping {
                 do { return .success(try await function()) } catch { return .failure(error) }
             }
         }
-        try keychain.cleanUp()
+        // An error of the test itself is reported rather than one of the cleanup.
+        let cleanup = Result { try keychain.cleanUp() }
         try outcome.get()
+        try cleanup.get()
     }
 }
 

@@ -1,6 +1,7 @@
 // MigrationTests: the plaintext client key of an earlier release is moved to the credentials, and
 // no key is lost.
 
+import Dispatch
 import Foundation
 import KeychainTesting
 import Testing
@@ -12,9 +13,13 @@ private final class DefaultsWithoutFile: UserDefaults {
     var values: [String: Any] = [:]
     var canWrite = true
     var canRemove = true
+    var onAddress: () -> Void = {}
 
     override func object(forKey key: String) -> Any? { values[key] }
-    override func string(forKey key: String) -> String? { values[key] as? String }
+    override func string(forKey key: String) -> String? {
+        if key == "ipAddress" { onAddress() }
+        return values[key] as? String
+    }
     override func set(_ value: Any?, forKey key: String) { values[key] = value }
     override func removeObject(forKey key: String) { if canRemove { values[key] = nil } }
     override func synchronize() -> Bool { canWrite }
@@ -151,6 +156,28 @@ private final class DefaultsWithoutFile: UserDefaults {
         #expect(try manager.migrateClientKey(from: old.defaults) == .keptStoredKey)
         #expect(try manager.loadCredentials() == newer)
         #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `a key that is saved while the migration decides is not replaced`() throws {
+        let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
+        let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-race"))
+        defaults.values["clientKey"] = key
+        let manager = manager
+        let saved = DispatchSemaphore(value: 0)
+        var wait: DispatchTimeoutResult?
+        // The migration asks for the address after it has found no key in the keychain.
+        defaults.onAddress = {
+            Task {
+                try manager.saveCredentials(newer)
+                saved.signal()
+            }
+            wait = saved.wait(timeout: .now() + .milliseconds(300))
+        }
+        #expect(try manager.migrateClientKey(from: defaults) == .migrated)
+        #expect(wait == .timedOut)
+        #expect(saved.wait(timeout: .now() + .seconds(60)) == .success)
+        #expect(try manager.loadCredentials() == newer)
+        #expect(defaults.values["clientKey"] == nil)
     }
 
     @Test func `a plain key that isn't text is an error, and stays`() throws {
