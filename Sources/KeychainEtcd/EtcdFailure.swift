@@ -20,9 +20,8 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         case permissionDenied
         /// The node didn't answer in time.
         case deadline
-        /// etcd no longer has the requested revision, so the caller has to read all keys again. The
-        /// number is the first revision that etcd has, if etcd reports it.
-        case compacted(Int64?)
+        /// etcd no longer has the requested revision, so the caller has to read all keys again.
+        case compacted
         /// The answer isn't a valid answer of etcd; the text says what is wrong with it.
         case malformed(String)
         /// The answer has more than this number of bytes.

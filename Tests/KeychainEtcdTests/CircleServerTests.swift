@@ -102,7 +102,7 @@ extension `With etcd` {
                 // What its administrator does: delete, compact, defragment, disarm.
                 try one.startRelay()
                 #expect(try one.set("c", "while it was full").isDone)
-                let deleted = try await client.deleteRange("ballast/")
+                let deleted = try await client.deleteRange(from: "ballast/", to: "ballast0")
                 #expect(deleted > 0)
                 let revision = try await client.range("", limit: 1).revision
                 try await cluster.compact(revision)

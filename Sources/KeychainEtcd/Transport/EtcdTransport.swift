@@ -192,7 +192,7 @@ extension EtcdTryFailure {
             self = .final(.unauthenticated)
         case (7, _): self = .final(.permissionDenied)
         case (11, "etcdserver: mvcc: required revision has been compacted"):
-            self = .final(.compacted(nil))
+            self = .final(.compacted)
         case (8, "etcdserver: too many requests"): self = .notCarriedOut(failure)
         case (8, let text) where text.hasPrefix("grpc: received message larger than max"):
             self = .final(.answerTooLarge(EtcdTransport.answerLimit))
