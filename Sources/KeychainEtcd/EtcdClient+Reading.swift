@@ -1,4 +1,4 @@
-// EtcdClient+Reading: the values of keys, and the state of a node.
+// EtcdClient+Reading: the values of keys.
 //   (1) Reads are linearizable: they see every change that was acknowledged before they began.
 //   (2) An answer may contain only requested keys of the circle, in order; with any other key, the
 //       answer is malformed. A loop over pages therefore ends or continues with greater keys.
@@ -15,27 +15,7 @@ package struct EtcdPage: Hashable, Sendable {
     package let revision: Int64
 }
 
-/// A node's report about itself and its cluster.
-package struct EtcdStatus: Hashable, Sendable {
-    /// The version of the node's program, such as `3.5.9`.
-    package let version: String
-    package let member: String
-    /// The member that is the leader. `nil` if there is none; then nothing can be written.
-    package let leader: String?
-    package let revision: Int64
-    package let databaseByteCount: Int64
-}
-
 extension EtcdClient {
-    /// Reads a key.
-    ///
-    /// - Returns: The item, or `nil` if there is no such key.
-    /// - Throws: ``EtcdFailure``, or `CancellationError`.
-    package func get(_ key: EtcdKey) async throws -> EtcdItem? {
-        let request = RangeRequest(key: Base64Bytes(configuration.prefix + key))
-        return try item(key, in: await perform(.range, request).answer)
-    }
-
     /// Reads the keys with a prefix, one page at a time.
     ///
     /// - Parameters:
@@ -88,36 +68,6 @@ extension EtcdClient {
         }
         return EtcdPage(
             items: items, hasMore: answer.hasMore, revision: revision ?? answer.header.revision)
-    }
-
-    /// Returns the state of the first node that answers.
-    ///
-    /// - Throws: ``EtcdFailure``, or `CancellationError`.
-    package func status() async throws -> EtcdStatus {
-        let answer = try await perform(.status, StatusRequest()).answer
-        // The version is shown on terminals.
-        let version = answer.version.filter {
-            $0.isASCII && ($0.isLetter || $0.isNumber || ".-+".contains($0))
-        }
-        return EtcdStatus(
-            version: String(version.prefix(32)),
-            member: answer.header.memberID, leader: answer.leader.isEmpty ? nil : answer.leader,
-            revision: answer.header.revision, databaseByteCount: answer.databaseByteCount)
-    }
-
-    /// The item in the answer to a request for one key.
-    func item(
-        _ key: EtcdKey, in answer: RangeAnswer, mayHaveBeenApplied: Bool = false
-    ) throws -> EtcdItem? {
-        guard let keyValue = answer.keyValues.first else { return nil }
-        guard answer.keyValues.count == 1, let item = keyValue.item(below: configuration.prefix),
-            item.key == key
-        else {
-            throw malformed(
-                "it has a key that was not requested",
-                mayHaveBeenApplied: mayHaveBeenApplied)
-        }
-        return item
     }
 
     func malformed(_ what: String, mayHaveBeenApplied: Bool = false) -> EtcdFailure {

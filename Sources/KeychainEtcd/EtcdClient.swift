@@ -46,8 +46,7 @@ package actor EtcdClient {
         /// The request changes nothing.
         case read
         /// The request is idempotent: carrying it out twice has the same effect as once.
-        case repeatableWrite
-        case otherWrite
+        case write
     }
 
     /// - Throws: ``EtcdFailure``, or `CancellationError`.
@@ -177,7 +176,6 @@ struct EtcdTries {
         case .notCarriedOut(let last): reason = last
         case .unanswered(let last):
             wasUnanswered = true
-            guard kind != .otherWrite else { throw self.failure(last, kind) }
             reason = last
         }
         switch reason {

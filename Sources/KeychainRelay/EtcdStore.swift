@@ -39,7 +39,7 @@ package struct EtcdStore: RecordStore {
         while true {
             let outcome = try await client.putIfAbsent(EtcdKey(key), value)
             if outcome.succeeded { return .created }
-            if let item = outcome.items.first ?? nil { return .exists(item.value) }
+            if let item = outcome.item { return .exists(item.value) }
             // It was deleted meanwhile.
         }
     }
@@ -48,7 +48,7 @@ package struct EtcdStore: RecordStore {
         var outcome = try await client.putIfAbsent(EtcdKey(key), value)
         while !outcome.succeeded {
             outcome = try await client.compareAndSwap(
-                EtcdKey(key), modRevision: (outcome.items.first ?? nil)?.modRevision ?? 0, value)
+                EtcdKey(key), modRevision: outcome.item?.modRevision ?? 0, value)
         }
     }
 

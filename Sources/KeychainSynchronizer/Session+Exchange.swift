@@ -23,9 +23,11 @@ extension Session {
         if delivery.storedIndex != 0, delivery.storedIndex == replica.readyIndex {
             replica.confirm()
         }
-        if let entry = unsent, delivery.storedIndex == entry.index {
+        if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
+            !delivery.entries.contains(entry)
+        {
             // It is the next entry of this machine's own log, as if the server had shown it.
-            delivery.entries.insert(Data(entry.bytes), at: 0)
+            delivery.entries.insert(entry, at: 0)
         }
         try take(delivery)
         try noteEnds(delivery)

@@ -10,13 +10,7 @@ import KeychainSynchronization
 
 extension Session {
     static func check(_ name: String) throws(KeychainFailure) {
-        guard !name.isEmpty, name.utf8.count <= CircleKey.nameByteLimit,
-            !name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-        else {
-            throw .param(
-                "A machine's name has 1 to \(CircleKey.nameByteLimit) bytes and no control characters."
-            )
-        }
+        guard CircleKey.isName(name) else { throw .param(CircleKey.nameRule) }
     }
 
     mutating func add(

@@ -97,14 +97,14 @@ struct Figures {
 
     func measureFreshMachine(_ one: Device) async throws -> Bool {
         let count = 10_000
-        let before = try await client().status().databaseByteCount
+        let before = try await cluster.databaseByteCount()
         for number in 0..<count { try one.set("item \(number)", "a password of that item") }
         var start = ContinuousClock.now
         try await one.settle()
         Self.print(
             "10,000 items from a machine to etcd",
             String(format: "%.2f s", start.duration(to: .now) / .seconds(1)))
-        let after = try await client().status().databaseByteCount
+        let after = try await cluster.databaseByteCount()
         Self.print(
             "growth of etcd's database for each of them",
             "\((after - before) / Int64(count)) bytes")

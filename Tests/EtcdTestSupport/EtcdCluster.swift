@@ -223,8 +223,9 @@ package actor EtcdCluster {
     ///
     /// - Returns: What it wrote.
     @discardableResult
-    package func administer(_ arguments: [String]) throws -> String {
-        try control(arguments + (hasUsers ? ["--user=root:\(Self.rootPassword)"] : []))
+    package func administer(_ arguments: [String], at index: Int = 0) throws -> String {
+        try control(
+            arguments + (hasUsers ? ["--user=root:\(Self.rootPassword)"] : []), at: index)
     }
 
     /// Whether any file of any node contains a text.
@@ -248,13 +249,24 @@ package actor EtcdCluster {
     package func leader() async throws -> Int {
         while true {
             for index in nodes.indices {
-                let client = try EtcdClient(configuration(nodes: [index]))
-                let status = try? await client.status()
-                await client.shutDown()
-                if let status, status.leader == status.member { return index }
+                if let status = try? status(of: index), status.leader == status.header.member {
+                    return index
+                }
             }
             try Task.checkCancellation()
         }
+    }
+
+    /// The size of a node's database.
+    package func databaseByteCount() throws -> Int64 { try status(of: 0).databaseByteCount }
+
+    private func status(of index: Int) throws -> NodeStatus {
+        let text = try administer(["endpoint", "status", "--write-out", "json"], at: index)
+        let answers = try JSONDecoder().decode([NodeAnswer].self, from: Data(text.utf8))
+        guard let answer = answers.first else {
+            throw MissingProgram(description: "etcdctl shows no status of a node")
+        }
+        return answer.status
     }
 
     /// Deletes the superseded values of keys before a revision, as etcd's compaction does.
@@ -263,13 +275,38 @@ package actor EtcdCluster {
     }
 
     @discardableResult
-    private func control(_ arguments: [String]) throws -> String {
+    private func control(_ arguments: [String], at index: Int = 0) throws -> String {
         try Program.run(
             "etcdctl", package: "etcd-server etcd-client",
             arguments + [
-                "--endpoints=\(endpoints[0])", "--cacert=\(certificates.authority)",
+                "--endpoints=\(endpoints[index])", "--cacert=\(certificates.authority)",
                 "--cert=\(certificates.client)", "--key=\(certificates.clientKey)",
             ], ["ETCDCTL_API": "3"])
+    }
+}
+
+/// The state of a node, as `etcdctl endpoint status` prints it.
+private struct NodeAnswer: Decodable {
+    let status: NodeStatus
+
+    enum CodingKeys: String, CodingKey { case status = "Status" }
+}
+
+private struct NodeStatus: Decodable {
+    struct Header: Decodable {
+        let member: UInt64
+
+        enum CodingKeys: String, CodingKey { case member = "member_id" }
+    }
+
+    let header: Header
+    /// The member that leads. 0 if none does.
+    let leader: UInt64
+    let databaseByteCount: Int64
+
+    enum CodingKeys: String, CodingKey {
+        case header, leader
+        case databaseByteCount = "dbSize"
     }
 }
 

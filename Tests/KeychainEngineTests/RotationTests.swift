@@ -296,6 +296,38 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
+    @Test func `a request that notices a rotation late ends no grant that was issued since`()
+        throws
+    {
+        let keychain = try TemporaryKeychain()
+        let engine = keychain.engine
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    protection: .whenUnlocked, isSynchronizable: true, data: Data("a".utf8))),
+            as: AccessGroups(["G1"]))
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        let before = engine.grantForRecognition()
+        let grant = Mutex<AuthenticationGrant?>(nil)
+        try engine.forEachSynchronizable { _ throws(KeychainFailure) in
+            guard grant.withLock({ $0 == nil }) else { return }
+            // Another request, on another thread, notices the rotation first.
+            let done = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+                _ = try? other.rotate()
+                _ = try? engine.check()
+                grant.withLock { $0 = engine.grantForRecognition() }
+                done.signal()
+            }
+            done.wait()
+            throw .superseded
+        }
+        let issued = try #require(grant.withLock { $0 })
+        #expect(issued != before)
+        #expect(engine.grantForRecognition() == issued)
+    }
+
     @Test func `rows that are set aside stay so after a rotation, and can be restored`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)

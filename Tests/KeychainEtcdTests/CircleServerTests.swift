@@ -103,7 +103,7 @@ extension `With etcd` {
                 // alarm.
                 try one.startRelay()
                 #expect(try one.set("c", "while it was full").isDone)
-                let deleted = try await client.deleteRange("ballast/")
+                let deleted = try await client.deleteRange(from: "ballast/", to: "ballast0")
                 #expect(deleted > 0)
                 let revision = try await client.range("", limit: 1).revision
                 try await cluster.compact(revision)

@@ -110,11 +110,9 @@ extension `With etcd` {
             try await cluster.restart(0)
             #expect(try await client.putIfAbsent("log/3", [3]).succeeded)
             #expect(try await key() == "log/3")
-            let revision = try #require(try await client.get("log/1")).modRevision
-            let swapped = try await client.transaction(
-                if: [EtcdComparison("log/1", .modRevision(revision))], then: [.delete("log/1")])
-            #expect(
-                try await events.next() == .deletion("log/1", revision: swapped.revision))
+            #expect(try await client.deleteRange(from: "log/1", to: "log/2") == 1)
+            let revision = try await client.range("log/", limit: 1).revision
+            #expect(try await events.next() == .deletion("log/1", revision: revision))
         }
     }
 

@@ -26,17 +26,16 @@ import Testing
                 == #"{"key":"YS9i","limit":"10","range_end":"YS9j","revision":"9223372036854775807"}"#
         )
         let transaction = TransactionRequest(
-            compare: [.init(key: Base64Bytes("k"), target: "MOD", modRevision: DecimalNumber(0))],
-            success: [
-                .requestPut(.init(key: Base64Bytes("k"), value: Base64Bytes([0, 255]))),
-                .requestDeleteRange(DeletionRequest(key: Base64Bytes("l"))),
-            ], failure: [.requestRange(RangeRequest(key: Base64Bytes("k")))])
+            compare: [.init(key: Base64Bytes("k"), modRevision: DecimalNumber(0))],
+            success: [.requestPut(.init(key: Base64Bytes("k"), value: Base64Bytes([0, 255])))],
+            failure: [.requestRange(RangeRequest(key: Base64Bytes("k")))])
         #expect(
             try json(transaction)
                 == #"{"compare":[{"key":"aw==","mod_revision":"0","result":"EQUAL","target":"MOD"}],"#
                 + #""failure":[{"request_range":{"key":"aw=="}}],"success":["#
-                + #"{"request_put":{"key":"aw==","value":"AP8="}},"#
-                + #"{"request_delete_range":{"key":"bA=="}}]}"#)
+                + #"{"request_put":{"key":"aw==","value":"AP8="}}]}"#)
+        let deletion = DeletionRequest(key: Base64Bytes("k"), rangeEnd: Base64Bytes("l"))
+        #expect(try json(deletion) == #"{"key":"aw==","range_end":"bA=="}"#)
         let watch = WatchRequest(
             createRequest: .init(
                 key: Base64Bytes("k"), rangeEnd: Base64Bytes("l"),

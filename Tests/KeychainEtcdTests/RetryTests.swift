@@ -2,6 +2,7 @@
 
 #if Synchronization
 
+import EtcdTestSupport
 import KeychainEtcd
 import Synchronization
 import Testing
@@ -82,34 +83,21 @@ import Testing
 
     @Test(
         arguments: [
-            // All values are those of this transaction.
-            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")], []], 5),
-            // A value is of another writer, or missing.
-            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "3")], []], nil),
-            ([[Wire.pair("test/a", "1")], [], []], nil),
-            ([[], [], []], nil),
-            // The values are of two transactions.
-            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2", revision: 6)], []], nil),
-            // The key to delete is there.
-            (
-                [
-                    [Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")],
-                    [Wire.pair("test/c", "1")],
-                ], nil
-            ),
-        ] as [([[String]], Int64?)])
-    func `an unanswered transaction that was carried out is recognized`(
-        _ items: [[String]], _ revision: Int64?
+            // The value is that of this write.
+            ([Wire.pair("test/k", "1")], 5),
+            // It is of another writer, or missing.
+            ([Wire.pair("test/k", "2")], nil), ([], nil),
+        ] as [([String], Int64?)])
+    func `an unanswered write that was carried out is recognized`(
+        _ items: [String], _ revision: Int64?
     ) async throws {
         let script: StandInServer.Script = { request in
-            request.index == 0 ? .close : Self.failed(items)
+            request.index == 0 ? .close : Self.failed([items])
         }
-        let changes: [EtcdChange] = [
-            .put("a", Array("1".utf8)), .put("b", Array("2".utf8)), .delete("c"),
-        ]
+        let value = Array("1".utf8)
         try await StandInServer.with([script]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
-            let outcome = try await client.transaction(if: [.isAbsent("a")], then: changes)
+            let outcome = try await client.putIfAbsent("k", value)
             #expect(outcome.succeeded == (revision != nil))
             #expect(outcome.revision == revision ?? 9)
             let requests = servers[0].requests(Self.transaction)
@@ -117,26 +105,9 @@ import Testing
             #expect(requests[0].body == requests[1].body)
         }
         // Without an earlier try, the same answer means that another writer succeeded.
-        try await StandInServer.with([{ _ in Self.failed(items) }]) { servers, files in
+        try await StandInServer.with([{ _ in Self.failed([items]) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
-            #expect(
-                try await client.transaction(if: [.isAbsent("a")], then: changes).succeeded == false
-            )
-        }
-    }
-
-    @Test func `a transaction that could be carried out twice is not repeated`() async throws {
-        try await StandInServer.with([{ _ in .close }]) { servers, files in
-            let client = try standInClient([servers[0].endpoint], files)
-            for comparison in [
-                EtcdComparison("other", .modRevision(3)), EtcdComparison("k", .createRevision(3)),
-            ] {
-                let failure = await #expect(throws: EtcdFailure.self) {
-                    _ = try await client.transaction(if: [comparison], then: [.put("k", [1])])
-                }
-                #expect(failure?.mayHaveBeenApplied == true)
-            }
-            #expect(servers[0].requests(Self.transaction).count == 2)
+            #expect(try await client.putIfAbsent("k", value).succeeded == false)
         }
     }
 
@@ -239,7 +210,7 @@ import Testing
         let script: StandInServer.Script = { request in
             request.body.contains(#""limit":"2""#)
                 ? .answer(200, Wire.range([Wire.pair("test/k", "v")]))
-                : request.body.contains(#""limit":"1""#) ? .close : .parts([large], closes: false)
+                : .parts([large], closes: false)
         }
         try await StandInServer.with([script]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)

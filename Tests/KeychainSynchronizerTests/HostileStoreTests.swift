@@ -228,6 +228,10 @@ import Testing
         server.records[key] = nil
         try one.restart()
         try one.set("b", "4")
+        // The next session gets no answer either at first.
+        server.leaveUnanswered(1)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        #expect(server.records[key] == entry)
         try await one.settle()
         #expect(server.records[key] == entry)
         try await converge(one, two)

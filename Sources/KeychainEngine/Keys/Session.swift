@@ -187,7 +187,10 @@ extension KeychainEngine {
                     ring.noteRotation()
                 }
             }
+            // Later requests use the new session. The grants that they issue stay, also if another
+            // request comes to the rotation after them.
             latest.withLock { $0 = new }
+            endGrants()
             // A thread that locks the keychain reads `latest` afterwards. So either it sees the new
             // session, or this code sees the lock.
             let now = old.ring.withLock { $0 }
@@ -200,7 +203,6 @@ extension KeychainEngine {
                 verifyIfSmall()
             }
         }
-        endGrants()
         store.commits.signal()
     }
 

@@ -5,14 +5,12 @@
 #if Synchronization
 
 struct AnswerHeader: Decodable {
-    let memberID: String
     let revision: Int64
 
-    enum CodingKeys: CodingKey { case memberId, revision }
+    enum CodingKeys: CodingKey { case revision }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        memberID = try container.text(.memberId)
         revision = try container.number(.revision)
     }
 }
@@ -92,25 +90,6 @@ struct TransactionAnswer: Decodable {
         header = try container.decode(AnswerHeader.self, forKey: .header)
         succeeded = try container.flag(.succeeded)
         parts = try container.list(.responses)
-    }
-}
-
-struct StatusAnswer: Decodable {
-    let header: AnswerHeader
-    let version: String
-    /// The number of the member that is the leader. Empty if there is none.
-    let leader: String
-    let databaseByteCount: Int64
-
-    enum CodingKeys: CodingKey { case header, version, leader, dbSize }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        header = try container.decode(AnswerHeader.self, forKey: .header)
-        version = try container.text(.version)
-        let leader = try container.text(.leader)
-        self.leader = leader == "0" ? "" : leader
-        databaseByteCount = try container.number(.dbSize)
     }
 }
 

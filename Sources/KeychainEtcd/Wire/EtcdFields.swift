@@ -59,8 +59,6 @@ extension KeyedDecodingContainer {
 
     func flag(_ key: Key) throws -> Bool { try decodeIfPresent(Bool.self, forKey: key) ?? false }
 
-    func text(_ key: Key) throws -> String { try decodeIfPresent(String.self, forKey: key) ?? "" }
-
     func list<Element: Decodable>(_ key: Key) throws -> [Element] {
         try decodeIfPresent([Element].self, forKey: key) ?? []
     }

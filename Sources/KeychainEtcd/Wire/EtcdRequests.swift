@@ -16,9 +16,6 @@ extension EtcdMethod where Answer == TransactionAnswer {
 extension EtcdMethod where Answer == DeletionAnswer {
     static var deleteRange: Self { Self(path: "/v3/kv/deleterange") }
 }
-extension EtcdMethod where Answer == StatusAnswer {
-    static var status: Self { Self(path: "/v3/maintenance/status") }
-}
 extension EtcdMethod where Answer == AuthenticationAnswer {
     static var authenticate: Self { Self(path: "/v3/auth/authenticate") }
 }
@@ -31,8 +28,6 @@ struct AuthenticationRequest: Encodable {
     let password: String
 }
 
-struct StatusRequest: Encodable {}
-
 struct RangeRequest: Encodable {
     var key: Base64Bytes
     var rangeEnd: Base64Bytes?
@@ -43,17 +38,15 @@ struct RangeRequest: Encodable {
 
 struct DeletionRequest: Encodable {
     var key: Base64Bytes
-    var rangeEnd: Base64Bytes?
+    var rangeEnd: Base64Bytes
 }
 
 struct TransactionRequest: Encodable {
     struct Compare: Encodable {
         let key: Base64Bytes
-        let target: String
+        var target = "MOD"
         var result = "EQUAL"
-        var modRevision: DecimalNumber?
-        var createRevision: DecimalNumber?
-        var version: DecimalNumber?
+        let modRevision: DecimalNumber
     }
 
     struct Put: Encodable {
@@ -63,17 +56,14 @@ struct TransactionRequest: Encodable {
 
     enum Operation: Encodable {
         case requestPut(Put)
-        case requestDeleteRange(DeletionRequest)
         case requestRange(RangeRequest)
 
-        enum CodingKeys: CodingKey { case requestPut, requestDeleteRange, requestRange }
+        enum CodingKeys: CodingKey { case requestPut, requestRange }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             switch self {
             case .requestPut(let put): try container.encode(put, forKey: .requestPut)
-            case .requestDeleteRange(let deletion):
-                try container.encode(deletion, forKey: .requestDeleteRange)
             case .requestRange(let range): try container.encode(range, forKey: .requestRange)
             }
         }

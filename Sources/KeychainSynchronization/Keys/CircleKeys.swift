@@ -12,7 +12,17 @@ import KeychainCrypto
 /// ``check``, so the circle's identifier depends on the key, and a circle has only one.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
-    package static let nameByteLimit = 255
+    private static let nameByteLimit = 255
+
+    /// What ``isName(_:)`` requires, for users.
+    package static let nameRule =
+        "A machine's name has 1 to \(nameByteLimit) bytes and no control characters."
+
+    /// Whether a text can be the name of a machine.
+    package static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= nameByteLimit
+            && !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+    }
 
     package let bytes: SecretBytes
     private let names: SecretBytes

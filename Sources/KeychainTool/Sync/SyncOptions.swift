@@ -28,13 +28,7 @@ struct SyncNameOptions: ParsableArguments {
     var name: String
 
     func validate() throws {
-        guard !name.isEmpty, name.utf8.count <= CircleKey.nameByteLimit,
-            !name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-        else {
-            throw ValidationError(
-                "A machine's name has 1 to \(CircleKey.nameByteLimit) bytes and no control "
-                    + "characters.")
-        }
+        guard CircleKey.isName(name) else { throw ValidationError(CircleKey.nameRule) }
     }
 }
 

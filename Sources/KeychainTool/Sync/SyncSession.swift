@@ -164,16 +164,6 @@ struct SyncSession {
         }
         return circle
     }
-
-    /// The membership log of a circle.
-    func log(of circle: CircleID) throws -> CircleLog {
-        let directory = CircleDirectory(store)
-        let log = try showing("reading the members of the circle") {
-            try await directory.log(of: circle)
-        }
-        guard let log else { throw JoiningFailure.noCircle }
-        return log
-    }
 }
 
 #endif
