@@ -99,18 +99,19 @@ import Testing
     }
 
     @Test func `a password store is searched through links to folders too`() throws {
-        let home = try TestHome()
-        let store = home.path + "/store"
         let files = FileManager.default
-        for folder in ["/store/web", "/store/.git", "/elsewhere/mail"] {
+        let folder = files.temporaryDirectory.appending(path: UUID().uuidString).path
+        defer { try? files.removeItem(atPath: folder) }
+        let store = folder + "/store"
+        for path in ["/store/web", "/store/.git", "/elsewhere/mail"] {
             try files.createDirectory(
-                atPath: home.path + folder, withIntermediateDirectories: true)
+                atPath: folder + path, withIntermediateDirectories: true)
         }
         for file in ["store/a", "store/web/b", "store/.git/c", "elsewhere/mail/d"] {
-            #expect(files.createFile(atPath: "\(home.path)/\(file).gpg", contents: nil))
+            #expect(files.createFile(atPath: "\(folder)/\(file).gpg", contents: nil))
         }
         try files.createSymbolicLink(
-            atPath: store + "/linked", withDestinationPath: home.path + "/elsewhere")
+            atPath: store + "/linked", withDestinationPath: folder + "/elsewhere")
         try files.createSymbolicLink(
             atPath: store + "/web/up", withDestinationPath: store)
         #expect(try PasswordStore.names(in: store) == ["a", "linked/mail/d", "web/b"])

@@ -314,7 +314,7 @@ import Testing
         let home = try TestHome()
         try putOldKeychain("plain", in: home)
         let dialogue = try Dialogue(home, command)
-        try dialogue.expect("converted 0 of 3 items\rconverted 3 of 3 items\r\u{1B}[K")
+        try dialogue.expect("converted 0 of 3 items\r\u{1B}[Kconverted 3 of 3 items\r\u{1B}[K")
         _ = try dialogue.end()
         #expect(!dialogue.shown.contains("\u{1B}[K\r\u{1B}[K"))
 
