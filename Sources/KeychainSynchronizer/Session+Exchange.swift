@@ -108,7 +108,11 @@ extension Session {
         try apply(changes)
         for bytes in delivery.heads {
             guard let head = try? SignedHead(decoding: Array(bytes)) else { continue }
-            try? replica.take(head)
+            // The server still has the last head of a removed machine, which is nothing to report.
+            let circle = replica.circle
+            let isRemoved =
+                circle.machine(head.machine) != nil && circle.member(head.machine) == nil
+            if !isRemoved { try? replica.take(head) }
         }
     }
 
