@@ -11,9 +11,9 @@ final class ProgressLine: Sendable {
 
     func show(_ text: String) {
         guard isTerminal else { return }
-        isShown.store(true, ordering: .relaxed)
+        let isOverwriting = isShown.exchange(true, ordering: .relaxed)
         // The line that was shown before may be longer.
-        write("\r\u{1B}[K" + text)
+        write((isOverwriting ? "\r\u{1B}[K" : "\r") + text)
     }
 
     /// Clears the line, so that the next output replaces it. If nothing was shown, nothing is
