@@ -95,7 +95,7 @@ import Testing
         #expect(report.isSound && report.itemCount == 2)
     }
 
-    /// The labels of a row are the 64 bytes before its metadata, which begin with `KCM1` or `KCM2`.
+    /// A row's metadata begin with `KCM1` or `KCM2`. The 64 bytes before them are the row's labels.
     @Test func `a conversion leaves nothing of the old labels, keybag and rows`() throws {
         let folder = try folder(.plain)
         let old = try folder.contents()

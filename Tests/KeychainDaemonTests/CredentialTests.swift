@@ -90,8 +90,8 @@ private final class CredentialService {
         let start = "\(String(UInt64.random(in: 0 ... .max), radix: 16))/unit/"
         #expect(try service.answer(start + "app.service/password") == Data("secret".utf8))
         #expect(try service.answer(start + "app.service/large").count == 1 << 20)
-        // Unknown names get more bytes than systemd accepts, so that it doesn't start the unit with
-        // an empty secret.
+        // Without a secret of an allowed size, the answer has more bytes than systemd accepts, so
+        // that systemd doesn't start the unit with an empty secret.
         for name in [
             "app.service/other", "other.service/password", "app.service/empty",
             "app.service/too large",

@@ -221,7 +221,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         withExtendedLifetime(silent) {}
     }
 
-    @Test func `a first message of more than a few hundred bytes ends the connection`() throws {
+    @Test func `a first message of more than 1024 bytes ends the connection`() throws {
         let service = try TestService()
         let client = try RawClient(service.configuration.socket)
         let byteCount = UInt32(WireLimits.helloByteCount + 1)
@@ -303,7 +303,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let service = try TestService { $0.limits.answerByteCount = 2000 }
         let client = service.client()
         let large = String(repeating: "x", count: 3000)
-        // The answer would contain the item. The item was added all the same.
+        // The limit doesn't apply to the answer to a change, which contains the item with its data.
         _ = try client.perform(AddItem(password("large", large)), as: own)
         #expect(status { _ = try client.load("large", as: own) } == .allocate)
         let query = FindItems(passwordQuery("large"))

@@ -355,7 +355,7 @@ import Testing
         #expect(status.notices.contains { $0.contains("expired") })
     }
 
-    @Test func `a request that the token's key didn't sign doesn't keep its machine out`()
+    @Test func `a forged request under a token's name doesn't keep out the machine with the token`()
         async throws
     {
         let (one, two) = try await devices()

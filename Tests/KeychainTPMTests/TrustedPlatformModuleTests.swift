@@ -72,7 +72,7 @@ import Testing
     }
 
     /// A TPM removes trailing zeros from authorization values (TPM 2.0 Library, part 1, 19.6.4.3),
-    /// so the library must do the same.
+    /// so tpm2-tss must do the same.
     @Test(arguments: [0, 1, 8, 31, 32])
     func `an authorization value may end with zeros`(_ zeros: Int) throws {
         let chip = try SimulatedChip()

@@ -268,7 +268,7 @@ final class PeerSession: Sendable {
             throw .missingEntitlement(
                 "This program may not administer the keychain: "
                     + (isByUser
-                        ? "the entitlements of its user lack the group \"*\"."
+                        ? "the entitlements of its user or unit lack the group \"*\"."
                         : "the service identifies it by its \(peer.key), which grants access "
                             + "groups only."))
         }

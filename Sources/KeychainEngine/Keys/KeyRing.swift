@@ -4,8 +4,8 @@
 //       memory only from an unlock with a recovery code until `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
 //   (3) Keys of the when-unlocked classes are erased by `lock`.
-//   (4) Without a passcode, all keys that can be opened on this machine are in memory. The
-//       when-passcode-set class has no keys then.
+//   (4) While neither a passcode nor a credential is set, all keys that can be opened on this
+//       machine are in memory. The when-passcode-set class has no keys then.
 //   (5) The keys that find and count the items of the guarded tier are in memory exactly as long as
 //       those of the after-first-unlock classes.
 
@@ -70,17 +70,21 @@ struct KeyRing: Sendable {
         take(opened.keys)
     }
 
-    /// - Throws: `param` if no passcode is set, because a lock would have no effect.
+    /// - Throws: `param` if neither a passcode nor a credential is set, because a lock would have
+    ///   no effect.
     mutating func lock() throws(KeychainFailure) {
         guard hierarchy.keybag.hasPasscode else {
-            throw .param("Without a passcode a keychain can't be locked. Set one first.")
+            throw .param(
+                "A keychain without a passcode or credential can't be locked. Set a passcode first."
+            )
         }
         if lockState == .unlocked { lockState = .locked }
         keepClasses { $0.availability != .whileUnlocked }
     }
 
     /// Returns to the state before the first unlock.
-    /// - Throws: `param` if no passcode is set, because a lock would have no effect.
+    /// - Throws: `param` if neither a passcode nor a credential is set, because a lock would have
+    ///   no effect.
     mutating func lockAll() throws(KeychainFailure) {
         try lock()
         lockState = .beforeFirstUnlock

@@ -14,8 +14,12 @@ struct ProgramCommand: ParsableCommand {
         commandName: "program",
         abstract: "Sets the access groups that the user's keychain service grants to programs.",
         discussion: """
-            A program without an entry has the access group “default”. This separates well-behaved \
-            programs only: any program of a user can impersonate another one.
+            A program without an entry has the access group “default”, or in a Flatpak or Snap a \
+            group with the name of that sandbox. If there is a file PATH.entitlements next to such \
+            a program outside of a sandbox, the program has the groups in that file if root owns \
+            both, and otherwise no access. With `keychaind --registry-only`, every program without \
+            an entry has no access. Access groups separate well-behaved programs only: any program \
+            of a user can impersonate another one.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
@@ -69,7 +73,7 @@ struct ProgramCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes the entry of a program, which then has the group “default”.")
+            abstract: "Removes the entry of a program, which then counts as one without an entry.")
 
         @Argument(
             help: ArgumentHelp(

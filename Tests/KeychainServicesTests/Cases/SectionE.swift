@@ -38,7 +38,7 @@ let sectionE: [Row] = [
     Row(79, "an unknown key of four characters is refused as no attribute") { k in
         withEachCall(k, genp(["zzzz": "v"]), give: -25303)
     },
-    Row(80, "an unknown key of another length is refused") { k in
+    Row(80, "a key of another length with an unknown first letter is refused") { k in
         withEachCall(k, genp(["banana": "v"]), give: -50)
     },
     Row(82, "an unknown key that begins with m is treated as a match key") { k in
