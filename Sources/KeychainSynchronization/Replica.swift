@@ -334,8 +334,9 @@ package struct Replica: Sendable {
     package mutating func take(_ head: SignedHead) throws(SynchronizationFailure) {
         try noting { (replica: inout Replica) throws(SynchronizationFailure) in
             try head.verify(in: replica.circle)
+            // A later index proves that the head is newer, even if the machine's clock was set back.
             if let before = replica.heads[head.machine],
-                head.log.index < before.log.index || head.moment < before.moment
+                (head.log.index, head.moment) < (before.log.index, before.moment)
             {
                 throw .fork("an older head of \(head.machine)")
             }

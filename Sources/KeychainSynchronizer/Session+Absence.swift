@@ -35,8 +35,9 @@ extension Session {
             var sighting =
                 state.sightings[machine] ?? Sighting(index: index, head: head, seen: now)
             if index > sighting.index || head > sighting.head {
+                // If its clock was set back, the first head after new entries has an earlier time.
+                sighting.head = index > sighting.index ? head : max(head, sighting.head)
                 sighting.index = max(index, sighting.index)
-                sighting.head = max(head, sighting.head)
                 sighting.seen = now
             }
             sightings[machine] = sighting

@@ -214,6 +214,19 @@ import Testing
         }
     }
 
+    @Test func `a head is not older if its log has grown since, although its clock was set back`()
+        throws
+    {
+        try b.replica.take(a.replica.signedHead(moment: 2000))
+        #expect(throws: SynchronizationFailure.self) {
+            try b.replica.take(a.replica.signedHead(moment: 1000))
+        }
+        try a.set("two", "2")
+        try converge(a, b)
+        try b.replica.take(a.replica.signedHead(moment: 1000))
+        #expect(b.replica.heads[a.id]?.moment == 1000)
+    }
+
     @Test func `a new machine notices logs that are shorter than its approver's`() throws {
         let early = server.logs
         try a.set("two", "2")

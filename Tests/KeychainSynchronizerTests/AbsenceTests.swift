@@ -57,6 +57,20 @@ import Testing
         try await device.status().machines.filter(\.isSuspended).map(\.name)
     }
 
+    @Test func `the heads of a machine whose clock was set back count once it has written`()
+        async throws
+    {
+        let (one, two, three) = try await devices()
+        three.clock.now -= 1000 * Self.day
+        try three.set("b", "1")
+        try await pass(10, one, three)
+        #expect(try await suspended(one) == ["two"])
+        two.clock.now = one.clock.now
+        try await settle(two)
+        try await settle(one)
+        #expect(try await suspended(one) == [])
+    }
+
     @Test func `a machine is suspended once after the time limit, until it returns`() async throws {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
