@@ -293,7 +293,10 @@ struct DamagedRows {
     var isEmpty: Bool { count == 0 }
     var first: ItemReference? { references.first }
 
-    mutating func note(_ reference: ItemReference) { references.append(reference) }
+    mutating func note(_ reference: ItemReference) {
+        // A search for one item may visit the row with which it began again.
+        if reference != references.first { references.append(reference) }
+    }
     mutating func noteMisshapen() { misshapenCount += 1 }
 
     var failure: KeychainFailure? {
