@@ -316,7 +316,7 @@ package final class Store: Sendable {
     /// Makes sure that items that were not found don't exist.
     ///
     /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
-    /// unless a verification has found a problem, or has succeeded since damage was last recorded.
+    /// unless a verification has succeeded since damage was last recorded.
     /// - Throws: `notAvailable` if the log is damaged or the verification finds a problem.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
@@ -324,7 +324,6 @@ package final class Store: Sendable {
         if let problem = damage.problem { throw .damagedStore(problem) }
         try examine(since: examined) { () throws(KeychainFailure) in
             let found = try verify()
-            if let problem = found.problem { damage.record(problem: problem) }
             return found.problem ?? found.setAsideProblem
         }
     }
