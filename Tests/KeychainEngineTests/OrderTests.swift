@@ -74,29 +74,6 @@ import Testing
         #expect(try first(keychain, key, of: .internetPassword) == added[0])
     }
 
-    /// The items differ in an attribute of the primary key that the search doesn't name.
-    @Test(arguments: [ItemClass.genericPassword, .internetPassword], 1...4)
-    func `a search for the secret alone returns the same item as one with attributes`(
-        itemClass: ItemClass, run: Int
-    ) throws {
-        let keychain = try TemporaryKeychain()
-        let key: Attributes = [
-            itemClass.firstKey: .string("s"), itemClass.secondKey: .string("a"),
-        ]
-        let added = try (1...6).map { number in
-            try add(keychain, itemClass, key.merging([.syncViewHint: .string("\(number)")]) { $1 })
-        }
-        // With the group, the search is one look-up.
-        let query = ItemQuery(itemClass: itemClass, attributes: key, accessGroup: "G1")
-        for includesAttributes in [true, false] {
-            let found = try keychain.engine.perform(
-                FindItems(
-                    query, Retrieval(includesData: true, includesAttributes: includesAttributes)),
-                as: keychain.caller)
-            #expect(found.map(\.reference) == [added[0]])
-        }
-    }
-
     @Test func `among many items, one is found by an attribute that has no label`() throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 150)

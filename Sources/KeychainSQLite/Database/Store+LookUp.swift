@@ -1,7 +1,6 @@
-// Store+LookUp: looks up one item by its two key attributes, which is what most requests need.
+// Store+LookUp: looks up one item by its primary key, which is what most requests need.
 //   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
-//       sufficient, the caller uses `Store.visit`, which begins with the same statement: if the
-//       items of several primary keys match, both return the same one.
+//       sufficient, the caller uses `Store.visit`.
 //   (2) It doesn't read the header to learn which tiers have items: a row that is found exists.
 
 package import KeychainCore
@@ -9,8 +8,6 @@ import KeychainCrypto
 
 extension Store {
     /// The row, with its secret, that has both key attributes and the one access group of a query.
-    /// It is the first that was added of the first ``SearchStatement/window`` with both key
-    /// attributes.
     ///
     /// - Parameters:
     ///   - query: The query.
@@ -29,8 +26,9 @@ extension Store {
         return checked(row, key, encounterCount)
     }
 
-    /// The same row, if it can be read without waiting for another request or process, and has no
-    /// overflow pages, which are not read.
+    /// The same row, if it can be read without waiting for another request or process. It has to be
+    /// one of the first ``SearchStatement/window`` with both key attributes, and without overflow
+    /// pages, which are not read.
     ///
     /// - Parameters:
     ///   - query: The query.
@@ -68,13 +66,13 @@ extension Store {
     }
 }
 
-/// The labels of a look-up by both key attributes.
+/// The labels of a look-up by primary key.
 private struct KeyLabels {
     let first: Label
     let second: Label
     let group: Label
 
-    /// `nil` if the query lacks one of these labels or has further conditions.
+    /// `nil` if the query may match more than one primary key or has further conditions.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

@@ -17,6 +17,9 @@ package struct RowSearch: Hashable, Sendable {
     /// Whether the first key attribute is almost unique. That is true of the application label of a
     /// key, but not of a service, server or issuer.
     private var isFirstTelling = false
+    /// Whether items with the same two key attributes can differ in other attributes of the primary
+    /// key.
+    private var hasFurtherKeys = false
 
     /// Attributes that labels can't decide. They are compared after the metadata is opened.
     package var residual: Attributes = [:]
@@ -42,6 +45,7 @@ package struct RowSearch: Hashable, Sendable {
             return spaces.map { index, space in index.label(of: attribute, value, in: space) }
         }
         isFirstTelling = query.itemClass == .key
+        hasFurtherKeys = query.itemClass.ownKeys.count > 2
         first = labels(query.itemClass.firstKey)
         second = labels(query.itemClass.secondKey)
         if query.itemClass == .internetPassword,
@@ -108,10 +112,11 @@ package struct RowSearch: Hashable, Sendable {
     private var mayGiveSeveral: Bool {
         switch driver {
         case .reference, .term, .other: false
-        // Items with the same two key attributes can differ in others of the primary key.
-        case .first, .keys: true
+        case .first: true
         case .second: second.count > 1
         case .group: groups.count > 1
+        case .keys:
+            hasFurtherKeys || first.count != 1 || second.count != 1 || groups.count != 1
         }
     }
 

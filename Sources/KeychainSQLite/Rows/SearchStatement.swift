@@ -155,16 +155,19 @@ package struct SearchStatement: Hashable, Sendable {
         conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
     }
 
-    /// The look-up of a secret by both key attributes in one group: the first pass of a search for
-    /// one item. Most programs need no other statement, so its text is a constant and not in the
-    /// cache.
+    /// The look-up of a secret by both key attributes in one group. Most programs need no other
+    /// statement, so its text is a constant and not in the cache.
     private static let secretOfKey = SearchStatement(
-        driver: .keys, pass: .earliest, hasReference: false, first: 1, second: 1, groups: 1,
-        terms: [], includesSecret: true, isOrdered: false, isScattered: true)
+        driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
+        includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
-    /// The same look-up, of a row without overflow pages.
+    /// The same look-up among the first `window` entries, without rows that have overflow pages.
     static let shortSecretOfKeySQL =
-        secretOfKeySQL
+        select(
+            includesSecret: true,
+            entries: "(SELECT entry.id AS id FROM items AS entry INDEXED BY items_key"
+                + " WHERE entry.k1 = ? AND entry.k2 = ? LIMIT \(window)) AS entry")
+        + " WHERE +items.grp = ?"
         + " AND length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"
 
     /// The beginning of a statement that returns rows; with an index, the rows that its entries,
