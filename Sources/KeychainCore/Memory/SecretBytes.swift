@@ -115,8 +115,9 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
 
     /// Returns a part of the bytes. `range` must lie within them.
     package func slice(_ range: Range<Int>) -> SecretBytes {
-        unsafe SecretBytes(byteCount: range.count) { target in
-            // SAFETY: the subscript is checked, and the block has the size of the range.
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        return unsafe SecretBytes(byteCount: range.count) { target in
+            // SAFETY: the range lies within the bytes, and the block has its size.
             unsafe withUnsafeBytes { bytes in
                 unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[range]))
             }

@@ -5,8 +5,8 @@
 /// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
 /// grant opens items whose constraints a passcode satisfies.
 ///
-/// Throws `authFailed` if the passcode is wrong, `notAvailable` if neither a passcode nor a
-/// credential is set, and `param` if only a credential is set.
+/// Throws `authFailed` if the passcode is wrong, and `notAvailable` if no passcode is set. A
+/// credential doesn't count.
 package struct Authenticate: GeneralRequest {
     package static let code = RequestCode.authenticate
     /// Can be empty.

@@ -72,7 +72,8 @@ private struct KeyLabels {
     let second: Label
     let group: Label
 
-    /// `nil` if the query may match more than one primary key or has further conditions.
+    /// `nil` if the query lacks one of these labels or has further conditions. Items of several
+    /// primary keys may have the same labels; the look-up returns any one of them.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,
