@@ -297,12 +297,19 @@ package final class KeychainServer: Sendable {
         within time: Duration, _ onLife: @escaping @Sendable (_ connectionCount: Int) -> Void
     ) {
         let probe: Watchdog.Probe = { [workers, group] then in
-            EventLoopFuture.andAllSucceed(
-                group.makeIterator().map { $0.submit {} }, on: group.next()
-            ).whenSuccess { workers.probe(then) }
+            Self.pass(Array(group.makeIterator())) { workers.probe(then) }
         }
         let watchdog = Watchdog(probe) { [connections] in onLife(connections.count) }
         every(time / 2) { watchdog.ask() }
+    }
+
+    /// Calls `then` after each event loop has carried out a task. A loop that has ended carries out
+    /// none; a promise would be left without a result then, which SwiftNIO doesn't permit.
+    private static func pass(
+        _ loops: [any EventLoop], _ then: @escaping @Sendable () -> Void
+    ) {
+        guard let loop = loops.first else { return then() }
+        loop.execute { pass(Array(loops.dropFirst()), then) }
     }
 
     private func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) {
