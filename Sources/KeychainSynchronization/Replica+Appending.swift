@@ -267,7 +267,7 @@ extension Replica {
         return silent.filter { given[$0] == nil }
     }
 
-    /// Marks keys to be granted to a member that somebody else has added.
+    /// Marks keys to be granted to a member that another member has added.
     package mutating func giveKeys(to machine: MachineID) {
         guard circleKey != nil else { return }
         owed[machine, default: []].formUnion(neededKeys(of: machine))
