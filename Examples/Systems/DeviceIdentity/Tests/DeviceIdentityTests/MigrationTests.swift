@@ -1,5 +1,5 @@
-// MigrationTests: the identifier of an earlier release is migrated from UserDefaults once, and only
-// removed from then on.
+// MigrationTests: the identifier of an earlier release is migrated from UserDefaults once. If the
+// keychain already has an identifier, the old one is only removed.
 
 import DeviceIdentity
 import DeviceIdentityTesting

@@ -19,7 +19,7 @@ import Testing
         await model.loadDeviceIdIfNeeded()
         let deviceId = try #require(model.deviceId)
         #expect(spy.calls == ["load", "add"])
-        // The second load must not be prevented only by the cache of the service.
+        // The model itself prevents a second load, even if the service has no cached identifier.
         try devices.resetDeviceId()
         await model.loadDeviceIdIfNeeded()
         #expect(model.deviceId == deviceId)

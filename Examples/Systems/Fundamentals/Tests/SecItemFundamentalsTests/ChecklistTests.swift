@@ -25,7 +25,7 @@ import Testing
         try await keychain.withSecItem { try await recorder.record { try await everyMethod() } }
         let count = recorder.calls.count
         #expect(count == 6)
-        // One function after the other fails, and its status reaches the caller.
+        // Each function in turn fails, and its status reaches the caller.
         let operations: [TestKeychain.Operations] = [.add, .update, .search, .delete]
         for operation in operations {
             let keychain = TestKeychain()
