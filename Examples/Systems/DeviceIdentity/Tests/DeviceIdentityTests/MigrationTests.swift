@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a value that is no text stays in the defaults`() throws {
+    @Test func `a value that isn't text stays in the defaults`() throws {
         let mock = MockKeychainService()
         let defaults = try OldDefaults(nil)
         try defaults.open().set(12, forKey: "deviceId")

@@ -44,7 +44,7 @@ import Testing
         #expect(keychain.readCount == 1)
     }
 
-    @Test func `a failure is told to the user, and the next appearance tries again`() async throws {
+    @Test func `a failure is shown, and the next appearance tries again`() async throws {
         let mock = MockKeychainService()
         mock.failure = errSecInteractionNotAllowed
         let model = DeviceIdViewModel(deviceService: DeviceIdentificationService(keychain: mock))

@@ -220,7 +220,7 @@ import Testing
         #expect(KeychainQueryBuilder.buildQuery()[key] as? Bool == true)
     }
 
-    @Test func `11. a locked keychain is answered by trying later, never by deleting`()
+    @Test func `11. if the keychain is locked, nothing is deleted, and a later try succeeds`()
         async throws
     {
         let recorder = Recorder()
