@@ -227,8 +227,8 @@ package struct Replica: Sendable {
         return try accept(entry)
     }
 
-    /// Takes the next entry of this machine's own log, after the machine has lost its state but not
-    /// its keys. Its own log must be read before any other, and before it appends an entry.
+    /// Takes the next entry of this machine's own log. A new replica must read this log before any
+    /// other, and before it appends an entry.
     package mutating func restore(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
         guard entry.frame.writer == id, ready == nil, cursors.keys.allSatisfy({ $0 == id }) else {
             throw .misplaced("an entry of this machine's own log")

@@ -43,7 +43,7 @@ struct MachineState: Sendable {
     var change: MembershipEntry?
     /// The revision of the stored state. `nil` if nothing is stored yet.
     private var revision: Bytes16?
-    /// The claim in the stored state of that revision.
+    /// What only one process at a time may change, as it is in the stored state of that revision.
     private var stored = Claim()
 
     /// What only one process at a time may change.

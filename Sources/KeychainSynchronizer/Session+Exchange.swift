@@ -155,7 +155,7 @@ extension Session {
         return circle.roster.machines.keys.sorted().compactMap { machine in
             let next = replica.nextIndex(of: machine)
             guard machine != replica.id else { return nil }
-            // Of the log of a removed machine, nothing counts beyond where it was closed.
+            // In the log of a removed machine, nothing counts beyond where it was closed.
             if circle.member(machine) == nil, next > circle.closed[machine]?.index ?? 0 {
                 return nil
             }

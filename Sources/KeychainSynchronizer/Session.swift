@@ -157,7 +157,7 @@ struct Session: Sendable {
                 "Entries of this machine's own log contain \(unopened) "
                     + (unopened == 1 ? "version" : "versions")
                     + " that it has no key for. Until another machine gives it the keys, nothing in "
-                    + "its log is sealed again, also after a machine is removed.")
+                    + "its log is sealed again, not even after a machine is removed.")
         }
         status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status
