@@ -39,8 +39,8 @@ extension Replica {
     /// keychain.
     ///
     /// If `compacts` is set, the versions in older entries that are still needed are appended
-    /// again, so that these entries can be deleted. If there is nothing else to append, versions from
-    /// before the last removal are appended again, under the keys of the current epoch.
+    /// again, so that these entries can be deleted. If there is nothing else to append, versions
+    /// from before the last removal are appended again, under the keys of the current epoch.
     package mutating func nextEntry(
         compacts: Bool, load: (Bytes16) -> SynchronizedItem?
     ) throws(KeychainFailure) -> LogEntry? {
@@ -257,8 +257,8 @@ extension Replica {
         }
     }
 
-    /// The members that have been given no keys, as far as this machine has read the logs. Without the
-    /// circle's key they have written nothing, and can't ask for keys.
+    /// The members that have been given no keys, as far as this machine has read the logs. Without
+    /// the circle's key they have written nothing, and can't ask for keys.
     package var membersWithoutKeys: [MachineID] {
         let silent = circle.roster.members.filter {
             $0 != id && nextIndex(of: $0) == 1 && owed[$0] == nil
