@@ -9,7 +9,7 @@ import Testing
 @Suite struct CircleTests {
     private let server = TestServer()
 
-    @Test func `items come to every machine, and deletions too`() throws {
+    @Test func `items and deletions reach every machine`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         try a.set("one", "1")
@@ -187,7 +187,7 @@ import Testing
         #expect(circle.roster.members == [machine.id])
     }
 
-    // MARK: What lies on the server
+    // MARK: What is on the server
 
     @Test func `names and values are not on the server`() throws {
         let a = try TestMachine.founder(server)

@@ -89,8 +89,10 @@ import Testing
         #expect(try Circle(founding: other).id != a.replica.circle.id)
     }
 
-    /// Three machines. The second one has the group "web" only, and appends an entry with these parts
-    /// instead of its next one. The third one reads it.
+    /// Three machines. The second one has the group "web" only, and appends an entry with these
+    /// parts instead of its next one. The third one reads it.
+    ///
+    /// - Returns: The second machine and the third.
     private func threeMachines(
         _ parts: (TestMachine, LogEntry.Frame, TestMachine) throws -> [LogEntry.Part]
     ) throws -> (writer: TestMachine, reader: TestMachine) {
@@ -108,7 +110,7 @@ import Testing
         return (b, c)
     }
 
-    @Test func `of a grant only keys that the giver may give are taken`() throws {
+    @Test func `only the keys that the giver may give are taken from a grant`() throws {
         var good: GroupKey?
         let (_, c) = try threeMachines { b, frame, c in
             let key = { (epoch: UInt64, group: String) in
@@ -147,7 +149,7 @@ import Testing
             }
             return [try version("other", "other", 0), try version("two", "web", 1)]
         }
-        // The other version in the entry counts.
+        // The other version in the entry is taken.
         #expect(c.values == ["one": "1", "other": "1", "two": "3"])
         let index = try #require(server.logs[b.id]?.keys.max())
         #expect(

@@ -28,7 +28,7 @@ import Testing
         return (one, again)
     }
 
-    @Test func `an item that no log contains was deleted`() throws {
+    @Test func `an item that no log contains is deleted`() throws {
         let (_, two) = try begunAgain()
         try two.read()
         two.replica.hold(name, stamp)

@@ -69,7 +69,7 @@ import Testing
         #expect(b.replica.notices == [])
     }
 
-    @Test func `a second entry in one place, by a machine's copy, is refused as a fork`() throws {
+    @Test func `a second entry at one index, by a machine's copy, is refused as a fork`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         let copy = TestMachine(a.replica, server)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `a head is not older if its log has grown since, although its clock was set back`()
+    @Test func `a head by a clock that was set back is accepted once its log has grown`()
         throws
     {
         try b.replica.take(a.replica.signedHead(moment: 2000))
@@ -263,7 +263,7 @@ import Testing
         #expect(c.replica.cursors[a.id]?.isWhole == false)
     }
 
-    @Test func `of a log of which entries are missing those that were read aren't counted`()
+    @Test func `in a log with missing entries, those that were read aren't counted as withheld`()
         throws
     {
         for (number, entry) in try entries(of: a, 5).enumerated() {

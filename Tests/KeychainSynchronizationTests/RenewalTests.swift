@@ -58,7 +58,7 @@ import Testing
         #expect(second.frame.first == first.index)
     }
 
-    @Test func `a machine that can't open a version of its own seals nothing again, and knows why`()
+    @Test func `a machine that can't open a version of its own seals nothing again, and counts it`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -98,7 +98,7 @@ import Testing
             Set(versions(try entries()).map { again.replica.groupKeys[$0.key]?.epoch }) == [0, nil])
     }
 
-    @Test func `the oldest versions are sealed again first, and their entries aren't needed then`()
+    @Test func `the oldest versions are renewed first, and their old entries are no longer needed`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -176,7 +176,7 @@ import Testing
         }
         #expect(a.replica.firstNeeded == place)
         #expect(b.values == ["one": "1", "two": "1", "three": "8"])
-        // Nothing after it is appended again for that.
+        // The versions after it aren't appended again because of it.
         #expect(versions(try entries()).count < 12)
         // A later version takes its place.
         b.clock = a.clock

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `Grants that are lost or repeated` {
     private let server = TestServer()
 
-    /// A later session of a machine, which has kept its keys and its items, and has read everything.
+    /// A later session of a machine, which has kept its keys and items, and has read everything.
     private func begunAgain(_ machine: TestMachine) throws -> TestMachine {
         let again = TestMachine(
             Replica(
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a machine gets a key that was made before its maker knew of it`(
+    func `a machine gets a key that was made before the key's maker knew of the machine`(
         isStoredFirst: Bool
     ) throws {
         let a = try TestMachine.founder(server)

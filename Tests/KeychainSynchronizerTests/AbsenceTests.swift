@@ -105,7 +105,7 @@ import Testing
         #expect(Set(try await suspended(one)) == ["two", "three"])
     }
 
-    @Test func `of two suspensions signed at the same time, one is in the log`() async throws {
+    @Test func `only one of two suspensions signed at the same time is in the log`() async throws {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         for device in [one, two] { device.clock.now += 11 * Self.day }
@@ -154,8 +154,8 @@ import Testing
         return (all[0], all[1], all[2], all[3], all[4])
     }
 
-    /// The first member suspends one machine, and is then the first for the other one, too: neither
-    /// a suspended machine nor one with some groups has a turn.
+    /// The member whose turn it is suspends `gone`, and then `absent` too: a suspended machine has
+    /// no turn any more, and a machine with some groups never has one.
     @Test(arguments: [0, 1])
     func `members take turns an hour apart`(turn: Int) async throws {
         let (limited, gone, first, second, absent) = try await ordered()
@@ -179,7 +179,7 @@ import Testing
         #expect(Set(try await suspended(signer)) == [gone.name, absent.name])
     }
 
-    @Test func `a machine that was added by one that is lost then gets keys from another one`()
+    @Test func `a machine gets keys from another member if the one that added it is lost`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -220,7 +220,7 @@ import Testing
 
     // MARK: Unread entries
 
-    /// The keys of a machine's log and of its signed head.
+    /// The server's keys for the entries of a machine's log and for its signed head.
     private func keys(of device: Device) async throws -> [String] {
         let id = Hexadecimal.text(try await device.id().bytes)
         return server.records.keys.filter {

@@ -346,7 +346,7 @@ import Testing
         case nothing, ownEntry, skippedEntry, rejectedEntry
     }
 
-    /// The server shows everything after the session has begun, so that only the time decides.
+    /// After the session has begun, nothing more is delivered to it, so that only the time decides.
     @Test(arguments: Lack.allCases)
     func `a session that lacks something is given up 5 minutes after it began, not before`(
         _ lack: Lack

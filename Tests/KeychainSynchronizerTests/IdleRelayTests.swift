@@ -12,7 +12,7 @@ import Testing
 @Suite struct `A relay without changes` {
     /// A server that counts what is read.
     private final class CountingStore: RecordStore {
-        /// What other machines use isn't counted.
+        /// Other machines use this store itself, so that their reads aren't counted.
         let server = MemoryStore()
         private let reads = Mutex<[String]>([])
 
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// What is read from when the relay is idle until it is idle again.
+    /// What the relay reads after it was idle and until it is idle again.
     private final class Observed: Sendable {
         private struct State {
             var counts = Counts()
@@ -301,7 +301,7 @@ import Testing
         let everything = Set((["m/", "h/", "t/"] + logs).map { "\(circle)/\($0)" })
         let all = rounds.withLock { $0 }
         #expect(all.filter { !$0.isEmpty }.allSatisfy { $0.isSuperset(of: everything) })
-        // One more is quiet where the seventh interval ended while a round had begun.
+        // Six rounds are quiet, or seven if the seventh interval ended during a round.
         let pauses = all.split { !$0.isEmpty }.map(\.count)
         #expect(pauses.contains { $0 > 1 } && pauses.allSatisfy { $0 <= 7 }, "\(pauses)")
     }

@@ -1,4 +1,4 @@
-// Interruption: what ends an exchange between a keychain and a server at one point of it.
+// Interruption: interrupts an exchange between a keychain and a server at one of its steps.
 
 import KeychainCore
 import KeychainRelay
@@ -7,8 +7,8 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Synchronization
 
-/// An interruption at the step with a number, which happens once; only the disk stays full from
-/// then on. An instance is used for one exchange.
+/// An interruption that happens once, at a step with a given number. Only a full disk stays full
+/// from then on. An instance is used for one exchange.
 final class Interruption: Sendable {
     enum Kind: CaseIterable, Sendable {
         /// The process that has the keychain open ends before it gets a message.

@@ -1,6 +1,6 @@
-// InterruptionTests: exchanges that end at each of their messages, requests and statements. What was
-// acknowledged stays, what other machines wrote arrives later, nothing stays in the outbox, and no
-// machine has a notice of a fork.
+// InterruptionTests: exchanges that end at each of their messages, requests and statements. What
+// was acknowledged stays, what other machines wrote arrives later, nothing stays in the outbox, and
+// no machine has a notice of a fork.
 
 import KeychainCore
 import KeychainRelay
@@ -9,7 +9,8 @@ import SynchronizationTestSupport
 import Testing
 
 @Suite struct `Interruptions of a circle` {
-    /// Two machines that both have something to send, which partly concerns the same items.
+    /// Two machines that have changed items. Both have changed the item "a". The second machine has
+    /// sent its changes, and the first hasn't.
     private func meeting(_ server: MemoryStore) async throws -> (Device, Device) {
         let (one, two) = (try Device("one", server), try Device("two", server))
         try await one.found()

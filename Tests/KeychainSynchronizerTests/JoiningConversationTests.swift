@@ -12,10 +12,10 @@ import Testing
 @Suite struct `Joining through the server` {
     private let server = MemoryStore()
 
-    /// Looks often enough for any exchange between two tasks, without waiting.
+    /// Polls often enough for any exchange between two tasks, without waiting.
     private static let patient = looking(100_000)
 
-    /// The timing that gives up after a number of looks.
+    /// A timing that gives up after a number of polls.
     private static func looking(_ count: Int) -> JoiningTiming {
         var timing = JoiningTiming()
         timing.interval = .milliseconds(1)
@@ -260,7 +260,7 @@ import Testing
 
     // MARK: Pasted codes
 
-    @Test func `a machine joins with codes that are pasted on both`() async throws {
+    @Test func `a machine joins with codes that are pasted on both machines`() async throws {
         let (one, two) = try await devices()
         try one.set("a", "1")
         let circle = try await circle(of: one)

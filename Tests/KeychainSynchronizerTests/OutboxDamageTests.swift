@@ -1,5 +1,5 @@
-// OutboxDamageTests: flipped bits where a keychain keeps its circle and the changes that aren't sent
-// yet, followed by changes and exchanges.
+// OutboxDamageTests: flipped bits where a keychain keeps its circle and the changes that aren't
+// sent yet, followed by changes and exchanges.
 //   (1) Nothing is sent that wasn't written.
 //   (2) The damage is noticed, by a failure or by `check`, and a recovery brings back every change,
 //       which is then sent.
@@ -14,8 +14,8 @@ import TestPrograms
 import Testing
 
 @Suite struct `Damage to the outbox` {
-    /// Two keychains in folders, and the records of their circle, at the moment when one of them has
-    /// changes to send.
+    /// Two keychains in folders, and the records of their circle, at the moment when one of them
+    /// has changes to send.
     private final class Circle: Sendable {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "outbox-\(UUID().uuidString.prefix(8))")

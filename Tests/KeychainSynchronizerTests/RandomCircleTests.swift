@@ -26,8 +26,8 @@ import Testing
             if before == modified { latest[account]?.values.insert(value) }
         }
 
-        /// Whether a machine has the latest value of each account. If several changes have one
-        /// date, a deletion counts; without a deletion, any of them may.
+        /// Whether a machine has the latest value of each account. If several changes have the same
+        /// date, a deletion wins. Without a deletion, any of them may win.
         func allows(_ values: [String: String]) -> Bool {
             let expected = latest.filter { !$0.value.values.contains(nil) }
             return values.count == expected.count

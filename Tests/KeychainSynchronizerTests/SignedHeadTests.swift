@@ -14,7 +14,7 @@ import Testing
             decoding: try #require(server.records.first { $0.key.contains("/h/") }).value)
     }
 
-    @Test func `it is signed once an hour`() async throws {
+    @Test func `the head is signed once an hour`() async throws {
         let one = try Device("one", server)
         try await one.found()
         var last = try head().moment
@@ -34,11 +34,11 @@ import Testing
         #expect(count == 7)
     }
 
-    @Test func `it is signed after the last entry that had to be appended`() async throws {
+    @Test func `the head is signed after the last entry that had to be appended`() async throws {
         let one = try Device("one", server)
         try await one.found()
         one.clock.now += 3600
-        // More than one entry has room for.
+        // More items than fit into one entry.
         for number in 0..<300 { try one.set("\(number)", "1") }
         try await one.settle()
         let entries = try server.records.filter { $0.key.contains("/l/") }
@@ -47,7 +47,7 @@ import Testing
         #expect(try head().log.index == entries.max())
     }
 
-    @Test func `a session that has just become current signs it`() async throws {
+    @Test func `a session that has just become current signs the head`() async throws {
         let one = try Device("one", server)
         try await one.found()
         let before = try head().moment

@@ -1,4 +1,4 @@
-// StayingItemTests: items that have travelled, and that this machine's user then keeps to this machine.
+// StayingItemTests: items that have travelled, and that the user then keeps to one machine.
 
 import Foundation
 import KeychainCore

@@ -7,7 +7,8 @@ import SynchronizationTestSupport
 import Testing
 
 @Suite struct `A stored membership log` {
-    /// A machine that joins stores the last entry first, so these can be left of another circle.
+    /// A machine that joins stores the last entry first. If it is interrupted, the last entries of
+    /// that circle can be left.
     @Test func `the last entries of an interrupted attempt to join disturb no later circle`()
         async throws
     {

@@ -153,7 +153,7 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `an item that no log contains any more was deleted elsewhere`() async throws {
+    @Test func `an item that no log contains any more is deleted`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try one.set("b", "2")
@@ -377,7 +377,7 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `a circle that is founded for the public keys of a recovery code is not joined`()
+    @Test func `a circle founded by someone with only a recovery code's public keys isn't joined`()
         async throws
     {
         let code = RecoveryCode.random()

@@ -1,4 +1,5 @@
-// WrongDateTests: items whose modification date is so late that none comes after it.
+// WrongDateTests: items whose modification date is out of range, for example because no later date
+// exists.
 
 import KeychainCore
 import KeychainSQLite
@@ -30,9 +31,9 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    /// Finite dates from about 1.76e13 on have the same date a millisecond later.
+    /// From about 1.76e13 on, adding a millisecond to a finite date doesn't change it.
     @Test(arguments: [1e12, -1e12, 1.8e13, 1e300, .infinity, .nan])
-    func `a version with a wrong date is none`(_ moment: Double) {
+    func `an item with a wrong date gives no version`(_ moment: Double) {
         let record = ItemRecord(
             itemClass: .genericPassword,
             attributes: [

@@ -131,7 +131,7 @@ import Testing
     /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2; the bits are
     /// those of part 2, 8.3). fixedTPM and fixedParent: never duplicated to another parent.
     /// sensitiveDataOrigin: the chip generated the secret. userWithAuth: no use without
-    /// authorization. noDA: wrong authorizations lock nothing.
+    /// authorization. noDA: wrong authorizations cause no lockout.
     @Test func `the chip's objects can't be moved to another, or used without authorization`()
         throws
     {

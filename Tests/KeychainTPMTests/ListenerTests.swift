@@ -1,4 +1,4 @@
-// What an attacker learns who intercepts the communication between a process and its TPM.
+// What an attacker learns by intercepting the communication between a process and its TPM.
 
 #if TPM
 

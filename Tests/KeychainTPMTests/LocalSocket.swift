@@ -52,7 +52,7 @@ enum LocalSocket {
     ) throws -> Int32 {
         var address = sockaddr_un()
         address.sun_family = UInt16(AF_UNIX)
-        // SAFETY: the path fits with its zero behind it; the size is that of the address.
+        // SAFETY: the path fits with its terminating zero; the size is that of the address.
         try unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
             guard path.utf8.count < target.count else { throw RawFailure(code: .max) }
             unsafe target.copyBytes(from: path.utf8)
