@@ -156,6 +156,10 @@ extension Replica {
         var given: [MachineID: Set<Bytes16>] = [:]
         for case .grant(let grant) in entry.parts {
             given[grant.recipient, default: []].formUnion(grant.keys)
+            let read = entry.frame.acknowledged[grant.recipient]?.index ?? 0
+            for key in grant.keys {
+                answers[grant.recipient, default: [:]].merge([key: read]) { max($0, $1) }
+            }
             guard writer == id else { continue }
             owed[grant.recipient]?.subtract(grant.keys)
             if owed[grant.recipient]?.isEmpty ?? false { owed[grant.recipient] = nil }
@@ -227,9 +231,17 @@ extension Replica {
             owe(key)
         }
         for (machine, keys) in all {
-            owed[machine]?.subtract(keys)
+            // A key that the machine asked for after others had granted it is granted once more.
+            let own = mine[machine] ?? []
+            owed[machine]?.subtract(keys.filter { own.contains($0) || !isUnanswered(machine, $0) })
             if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
         }
+    }
+
+    /// Whether a machine has asked for a key, and no grant of it was written by a machine that had
+    /// read the request.
+    func isUnanswered(_ machine: MachineID, _ key: Bytes16) -> Bool {
+        (requests[machine]?[key] ?? 0) > (answers[machine]?[key] ?? 0)
     }
 
     /// Marks the keys for a machine that this machine's log granted before it knew of that machine,
