@@ -118,12 +118,13 @@ let package = Package(
                 .target(name: "CKeychainTSS2", condition: .when(traits: ["TPM"])),
             ],
             swiftSettings: settings),
-        // Synchronization of items: the members of a circle, the messages, the accepted answers.
+        // Synchronization of items: the members of a circle, the messages, and which of a server's
+        // answers are accepted.
         .target(
             name: "KeychainSynchronization",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", crypto],
             swiftSettings: settings),
-        // One machine of a circle: the exchange between its keychain and the networked relay.
+        // One machine of a circle: the exchange between its keychain and a relay.
         .target(
             name: "KeychainSynchronizer",
             dependencies: [
@@ -194,7 +195,7 @@ let package = Package(
                 + elsewhere(["KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine"]),
             swiftSettings: settings),
         .target(name: "KeychainAuthenticationAliasShim", dependencies: ["KeychainAuthentication"]),
-        // RSA and elliptic keys, PKCS #8, and containers of keys and certificates under a password.
+        // RSA and elliptic-curve keys, PKCS #8 and PKCS #12.
         .target(
             name: "KeychainAsymmetricKeys",
             dependencies: [
@@ -472,7 +473,7 @@ let package = Package(
                 "FaultSweeps", "TestPrograms", "KeychainCore", "KeychainSQLite", "KeychainEngine",
             ],
             path: "Tests/FaultWriter", swiftSettings: settings),
-        // Interruptions and damage at every place, and checks of what the keychain answers then.
+        // Interruptions and damage at every point, and checks of the keychain's response.
         .target(
             name: "FaultSweeps",
             dependencies: [

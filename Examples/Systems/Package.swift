@@ -29,7 +29,7 @@ let cryptoKit = product("KeychainCryptoKit")
 /// A keychain in memory, for the tests.
 let keychainTesting = product("KeychainTesting")
 let keychainctl: Target.Dependency = .product(name: "keychainctl", package: swiftKeychain)
-/// The service, which one of the sessions uses.
+/// The service, which tests of Fundamentals run.
 let keychaind: Target.Dependency = .product(name: "keychaind", package: swiftKeychain)
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 

@@ -1,7 +1,7 @@
 // Exports: the modules that are re-exported to files that import this module.
 //   (1) Foundation is re-exported, as by Apple's module.
-//   (2) On Apple platforms, this module only re-exports the system's LocalAuthentication. The
-//       declarations of the other files are omitted there.
+//   (2) On Apple platforms, this module re-exports the system's LocalAuthentication. All other
+//       declarations except `AuthenticationOptions` are omitted there.
 
 @_exported public import Foundation
 

@@ -1,5 +1,5 @@
 // KeychainAuthenticationDarwin: re-exports the system's LocalAuthentication module for
-// KeychainAuthentication, which may not import it itself; KeychainServicesDarwin gives the reason.
+// KeychainAuthentication, which can't import it itself. KeychainServicesDarwin explains why.
 
 #if canImport(Darwin)
 @_exported public import LocalAuthentication

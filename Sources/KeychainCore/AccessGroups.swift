@@ -1,7 +1,8 @@
 // AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
-//   (1) For a caller without entitlements, the name of its program decides which items a query that
-//       names only a class can change or delete. The name has no other meaning: it is not a secret,
-//       and a program that can choose its name gains access to no item.
+//   (1) If a caller has no entitlements and its query specifies only an item class, the name of its
+//       program determines which items the query can change or delete. The name has no other
+//       meaning: it is not a secret, and a program that can choose its name gains access to no
+//       item.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
@@ -20,9 +21,9 @@ package struct AccessGroups: Hashable, Sendable {
     /// Whether the caller can use all groups.
     package let includesAll: Bool
     /// The name of a program without entitlements. Items that the program adds are marked with this
-    /// name, and an update or deletion whose query names only a class applies only to items with
-    /// that mark. `nil` if the caller has entitlements, or is a tool that sees all groups. Empty if
-    /// the name is unknown; items are then not marked.
+    /// name. An update or deletion whose query specifies only an item class applies only to items
+    /// with that mark. `nil` if the caller has entitlements, or is a tool that sees all groups.
+    /// Empty if the name is unknown; items are then not marked.
     package let program: String?
 
     package init(_ names: [String], program: String? = nil) {

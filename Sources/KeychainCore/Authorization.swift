@@ -19,7 +19,7 @@ package struct AuthenticationGrant: Hashable, Sendable {
 /// The proofs that a caller presents. A proof that was not presented is `nil`.
 package struct Authorization: Hashable, Sendable {
     package var grant: AuthenticationGrant?
-    /// A token with which the keychain confirms that biometric hardware recognized its owner. No
+    /// A token with which the keychain confirms that biometric hardware recognized the user. No
     /// request to a service returns one: it is used only between a keychain and the hardware of its
     /// own machine.
     package var recognition: AuthenticationGrant?

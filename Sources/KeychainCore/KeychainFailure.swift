@@ -2,7 +2,8 @@
 //   (1) `reason` is a text for users. It can contain a file name, the name of an attribute or an
 //       item's reference, but never the value of an attribute or a secret.
 
-/// The only error type of the layers below the facades.
+/// The error of every request. The layers below convert their own errors to it, and the facades
+/// convert it to theirs.
 package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as one of Apple's status codes.
     package let status: Status
@@ -19,7 +20,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         /// The owner, the permissions or the type of a file, folder or socket don't permit the
         /// access, or make it unsafe.
         case permission
-        /// Another process uses the keychain. A later attempt can succeed.
+        /// The keychain, its service or its hardware is busy or can't be reached. A later attempt
+        /// can succeed.
         case contention
         /// The keychain service didn't answer. It is unknown whether the change was made.
         case interruption
@@ -146,7 +148,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(.notAvailable, reason, cause: .permission)
     }
 
-    /// The error if another process has the keychain in use.
+    /// The error for a request that can succeed in a later attempt.
     package static func busy(_ reason: String) -> KeychainFailure {
         KeychainFailure(.notAvailable, reason, cause: .contention)
     }

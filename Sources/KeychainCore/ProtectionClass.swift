@@ -58,7 +58,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The tier whose keys find the items of the class and authenticate that they exist.
+    /// The tier whose index key and integrity key are used for the items of the class.
     package var tier: Tier { availability == .always ? .open : .guarded }
 
     /// Whether the items of the class are *this device only*.
@@ -70,7 +70,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The classes whose items are found and counted with the same keys.
+/// The classes that share an index key and an integrity key.
 package enum Tier: CaseIterable, Hashable, Sendable {
     /// Always available. Only the device key is needed.
     case open

@@ -1,6 +1,6 @@
-// ServiceStatistics: the statistics that a service keeps about one keychain, from the first program
-// that it served for this keychain. They contain no attribute value, and no name of an item, a
-// program or a group.
+// ServiceStatistics: the statistics that a service keeps about one keychain, from the time when it
+// first served a program for this keychain. They contain no attribute value, and no name of an
+// item, a program or a group.
 
 package struct ServiceStatistics: Hashable, Sendable {
     /// The requests of one operation.

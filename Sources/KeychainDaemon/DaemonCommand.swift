@@ -16,8 +16,8 @@ struct DaemonCommand: ParsableCommand {
         discussion: """
             Programs find the service by its socket. While it runs, only the service opens the \
             keychain. A program's access depends on its executable, or with --system on its user \
-            id, never on what the program claims. Without --system, the service serves the user \
-            who starts it.
+            id and systemd unit, never on what the program claims. Without --system, the service \
+            serves the user who starts it.
 
             The service shuts down cleanly on SIGTERM, SIGINT and SIGHUP, and locks all keychains \
             on SIGUSR1. With socket activation, it takes its socket from systemd.
@@ -67,8 +67,8 @@ struct DaemonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock a keychain when no item that requires it to be unlocked has been read for this "
-                + "long.",
+            "Lock a keychain when no item that requires it to be unlocked has been read, added or "
+                + "saved over for this long.",
             discussion: "A number and s, m or h: 90s, 15m, 8h. Default: never.",
             valueName: "duration"))
     var lockAfter: TimeSpan?

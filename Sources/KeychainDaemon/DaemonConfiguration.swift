@@ -32,8 +32,8 @@ package struct DaemonConfiguration: Sendable {
     /// The path of the tool that may use every access group of its own user's keychain. `nil` if
     /// there is none.
     package var keychainctl: String?
-    /// The duration after which a keychain is locked if no program has opened an item of its
-    /// when-unlocked classes. `nil` to never lock it.
+    /// The duration after which a keychain is locked if no program has read, added or saved over an
+    /// item of its when-unlocked classes. `nil` to never lock it.
     package var lockAfter: Duration?
     package var limits: Limits
     package var audit = AuditLimits()
@@ -56,8 +56,8 @@ package struct DaemonConfiguration: Sendable {
         /// The maximum number of connections of one user.
         package var connectionsPerUser = 4096
         /// How many connections of each user are reserved for programs with fewer than
-        /// `connectionsOfFew` connections. In the machine's service they are reserved for users
-        /// with fewer connections.
+        /// `connectionsOfFew` connections. The machine's service counts a user as one program,
+        /// which lowers the maximum for the user by this number.
         package var connectionsKeptForFew = 512
         package var connectionsOfFew = 16
         /// The maximum number of requests of one connection that are carried out at once. Beyond

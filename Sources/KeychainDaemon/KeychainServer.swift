@@ -303,8 +303,9 @@ package final class KeychainServer: Sendable {
         every(time / 2) { watchdog.ask() }
     }
 
-    /// Calls `then` after each event loop has carried out a task. A loop that has ended carries out
-    /// none; a promise would be left without a result then, which SwiftNIO doesn't permit.
+    /// Calls `then` once, after all event loops have carried out a task each. If a loop has ended,
+    /// `then` is not called. A promise would be left without a result in that case, which SwiftNIO
+    /// doesn't permit.
     private static func pass(
         _ loops: [any EventLoop], _ then: @escaping @Sendable () -> Void
     ) {

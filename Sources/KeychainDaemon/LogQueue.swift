@@ -3,7 +3,7 @@
 //       that occur within a few milliseconds together, so that a busy service doesn't wake it for
 //       each line.
 //   (2) The queue is bounded. A line that doesn't fit is dropped. The number of dropped lines is
-//       reported in the next line that fits.
+//       reported in a line of its own, before the next line that fits or when the queue is empty.
 
 import Glibc
 import NIOCore

@@ -26,9 +26,9 @@ extension EtcdClient {
     ///     this number would be too large.
     ///   - revision: The revision to read at. `nil` for the current one.
     /// - Returns: The page. To read the next page, pass this page's last key and revision.
-    /// - Throws: ``EtcdFailure``; its reason is ``EtcdFailure/Reason/compacted`` if etcd no
-    ///   longer has the revision, and the caller has to begin with the first page.
-    ///   `CancellationError`.
+    /// - Throws: ``EtcdFailure``, or `CancellationError`. The reason of a failure is
+    ///   ``EtcdFailure/Reason/compacted`` if etcd no longer has the revision. The caller then has
+    ///   to begin with the first page.
     package func range(
         _ prefix: EtcdKey, after previous: EtcdKey? = nil, limit: Int = 500, revision: Int64? = nil
     ) async throws -> EtcdPage {

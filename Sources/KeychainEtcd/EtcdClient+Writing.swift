@@ -1,12 +1,13 @@
 // EtcdClient+Writing: writes that depend on the last change of a key, and deletions.
-//   (1) A write is carried out once or not at all. If an attempt gets no answer, the next attempts
-//       send the same transaction. Its comparison fails if an earlier attempt was carried out.
+//   (1) A write is carried out once or not at all, except in the last case of (4). If an attempt
+//       gets no answer, the next attempts send the same transaction. Its comparison fails if an
+//       earlier attempt was carried out.
 //   (2) In that case, the client recognizes the earlier success by the key: it has the value that
 //       the transaction puts. So two writes of the same value can both count as successful. Writes
 //       should put different values, as signed and encrypted values are.
-//   (3) If another writer replaced such a value before the next attempt, the write counts as failed,
-//       and the outcome has the current item. No data is lost: the caller decides again, and
-//       compares with this item.
+//   (3) If another writer replaced such a value before the next attempt, the write counts as
+//       failed, and the outcome has the current item. No data is lost: the caller decides again,
+//       and compares with this item.
 //   (4) An attempt without an answer can be carried out late, as long as its comparison holds. Once
 //       the key has changed, a comparison with the revision of its last change never holds again; a
 //       comparison with its absence can hold again after the key is deleted.
@@ -32,7 +33,8 @@ extension EtcdClient {
         try await compareAndSwap(key, modRevision: 0, value)
     }
 
-    /// Writes a key if its last change was at the given revision. 0: if it doesn't exist.
+    /// Writes a key if its last change was at the given revision, or, for revision 0, if it doesn't
+    /// exist.
     ///
     /// The value is durable when this returns. After a failure with
     /// ``EtcdFailure/mayHaveBeenApplied``, it may have been written.

@@ -2,7 +2,8 @@
 // passes.
 //   (1) Each attempt has a short deadline. The next attempt goes to the next node. After each round
 //       of nodes there is a pause, which becomes longer from round to round.
-//   (2) After an attempt without an answer, a request is sent again only if it is idempotent.
+//   (2) All requests are idempotent, so a request is also sent again after an attempt without an
+//       answer.
 //   (3) A token that a node rejects is replaced by a new one. Requests that fail at the same time
 //       because of it share one authentication.
 //   (4) Failures that waiting doesn't resolve, such as a wrong certificate, end the call when every

@@ -1,7 +1,8 @@
 // EtcdConfiguration: the endpoints of an etcd cluster, the client's credentials, and the time
 // limits.
 //   (1) Every endpoint is an https URL that contains no user or password.
-//   (2) The prefix ends in a slash, so that no circle's prefix begins with another's.
+//   (2) The prefix ends in a slash, so that the keys below `keychain/1` don't include those below
+//       `keychain/10`.
 //   (3) A description of the configuration contains no password, since the configuration has only a
 //       closure that returns the password.
 
@@ -9,7 +10,7 @@
 
 import FoundationEssentials
 
-/// A cluster, and the part of its keys that belongs to one circle.
+/// A cluster, and the prefix of the keys in it that the client uses.
 package struct EtcdConfiguration: Sendable {
     /// A user that etcd itself manages, in addition to a client certificate or instead of one.
     package struct User: Sendable {
@@ -47,8 +48,8 @@ package struct EtcdConfiguration: Sendable {
 
     /// - Parameters:
     ///   - endpoints: The client URLs of the nodes, such as `https://etcd-1.example.org:2379`.
-    ///   - prefix: The prefix of all keys of the circle. A slash is added if the prefix doesn't end
-    ///     in one.
+    ///   - prefix: The prefix of all keys that the client uses. A slash is added if the prefix
+    ///     doesn't end in one.
     ///   - authorityFile: The certificate authorities for the nodes' certificates, in PEM. `nil`
     ///     for those of the system.
     ///   - clientCertificate: `nil` if the nodes require none.

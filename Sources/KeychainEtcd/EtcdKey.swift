@@ -39,7 +39,7 @@ package struct EtcdKey: Hashable, Comparable, Sendable, ExpressibleByStringLiter
 
 /// A key with its value, as read at some revision.
 package struct EtcdItem: Hashable, Sendable {
-    /// The key without the prefix of the circle.
+    /// The key without the configured prefix.
     package let key: EtcdKey
     package let value: [UInt8]
     /// The revision at which the key was last created.

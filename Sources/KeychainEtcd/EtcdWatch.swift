@@ -6,8 +6,8 @@
 //   (3) At most one event is read ahead of the program. So a slow program delays the connection,
 //       and uses no additional memory.
 //   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
-//       dead or cut off from the others. After some of these reads, it begins again
-//       at the revision that it has reached.
+//       dead or cut off from the others. After some of these reads, it begins again at the revision
+//       that it has reached.
 
 #if Synchronization
 
@@ -70,7 +70,8 @@ extension EtcdClient {
     /// Follows the changes of the keys with a prefix.
     ///
     /// - Parameters:
-    ///   - prefix: The prefix of the keys. An empty prefix means all keys of the circle.
+    ///   - prefix: The prefix of the keys, after the configured one. An empty prefix means all keys
+    ///     below the configured one.
     ///   - revision: The first revision to report: for example, the one after a page's revision.
     /// - Returns: The watch, which begins when it is iterated.
     package nonisolated func watch(_ prefix: EtcdKey, from revision: Int64) -> EtcdWatch {

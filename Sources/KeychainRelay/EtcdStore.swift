@@ -58,7 +58,7 @@ package struct EtcdStore: RecordStore {
 
     package func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
         let page = try await client.range(EtcdKey(prefix), limit: 1)
-        // The revision is the server's, which may send any number.
+        // The revision comes from the server, which may send any number.
         let next = page.revision < .max ? page.revision + 1 : .max
         let watch = client.watch(EtcdKey(prefix), from: next)
         let (changes, continuation) = AsyncThrowingStream.makeStream(of: String.self)

@@ -1,5 +1,5 @@
-// RecordStore: what the relay needs of a server: records under keys in order, each of which can be
-// created once.
+// RecordStore: what the relay needs from a server: records in the order of their keys. A record can
+// be created only if its key has none.
 //   (1) The server is not trusted. Whatever it returns is verified by the process that has the
 //       keychain open.
 
@@ -15,7 +15,7 @@ package struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// What became of a record that was to be created.
+/// The result of creating a record.
 package enum RecordCreation: Hashable, Sendable {
     case created
     /// There is a record with this value.
@@ -50,17 +50,17 @@ package protocol RecordStore: Sendable {
     func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error>
 }
 
-/// How much a relay takes of what a server, or another client of the server, may store without end.
+/// Limits on what a relay reads, because a server or another of its clients may store any amount.
 enum RecordLimits {
     static let pageCount = 64
-    /// The maximum number of bytes in a signed head, a request with a token or a message of joining.
+    /// The maximum number of bytes in a signed head, a request with a token or a message of
+    /// joining.
     static let smallByteCount = 64 << 10
-    /// The number of bytes in such records after which no further ones are read, and the number of
-    /// pages.
+    /// After this number of bytes in such records, or this number of pages, no further ones are
+    /// read.
     static let listByteCount = 8 << 20
     static let listPageCount = 1024
-    /// The number of bytes that are taken of an entry. Of a longer one, whatever is left is as
-    /// invalid as the whole.
+    /// A longer entry is cut off after this number of bytes. It is invalid, cut off or not.
     static let entryByteCount = 4 << 20
 }
 

@@ -84,7 +84,7 @@ package struct Relay: Sendable {
 
     // MARK: Running
 
-    /// What became of a round of ``run(localChanges:timing:report:)``.
+    /// The result of a round of ``run(localChanges:timing:report:)``.
     package enum Event: Sendable {
         case settled(Demand)
         case failed(any Error)
@@ -113,7 +113,7 @@ package struct Relay: Sendable {
     /// - Parameters:
     ///   - localChanges: An element for each change of the keychain.
     ///   - timing: The intervals between rounds.
-    ///   - report: Receives what became of each round. If it returns `false`, the run ends.
+    ///   - report: Receives the result of each round. If it returns `false`, the run ends.
     /// - Throws: `CancellationError`.
     package func run(
         localChanges: AsyncStream<Void>, timing: Timing = Timing(),

@@ -1,7 +1,7 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Nothing is written to a server that has lost the last entry of the machine's own log, or the
-//       entry of the membership log before the one to write.
+//   (2) Nothing is written to a server that has lost the last entry of the machine's own log. An
+//       entry of the membership log is written only if the server has the entry before it.
 
 import FoundationEssentials
 import KeychainCore
@@ -16,7 +16,7 @@ struct Round {
     private var offered: Set<LogPosition> = []
     private var ends: Set<LogPosition> = []
     private var endOfMembership: UInt64 = 0
-    /// Whether the keychain was told of that end while it compared.
+    /// Whether the keychain was told of the end of the membership log in the state `comparing`.
     private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var hasFoundOwnLog = false
@@ -26,8 +26,8 @@ struct Round {
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
-    /// The number of bytes of entries after which no further one is delivered at once. So a delivery
-    /// with all that belongs to it fits into a message to a service.
+    /// The number of bytes of entries after which a delivery gets no further entry. So a delivery
+    /// fits into one message to a service.
     private static let deliveryByteCount = 4 << 20
 
     init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
@@ -36,7 +36,7 @@ struct Round {
         self.changes = changes
     }
 
-    /// Writes what the keychain has to store, and reads what it demands.
+    /// Writes what the keychain wants to store, and reads what it demands.
     ///
     /// - Returns: `nil` if there is nothing new to tell it.
     mutating func serve(_ demand: Demand) async throws -> Delivery? {
@@ -154,7 +154,7 @@ struct Round {
             if index > position.index {
                 delivery.gaps.append(LogPosition(MachineID(position.machine), index))
             }
-            // What is left out is read from the position after these entries.
+            // The entries left out are read in the next delivery, after these.
             for record in records where byteCount < Self.deliveryByteCount {
                 delivery.entries.append(Self.data(record.value))
                 byteCount += record.value.count

@@ -141,7 +141,7 @@ package struct ChoiceContext: Sendable {
     /// The content of a file. `nil` if there is none.
     private let read: @Sendable (String) throws(KeychainFailure) -> Data?
     private let status: @Sendable (String) -> FileStatus?
-    /// The note of a service that has ended about the socket that it left behind.
+    /// The note about a socket that a service left behind when it ended.
     private let leftNote: @Sendable (String) -> SocketNote?
 
     package init(

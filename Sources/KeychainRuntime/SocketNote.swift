@@ -5,13 +5,13 @@
 //       socket was left behind.
 //   (2) A socket that another program, such as systemd, created in its place is a different file.
 //       No note names it.
-//   (3) Nothing is removed here. The next service does that, under the lock.
+//   (3) No socket is removed here. The next service removes it, under the lock.
 
 import Glibc
 package import KeychainCrypto
 
 package struct SocketNote: Hashable, Sendable {
-    /// The folder of the keychain that the service keeps. An absolute path.
+    /// The folder of the keychain that the service has open. An absolute path.
     package let folder: String
     private let device: UInt64
     private let inode: UInt64
@@ -50,8 +50,8 @@ package struct SocketNote: Hashable, Sendable {
         folder = String(parts[3])
     }
 
-    /// The note of a service that has ended about the socket that it left behind. `nil` if the
-    /// service is running or starting, or if no note names the socket.
+    /// The note about a socket that a service left behind when it ended. `nil` if the service is
+    /// running or starting, or if no note names the socket.
     package init?(leftWith socket: String) {
         guard
             let file = Files.open(

@@ -165,8 +165,8 @@ extension SecItemHandler {
     }
 }
 
-/// The keys that a handler holds, by their blobs: keys that are not stored yet, and the keys used
-/// most recently. The latter remain usable after their items are deleted.
+/// The keys that a handler holds, by their blobs: the last `limit` keys that were generated, added
+/// or found. A held key remains usable after its item is deleted.
 final class SecureEnclaveKeys: Sendable {
     /// `@unchecked` because no lock is needed: a key doesn't change, and its functions may be
     /// called from many threads at once. Apple's declaration is not `Sendable`.

@@ -154,8 +154,8 @@ enum SecItemQuery {
         }
     }
 
-    /// Sets the protection class and constraints. The functions accept either `kSecAttrAccessible`
-    /// or `kSecAttrAccessControl`, not both.
+    /// Sets the protection class and constraints. Apple's functions accept either
+    /// `kSecAttrAccessible` or `kSecAttrAccessControl`, not both.
     private static func set(
         _ protection: ProtectionClass, _ constraints: AccessConstraints,
         in dictionary: inout Dictionary

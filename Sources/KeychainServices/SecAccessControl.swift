@@ -114,8 +114,9 @@ extension SecAccessControl: CoreFoundationTyped {
 /// - Returns: The access control, or `nil` if the protection class or a flag is unknown, or if the
 ///   flags can't be combined: ``SecAccessControlCreateFlags/or`` with
 ///   ``SecAccessControlCreateFlags/and``, the two kinds of biometry with each other, or
-///   ``SecAccessControlCreateFlags/userPresence`` with a condition other than an application
-///   password.
+///   ``SecAccessControlCreateFlags/userPresence`` with a flag other than
+///   ``SecAccessControlCreateFlags/applicationPassword`` and
+///   ``SecAccessControlCreateFlags/privateKeyUsage``.
 ///
 /// It corresponds to Apple's function of the same name, which ignores unknown flags.
 public func SecAccessControlCreateWithFlags(

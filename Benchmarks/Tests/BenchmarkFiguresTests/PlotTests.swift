@@ -17,7 +17,7 @@ import Testing
         return [quick, slow]
     }()
 
-    @Test func `no text of a plot lies on another or beyond the edge`() throws {
+    @Test func `texts in a plot neither overlap nor cross its edge`() throws {
         let svg = ScalingPlot.svg(
             [PeerCall.load, .save].map { call in
                 Panel(call.title, Self.peers.compactMap { $0.series(of: call) })

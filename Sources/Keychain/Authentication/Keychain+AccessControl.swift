@@ -20,7 +20,8 @@ extension Keychain {
     /// item, and reading its attributes, requires no authentication, except that adding an item
     /// with an application password requires that password. If the user can't be asked, as in a
     /// service without a terminal, the operation fails immediately with
-    /// ``KeychainError/Code/interactionNotAllowed``.
+    /// ``KeychainError/Code/interactionNotAllowed`` or, if only an application password is missing,
+    /// with ``KeychainError/Code/authFailed``.
     ///
     /// ``userPresence`` and ``devicePasscode`` require a passcode: while none is set, adding the
     /// item fails with ``KeychainError/Code/authFailed``. An access control can be combined with

@@ -1,13 +1,13 @@
 // Keychain+Waiting: waits until a keychain or an item can be read.
-//   (1) The delay between probes increases from 50 milliseconds to 2 seconds. An unlock in this
-//       process ends it early.
+//   (1) The delay between probes increases from 50 milliseconds to 2 seconds. An unlock, or the
+//       removal of the passcode, in this process ends it early.
 //   (2) A permanent error is thrown immediately, so that no caller waits for damage to disappear.
 
 extension Keychain {
     /// Waits until this keychain's items can be read, and returns immediately if they already can.
     ///
-    /// An `unlock(passcode:)` in this process ends the wait. For all other events, the keychain is
-    /// probed periodically, at least every 2 seconds.
+    /// An `unlock(passcode:)` or `removePasscode(_:)` in this process ends the wait. For all other
+    /// events, the keychain is probed periodically, at least every 2 seconds.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait. `nil` waits indefinitely; zero or less does not wait.

@@ -17,9 +17,9 @@ public import Observation
 ///   `changes(of:)`.
 /// - All objects for the same secret in this process always show the same state. Two objects are
 ///   for the same secret if their database, service or server, access group, synchronizability and
-///   account are equal, and they have the same context of `authenticating(with:)` or none: what an
-///   object shows depends on the authentication that its context remembers. A save through one
-///   object is visible in all others before the call returns or suspends.
+///   account are equal, and if they have the same context of `authenticating(with:)` or both have
+///   none. What an object shows depends on the authentication that its context remembers. A save
+///   through one object is visible in all others before the call returns or suspends.
 /// - If a save or deletion fails, the previous value is restored, and the error is in ``error``.
 /// - Changes are observable: a SwiftUI view that reads a property is updated, and
 ///   `withObservationTracking` works in any code.

@@ -1,7 +1,7 @@
-// SharedObservation: the state that all `ObservableSecret` objects of one item share in this
-// process and have the same authentication context.
+// SharedObservation: the state that all `ObservableSecret` objects of one item with the same
+// authentication context share in this process.
 //   (1) There is at most one instance per item and context, since a context that remembers an
-//       authentication gives secrets that objects without it must not show. An instance exists
+//       authentication opens secrets that objects without it must not show. An instance exists
 //       while an `ObservableSecret` or a pending write refers to it. The loop in `init`, which
 //       waits for changes of the item, refers to it only while it processes the result of a read.
 //   (2) While writes are pending, `state` is the state that the newest write will produce.

@@ -48,8 +48,8 @@ extension KeychainDatabase {
     /// be read only while the database is unlocked. That process is the current one or the keychain
     /// service.
     ///
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set,
-    ///   because the database could then not be unlocked again.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if neither a passcode nor
+    ///   a credential of a keychain service is set, because a lock would then have no effect.
     public func lock() throws(KeychainError) {
         try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }

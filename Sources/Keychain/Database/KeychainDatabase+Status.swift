@@ -16,8 +16,8 @@ extension KeychainDatabase {
             self.rawValue = rawValue
         }
 
-        /// A passcode is set, and has not been entered in the process that has the database open,
-        /// which is the current one or the keychain service.
+        /// The process that has the database open has not unlocked it yet, or not since
+        /// `keychainctl lock --all`. That process is the current one or the keychain service.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
         /// Items that are accessible after the first unlock can be read. Items that are accessible
         /// only while unlocked can't.
@@ -37,7 +37,7 @@ extension KeychainDatabase {
         /// The lock state in the process that has the database open, which is the current one or
         /// the keychain service.
         public let lockState: LockState
-        /// Whether a passcode is set.
+        /// Whether a passcode, or a credential of a keychain service, is set.
         public let hasPasscode: Bool
         /// The number of items of all services and access groups.
         public let itemCount: Int

@@ -146,9 +146,10 @@ public struct KeychainDatabase: Sendable {
     ///    says `embedded`.
     /// 2. The environment variable `KEYCHAIN_DIRECTORY`, which selects embedded mode.
     /// 3. The configuration file, which specifies the socket of a service or says `embedded`.
-    /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR`, if it exists and was not left behind
-    ///    by a service that has ended.
-    /// 5. The socket `/run/keychaind/socket`, if it exists.
+    /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR` or, if this variable is not set, in
+    ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended.
+    /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served a
+    ///    keychain before, operations fail instead.
     ///
     /// If none applies, the program uses embedded mode.
     ///

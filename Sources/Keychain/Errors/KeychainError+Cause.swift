@@ -26,9 +26,9 @@ extension KeychainError {
         /// The keychain service did not respond, or the connection to it broke. The change may or
         /// may not have been made: check before you retry.
         public static let interruption = Cause(rawValue: "interruption")
-        /// The item can be read only on the machine that the keychain is bound to. This is another
-        /// machine, or its identity has changed. The user has to use the original machine or the
-        /// recovery code.
+        /// The item can be read only on the machine that the keychain is bound to. The current
+        /// machine is a different one, or its identity has changed. The user has to use the
+        /// original machine or the recovery code.
         public static let otherMachine = Cause(rawValue: "otherMachine")
         /// None of the other causes. Only the code describes the failure.
         public static let other = Cause(rawValue: "other")

@@ -3,9 +3,10 @@
 extension KeychainError {
     /// The code of an error.
     ///
-    /// Negative codes were reported by the keychain. The raw value is the `OSStatus` from Apple's
+    /// A negative code is a status of the keychain. The raw value is the `OSStatus` from Apple's
     /// `SecBase.h`, even if this type declares no name for it: a system can report statuses that
-    /// this version does not know. Positive codes are conditions that this package detected itself.
+    /// this version does not know. A positive code is a condition that has no status and that this
+    /// package detected itself.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The `OSStatus`, or a positive number for conditions that this package detected.
         public let rawValue: Int32

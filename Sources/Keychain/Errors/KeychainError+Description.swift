@@ -4,9 +4,8 @@
 public import Foundation
 
 extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The operation, code, reason and remedy, such as "KeychainError: load: interactionNotAllowed
-    /// (-25308): the device or the keychain is locked. Unlock the device or the keychain and try
-    /// again."
+    /// The operation, code, reason and remedy, such as "KeychainError: load: diskFull (-34): the
+    /// disk is full. Free some disk space and try again."
     public var description: String {
         let head = operation.map { "KeychainError: \($0): \(code)" } ?? "KeychainError: \(code)"
         return ([head + ": \(explanation)."] + advice).joined(separator: " ")
@@ -117,7 +116,8 @@ extension KeychainError: LocalizedError {
         case .itemNotFound: "the item does not exist"
         case .noSuchAttribute: "items of this class don't have this attribute"
         case .noSuchClass: "the item class does not exist"
-        case .interactionNotAllowed: "the device or the keychain is locked"
+        case .interactionNotAllowed:
+            "the device or the keychain is locked, or the user can't be asked"
         case .wrongVersion: "the keychain was written by a later version"
         case .dataNotAvailable: "the biometric enrollment has changed since the item was created"
         case .decode: "the item is damaged"

@@ -14,7 +14,7 @@ import Synchronization
 /// let identifier = try identity.identifier()  // created by the first call, then always the same
 /// ```
 ///
-/// The identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is stored as an
+/// A new identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is stored as an
 /// ordinary item that can be read after the first unlock, is restricted to this device, and is
 /// never synchronized. Programs that share an access group share the identity if they specify the
 /// same group and service.

@@ -34,10 +34,10 @@ extension Keychain {
     ///   - rule: What to do if this keychain already contains a different value.
     /// - Returns: The outcome, which is never ``Migration/Outcome/failed``.
     /// - Throws: ``KeychainError`` if the migration failed. The source then still has the value,
-    ///   except possibly after an ``KeychainError/Cause/interruption`` of its removal, when this
-    ///   keychain already has the value. Calling this method again once the cause is removed
-    ///   completes the migration. The code is ``KeychainError/Code/unimplemented`` if the access
-    ///   control can't be identified, in which case nothing was changed.
+    ///   except possibly after an ``KeychainError/Cause/interruption`` of its removal. In that
+    ///   case, this keychain already has the value. Calling this method again once the cause is
+    ///   removed completes the migration. The code is ``KeychainError/Code/unimplemented`` if the
+    ///   access control can't be identified, in which case nothing was changed.
     ///
     /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
     /// `SecItemDelete`; for a change in place, `SecItemUpdate`.

@@ -38,11 +38,13 @@ extension Keychain {
         }
     }
 
-    /// Deletes all items of this keychain, that is, all items of its service in its access group.
+    /// Deletes all items of this keychain: all items of its service or server in its access group
+    /// or, if ``accessGroup`` is `nil`, in all of the program's groups.
     ///
     /// If this method throws, nothing was deleted, except possibly after an
-    /// ``KeychainError/Cause/interruption``. Items of other services and other groups are kept, and
-    /// so are synchronizable items if this keychain is for local items.
+    /// ``KeychainError/Cause/interruption``. Items of other services and other groups are kept. So
+    /// are synchronizable items if this keychain is for local items, and local items if it is for
+    /// synchronizable ones.
     ///
     /// - Returns: The number of deleted items. On Apple platforms, the items are counted just
     ///   before the deletion.

@@ -128,8 +128,8 @@ extension Keychain {
     ///
     /// - Parameter key: The key of the value.
     /// - Returns: `true` if the value exists.
-    /// - Throws: ``KeychainError`` with a status of the keychain. A lock, or damage
-    ///   that is detected, is reported as an error, never as `false`.
+    /// - Throws: ``KeychainError`` with a status of the keychain. An item that is locked or found
+    ///   to be damaged is reported as an error, never as `false`.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
         try access(.load, key.account).attributes() != nil
     }

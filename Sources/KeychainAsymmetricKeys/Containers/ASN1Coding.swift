@@ -10,7 +10,7 @@ package import SwiftASN1
 
 extension ASN1Node {
     /// The maximum number of elements that are read, at all depths together. Each element takes
-    /// some hundred bytes of memory, but its encoding can be as short as two bytes.
+    /// a few hundred bytes of memory, but its encoding can be as short as two bytes.
     package static let elementLimit = 1 << 20
 
     /// The element whose encoding is exactly `bytes`, with at most ``elementLimit`` elements.

@@ -1,5 +1,5 @@
 // HardwareOperations: SecKey operations built on the two operations that a chip offers for a P-256
-// key: ECDSA over 32 bytes, and the x coordinate of a scalar product.
+// key: ECDSA over 32 bytes, and the x coordinate of a scalar multiplication.
 
 package import FoundationEssentials
 import Crypto

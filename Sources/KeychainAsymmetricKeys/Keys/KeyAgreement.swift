@@ -54,7 +54,7 @@ extension AsymmetricPrivateKey {
         with peer: AsymmetricPublicKey
     ) throws(KeyOperationFailure) -> [UInt8] {
         guard shape == peer.shape else {
-            throw .parameter("The two keys are on different curves.")
+            throw .parameter("The two keys have different kinds or curves.")
         }
         do {
             switch (key, peer.key) {

@@ -2,8 +2,8 @@
 // digests that it computes itself.
 //   (1) Encoding returns a block of the modulus' size, or `nil` if the input doesn't fit.
 //   (2) Decoding takes the same steps for every block of a given size and fails in only one way.
-//       This prevents Manger's attack on OAEP, and leaves Bleichenbacher's attack no timing
-//       difference.
+//       This prevents Manger's attack on OAEP, and Bleichenbacher's attack finds no difference in
+//       timing.
 
 import Crypto
 

@@ -54,8 +54,8 @@ enum OlderEncryption {
     /// The certificates in encrypted contents.
     ///
     /// - Throws: `unsupportedFormat` if the scheme is not supported, the work exceeds the budget,
-    ///   the contents are damaged or there are keys among them; `decode` if a certificate is
-    ///   damaged.
+    ///   the password contains a zero byte, the contents are damaged or there are keys among them;
+    ///   `decode` if a certificate is damaged.
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
         within budget: inout WorkBudget

@@ -69,14 +69,17 @@ package enum PKCS12 {
     ///   - password: The password. An empty string also opens a container without a password.
     ///   - budget: The budget from which the work is deducted.
     /// - Returns: The contents.
-    /// - Throws: `decode` if the bytes are not a container, are damaged or have no authentication
-    ///   code; `pkcs12VerifyFailure` if the code doesn't match, because the password is wrong or
-    ///   the container is damaged; `authFailed` if a key inside is encrypted with another password;
-    ///   `unsupportedFormat` if a scheme is not supported, if the cost exceeds
-    ///   `PasswordHash.roundLimit` or the budget, and, with an older cipher, if there are keys
-    ///   among the encrypted certificates, if the password of an encrypted key is not ASCII or has
-    ///   1024 characters or more, or if such a key is an Ed25519 or X25519 key; `unimplemented` for
-    ///   an older cipher without the package trait OlderPKCS12.
+    /// - Throws: An error with one of the following statuses:
+    ///   - `decode` if the bytes are not a container, are damaged or have no authentication code.
+    ///   - `pkcs12VerifyFailure` if the code doesn't match, because the password is wrong or the
+    ///     container is damaged.
+    ///   - `authFailed` if a key inside is encrypted with another password.
+    ///   - `unsupportedFormat` if a scheme is not supported, or if the cost exceeds
+    ///     `PasswordHash.roundLimit` or the budget. With an older cipher, also if encrypted
+    ///     certificates are damaged or there are keys among them, or if the password contains a
+    ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
+    ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
+    ///   - `unimplemented` for an older cipher without the package trait OlderPKCS12.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {

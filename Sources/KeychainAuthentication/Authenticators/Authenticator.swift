@@ -162,7 +162,7 @@ extension Question {
         case (nil, _): ""
         case (.wrong, .passcode): "The passcode is wrong."
         case (.wrong, _): "The password is wrong."
-        case (.notTheSame, _): "The two are not the same. Once more."
+        case (.notTheSame, _): "The two passwords don't match. Enter them again."
         }
     }
 

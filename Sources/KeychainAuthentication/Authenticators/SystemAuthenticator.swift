@@ -2,8 +2,8 @@
 // at the terminal of the process.
 //   (1) The prompter is chosen again for each prompt, because a process can lose its terminal.
 //   (2) This package supports no biometric hardware.
-//   (3) The terminal shows one prompt at a time, whichever threads ask. A prompt that waits for its
-//       turn can also be canceled.
+//   (3) The terminal shows one prompt at a time, even if several threads ask. A prompt that waits
+//       for its turn can also be canceled.
 
 #if !canImport(Darwin)
 

@@ -79,8 +79,8 @@ public struct LAError: Error, Sendable {
     /// Creates an error from an `NSError`, with its code and user information.
     ///
     /// - Parameter error: An error of ``LAErrorDomain``. An unknown code or an error of another
-    ///   domain becomes ``Code/systemCancel``. Apple's initializer terminates the process if the
-    ///   domain is another.
+    ///   domain becomes ``Code/systemCancel``. Apple's initializer terminates the process for an
+    ///   error of another domain.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }

@@ -69,7 +69,7 @@ extension Bool: MessageCodable {
     }
 }
 
-/// Must not be negative.
+/// The number must not be negative.
 extension Int: MessageCodable {
     package func encode(to writer: inout MessageWriter) { writer.number(UInt64(clamping: self)) }
 

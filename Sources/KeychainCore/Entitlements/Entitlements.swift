@@ -29,7 +29,8 @@ package struct Entitlements: Hashable, Sendable {
     /// - Parameters:
     ///   - propertyList: The contents of the file, at most 1 MiB.
     ///   - name: The name of the list in error messages.
-    /// - Throws: `missingEntitlement` if the bytes are not such a list.
+    /// - Throws: `missingEntitlement` if the bytes are not such a list, or if an access group is
+    ///   not text or contains a variable that can't be expanded.
     package init(propertyList: Data, name: String) throws(KeychainFailure) {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")

@@ -1,6 +1,8 @@
 // Data+Fields: reads fields of fixed size at fixed offsets in place.
-//   (1) A read past the end returns `nil` or `false`. No input traps.
-//   (2) Slices of `Data` cost more than the rest of opening a row. Nothing here creates one.
+//   (1) Past the end, `uint32`, `uint64` and `text` return `nil`, and `ends` returns `false`.
+//   (2) The offset of `isZero` and the ranges of `copy` and `array` must lie within the bytes.
+//       Release builds don't check them.
+//   (3) Slices of `Data` cost more than the rest of opening a row. Nothing here creates one.
 
 #if canImport(Darwin)
 package import Foundation
@@ -31,7 +33,7 @@ extension Data {
 
     /// Whether all bytes from `offset` on are zero.
     package func isZero(from offset: Int) -> Bool {
-        // SAFETY: the subscripts are checked against the buffer.
+        // SAFETY: the offset is not negative, see (2), and every subscript is below the count.
         unsafe withUnsafeBytes { bytes in
             var sum: UInt8 = 0
             var index = offset
@@ -58,13 +60,13 @@ extension Data {
     /// Copies a range of bytes, counted from the first byte. The copy doesn't keep the other bytes
     /// in memory.
     package func copy(of range: Range<Int>) -> Data {
-        // SAFETY: the range is checked against the buffer and copied during the call.
+        // SAFETY: the range lies within the bytes, see (2), and is copied during the call.
         unsafe withUnsafeBytes { unsafe Data(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     /// Copies a range of bytes, counted from the first byte, to an array.
     package func array(of range: Range<Int>) -> [UInt8] {
-        // SAFETY: the range is checked against the buffer and copied during the call.
+        // SAFETY: the range lies within the bytes, see (2), and is copied during the call.
         unsafe withUnsafeBytes { unsafe [UInt8](UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 }

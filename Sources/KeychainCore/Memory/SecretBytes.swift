@@ -1,4 +1,4 @@
-// SecretBytes: the only owner of key material in this process.
+// SecretBytes: owns the keychain's key material in this process.
 //   (1) The bytes are in one block of locked memory. `slice` and `appending` copy them to another
 //       such block, and `data` copies them to ordinary memory.
 //   (2) The block is zeroed before it is released, on every path.

@@ -25,7 +25,8 @@ package struct Authenticate: GeneralRequest {
     }
 }
 
-/// Returns whether a passcode is set, which a user can be asked for. A credential doesn't count.
+/// Returns whether a passcode is set, so that a user can be asked for it. A credential doesn't
+/// count.
 package struct HasPasscode: GeneralRequest {
     package static let code = RequestCode.hasPasscode
 
@@ -38,7 +39,7 @@ package struct HasPasscode: GeneralRequest {
     }
 }
 
-/// Makes all items readable until ``Lock``.
+/// Makes all items readable until ``Lock``, except those that are bound to another machine.
 ///
 /// Throws `authFailed` if the passcode is wrong, and `param` if none is set.
 package struct Unlock: GeneralRequest {
@@ -72,7 +73,7 @@ package struct Lock: GeneralRequest {
     }
 }
 
-/// Erases all keys that a passcode protects from memory, as before the first unlock, and ends all
+/// Erases from memory all keys that a passcode protects, as before the first unlock, and ends all
 /// grants. Only items of the *always* classes can then be read. Throws `param` if no passcode is
 /// set.
 package struct LockAll: GeneralRequest {

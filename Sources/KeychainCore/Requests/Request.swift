@@ -37,7 +37,8 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     /// The maximum amount of work for the request.
     var effort: RequestEffort { get }
 
-    /// Whether the request used keys that a lock erases, which shows that the keychain is in use.
+    /// Whether the answer shows that the request used keys that a lock erases. The keychain then
+    /// counts as in use.
     func usedUnlockedKeys(_ answer: Answer) -> Bool
 
     /// Calls the executor's overload for this request.
@@ -94,7 +95,8 @@ extension UnauthorizedRequest {
     package var showsPassword: Bool { false }
 }
 
-/// A request about the keychain as a whole. Its answer is the same for all callers.
+/// A request about the keychain as a whole. Its answer doesn't depend on the caller's access
+/// groups.
 package protocol GeneralRequest: UnauthorizedRequest {}
 
 /// A request that takes long. It reports its progress and can be canceled.
@@ -182,9 +184,9 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// it.
     package var isAdministration: Bool { rawValue >= Self.unlock.rawValue }
 
-    /// Whether the operation makes no lasting change, so that a client whose connection was lost
-    /// can repeat it. This includes the creation of a hardware key, which the keychain doesn't
-    /// store.
+    /// Whether the operation changes no items, settings or keys of the keychain, so that a client
+    /// whose connection was lost can repeat it. This includes the creation of a hardware key, which
+    /// the keychain doesn't store.
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,

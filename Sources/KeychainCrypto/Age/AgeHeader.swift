@@ -1,8 +1,8 @@
 // AgeHeader: the text at the start of an age file. It contains the file key for each recipient, and
 // a MAC over the rest of the header. The format is age-encryption.org/v1, published as
 // c2sp.org/age.
-//   (1) A reader accepts exactly the grammar of the specification, in which each header has one
-//       form.
+//   (1) A reader accepts exactly the grammar of the specification, which gives each header one
+//       encoding. It rejects headers of more than 1 MiB.
 //   (2) The MAC is computed over the bytes that were read, not over a new encoding of the parsed
 //       header.
 //   (3) A passphrase stanza must be the only stanza.

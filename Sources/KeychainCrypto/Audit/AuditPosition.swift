@@ -1,7 +1,7 @@
 // AuditPosition: the position of an audit, as stored in its anchor: the number and key of the next
 // record.
-//   (1) The anchor is overwritten in place, within one disk sector, so that the earlier key is
-//       erased.
+//   (1) The anchor is overwritten in place, within one disk sector, so that the file no longer
+//       contains the earlier key. A disk or file system that keeps old blocks may still have it.
 //   (2) Only a process that had the key of a record can write an anchor in which this record is the
 //       next.
 

@@ -105,7 +105,8 @@ package struct AuditRecord: Hashable, Sendable {
     // MARK: Fields
 
     /// Encodes a field. Graphic ASCII except the percent sign stays as it is, and any other byte
-    /// becomes % and two digits. An empty field becomes a hyphen.
+    /// becomes % and two digits. An empty field becomes a hyphen, and a hyphen alone becomes %2d. A
+    /// field is cut off after ``identityByteLimit`` bytes.
     private static func escaped(_ text: String) -> String {
         if text.isEmpty { return "-" }
         if text == "-" { return "%2d" }

@@ -1,5 +1,6 @@
 // KeyHierarchy+Changes: changes of the passcode, the other ways in, and the machine.
-//   (1) Each function returns a new keybag with the next generation. The receiver is unchanged.
+//   (1) Each change returns a hierarchy with a new keybag of the next generation. The receiver is
+//       unchanged.
 
 import FoundationEssentials
 package import KeychainCore

@@ -1,8 +1,8 @@
 // KeyHierarchy: a keybag together with the keys that open it. It creates and opens keybags, adds
 // ways in, and binds a keychain to a machine.
-//   (1) A key is wrapped under a key derived from the device key; from the tier key as well, if the
-//       key belongs to the guarded tier and a passcode or credential is set; and from the machine
-//       key as well, if its class is *this device only* and the keychain is bound.
+//   (1) A key is wrapped under a key derived from the device key. If the key belongs to the guarded
+//       tier and a passcode or credential is set, the tier key is also needed. If its class is
+//       *this device only* and the keychain is bound, the machine key is also needed.
 //   (2) To add another way in, or bind a moved keychain to its new machine, only the tier key or
 //       machine key is wrapped again. No row is touched.
 //   (3) The keys of the when-passcode-set class exist only while there is a tier key.

@@ -25,7 +25,7 @@ package struct Keybag: Hashable, Sendable {
     /// In ascending order of their numbers.
     package var slots: [KeySlot]
     package var keys: [WrappedKey]
-    /// HMAC-SHA-256 over all bytes before it. Empty until encoded.
+    /// HMAC-SHA-256 over all bytes before it. Empty if this value was not parsed.
     package fileprivate(set) var tag: [UInt8] = []
 
     /// Whether the guarded tier has a tier key, because a passcode or credential is set.

@@ -72,8 +72,8 @@ package struct MachineIdentity: Sendable {
         }
     }
 
-    /// Parses 32 digits and an optional newline, as specified in machine-id(5). All zeros are not
-    /// an id.
+    /// Parses 32 lowercase hexadecimal digits and an optional newline, as specified in
+    /// machine-id(5). All zeros are not an id.
     private static func bytes(of content: Data) -> SecretBytes? {
         let digits = content.last == 0x0A ? content.dropLast() : content[...]
         guard digits.count == 32 else { return nil }

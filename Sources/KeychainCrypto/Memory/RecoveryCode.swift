@@ -2,7 +2,7 @@
 // another machine, and their form as twelve words.
 //   (1) The words are encoded as in BIP 39: 128 bits and the first 4 bits of their SHA-256, 11 bits
 //       per word. A wrong word is therefore detected with a probability of 15/16.
-//   (2) Input can contain capital letters, and any spaces, digits, commas or full stops between the
+//   (2) Input can contain capital letters, and any ASCII characters other than letters between the
 //       words. The first four letters of each word are enough.
 //   (3) Input is parsed in place without a copy, and the word numbers are erased.
 //   (4) No error contains a word.

@@ -4,9 +4,9 @@
 //   (2) `KeyedHash` is HMAC-SHA-256 (RFC 2104) under a fixed key. The two padded keys are in secret
 //       memory. They are hashed in place, again for each code.
 //   (3) The hash states after the padded keys are equivalent to the key, and they are in ordinary
-//       memory. They are therefore not cached, although that would save two of four compressions,
-//       and each is overwritten in place before it is freed: hashing a further block replaces it
-//       with a one-way result.
+//       memory. They are therefore not cached, although that would save two of four compressions.
+//       Each is overwritten in place before it is freed: hashing a further block replaces it with a
+//       one-way result.
 //   (4) swift-crypto frees the object with an AES key schedule, which starts with the key, without
 //       zeroing it. The same is true of the padded keys in its HMAC. `MemoryScrubber` erases them:
 //       for each size, glibc returns the block that the thread freed last, so a block allocated
@@ -189,8 +189,9 @@ package enum MemoryScrubber {
         unsafe free(block)
     }
 
-    /// Erases the blocks that this thread freed, in the sizes that key handling uses, and the
-    /// unused part of its stack. It is meant for the rare times when keys are created or discarded.
+    /// Erases the blocks that this thread freed last, up to eight of each size that key handling
+    /// uses, and 32 KiB of the unused part of its stack. It is meant for the rare times when keys
+    /// are created or discarded.
     package static func eraseFreedMemory() {
         for byteCount in stride(from: 24, through: 1032, by: 16) {
             erase(byteCount: byteCount, blocks: 8)
@@ -212,7 +213,7 @@ package enum MemoryScrubber {
         while let block = unsafe taken.popLast() { unsafe free(block) }
     }
 
-    /// Erases the unused part of this thread's stack.
+    /// Erases 32 KiB of the unused part of this thread's stack.
     @inline(never)
     static func eraseStack() {
         // SAFETY: the buffer is a temporary of this frame, written over its whole size.

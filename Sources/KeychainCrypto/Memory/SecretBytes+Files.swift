@@ -1,5 +1,5 @@
-// SecretBytes+Files: reads secrets from file descriptors and writes them, without an intermediate
-// buffer.
+// SecretBytes+Files: reads secrets from file descriptors into locked memory, and writes them from
+// there.
 
 import KeychainCore
 package import Glibc

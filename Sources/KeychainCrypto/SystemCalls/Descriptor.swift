@@ -40,8 +40,8 @@ package enum Descriptor {
 
     /// Creates a pipe and returns its ends for reading and for writing. Programs that are started
     /// don't inherit them, except one that another thread starts during this call: Swift's module
-    /// of the C library lacks `pipe2`, which would mark the ends at once. Returns `nil` if no
-    /// descriptors are left.
+    /// of the C library lacks `pipe2`, which sets the close-on-exec flag when it creates the ends.
+    /// Returns `nil` if no descriptors are left.
     package static func pipe() -> (OwnedDescriptor, OwnedDescriptor)? {
         var ends: [Int32] = [-1, -1]
         // SAFETY: two numbers are written to the array.

@@ -4,7 +4,8 @@
 package import FoundationEssentials
 package import Glibc
 
-/// Distinguishes one state of a file from all others: only root can set `changed` back.
+/// Identifies a state of a file. Only root can set `changed` back. States within one tick of the
+/// file system's clock are not distinguished.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64

@@ -6,7 +6,7 @@
 //       is logged, and the file is opened anew and synchronized with the next record.
 //   (3) If the audit can't be written, each later request tries again. Requests without a record
 //       are counted, and the next record that can be written states their number.
-//   (4) Operations that only lock, or that only report about the keychain as a whole, need no
+//   (4) Requests that only lock, or that only ask for the status, a passcode or hardware, need no
 //       record: a full disk never prevents locking.
 
 import Dispatch

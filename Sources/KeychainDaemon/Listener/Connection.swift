@@ -4,7 +4,7 @@
 //       request is pending until its answer has been sent, so the service doesn't read from a
 //       client that doesn't read. Likewise, no request of a party is started while too many bytes
 //       of the party's answers are in flight.
-//   (3) The bytes of a frame are erased after they have been read or sent.
+//   (3) The bytes of requests and answers are erased after they have been read or sent.
 //   (4) Reporting an event to a connection never blocks the reporting thread, which may be one that
 //       writes to the store.
 //   (5) If the service closes a connection without an error, the last message says that no other
@@ -359,7 +359,7 @@ final class ConnectionTable: Sendable {
     /// Reserves a place for a connection. Some of each user's places are reserved for parties with
     /// few connections, so a program that opens as many connections as it can doesn't keep other
     /// programs out.
-    /// - Returns: `false` if the user or the party has its maximum number, or if the service ends.
+    /// - Returns: `false` if the user has no place left for this party, or if the service ends.
     func reserve(
         for user: uid_t, _ party: Party, _ limits: DaemonConfiguration.Limits
     ) -> Bool {

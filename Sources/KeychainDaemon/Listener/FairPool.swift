@@ -2,7 +2,7 @@
 //   (1) The threads take one piece of work of each party in turn. The work of one party is started
 //       in the order in which it was submitted.
 //   (2) A pool can limit the number of threads that one party occupies at a time. Work that hangs
-//       then delays only its own party, as long as the hanging work of all parties leaves a thread.
+//       then delays only its own party, unless it occupies all threads of the pool.
 
 import NIOCore
 import NIOPosix

@@ -1,11 +1,12 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
-//   (1) Ordinary requests never wait for slow work, which has separate threads for each kind:
-//       deriving keys from passcodes and passwords, which takes at least a tenth of a second and
-//       much memory; operations on a whole keychain; the chip; and reading the files that identify
-//       a caller.
-//   (2) A request for the secret of one item is answered on the event loop if that takes no wait:
-//       two changes of threads would take longer than the answer. An event loop answers few such
-//       requests before it looks after its other connections, so they don't wait for long.
+//   (1) Ordinary requests never wait for slow work. There are separate threads for deriving keys
+//       from passcodes and passwords, for operations on a whole keychain, for the chip, and for
+//       reading the files that identify a caller. Deriving a key takes at least a tenth of a second
+//       and much memory.
+//   (2) A request for the secret of one item is answered on the event loop if it doesn't have to
+//       wait, because switching threads twice would take longer than the answer. An event loop
+//       answers only a few such requests before it handles its other connections, so they don't
+//       wait for long.
 
 import KeychainCore
 import KeychainWire
@@ -88,7 +89,7 @@ final class Workers: Sendable {
         }
     }
 
-    /// Takes one of the turns of an event loop, on which the caller runs.
+    /// Takes one of the turns of the event loop on which the caller runs.
     ///
     /// - Parameters:
     ///   - eventLoop: Identifies the event loop.

@@ -1,9 +1,9 @@
 // EntitlementRules: the access groups and operations that a caller may use.
 //   (1) Nothing that the caller states about itself is considered.
 //   (2) In case of an error, the caller gets no access. It never gets more than it should.
-//   (3) The user id is the security boundary. In the machine's service, the only identities within
-//       a user id are units with an exclusive user id, and dedicated sockets. In a user's service,
-//       executables and sandboxes separate only programs that are not hostile.
+//   (3) The user id is the security boundary. In the machine's service, only a unit with an
+//       exclusive user id, or a dedicated socket, can have other rights than the user id. In a
+//       user's service, executables and sandboxes separate only programs that are not hostile.
 
 import FoundationEssentials
 import Glibc

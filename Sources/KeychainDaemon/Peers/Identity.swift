@@ -1,8 +1,8 @@
 // Identity: how a service identifies a caller.
 //   (1) The identity is never taken from the caller's messages. For a dedicated socket, it is the
 //       socket's name. Otherwise it is read from /proc and accepted only if a process file
-//       descriptor (pidfd) shows that the caller's process still runs, so it can't be that of a
-//       later process with the same id.
+//       descriptor (pidfd) shows that the caller's process still runs. It is therefore never the
+//       identity of a later process with the same id.
 //   (2) The kind of identity depends on the service. A user's service serves a single user, and
 //       separates well-behaved programs by executable or sandbox. For the machine's service, the
 //       user id is the boundary. That service doesn't examine which executable a process runs,

@@ -1,6 +1,7 @@
 // BackgroundVerification: verifies the keychains of a service while they are in use.
 //   (1) One keychain is verified at a time, on a thread with the lowest priority.
-//   (2) If nothing has changed since the last verification, only two files are examined.
+//   (2) If the files haven't changed since the last verification, the database isn't verified
+//       again.
 
 import Glibc
 import KeychainCore

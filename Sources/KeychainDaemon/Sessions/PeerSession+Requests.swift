@@ -9,8 +9,8 @@ import KeychainWire
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
-    /// Answers the message if that takes no wait. `nil` for messages that are never answered this
-    /// way.
+    /// Answers the message if it doesn't have to wait. `nil` for messages that are never answered
+    /// this way.
     private var answerAtOnce: (@Sendable (PeerSession) -> [FrameBuffer]?)?
 
     private init(
@@ -27,7 +27,8 @@ struct ReceivedMessage: Sendable {
         try answer(session)
     }
 
-    /// Carries the message out if that takes no wait, see ``PeerSession/answerAtOnce(_:_:id:)``.
+    /// Carries the message out if it doesn't have to wait, see
+    /// ``PeerSession/answerAtOnce(_:_:id:)``.
     /// - Returns: The frames of the answer; `nil` if the message wasn't carried out.
     func answerAtOnce(in session: PeerSession) -> [FrameBuffer]? { answerAtOnce?(session) }
 

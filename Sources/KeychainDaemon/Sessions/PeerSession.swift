@@ -200,8 +200,8 @@ final class PeerSession: Sendable {
             request.operation, request.shape, of: peer, status: status, duration: duration)
     }
 
-    /// Answers a request for the secret of one item, if that takes no wait for another request or
-    /// process. It may wait for reads from the disk, and for two small writes of the audit.
+    /// Answers a request for the secret of one item, if it doesn't have to wait for another request
+    /// or process. It may wait for reads from the disk, and for two small writes of the audit.
     ///
     /// - Returns: The frames of the answer; `nil` if the request wasn't carried out.
     func answerAtOnce(
@@ -318,7 +318,7 @@ extension AccessGroups {
     /// The groups that these entitlements grant to a client with the given claim: those in both, in
     /// the order of the claim, which determines the group of new items.
     ///
-    /// A claim only narrows. A claim of all groups stands for all groups of the entitlements.
+    /// A claim can only narrow the entitlements. A claim of all groups stands for all their groups.
     /// Entitlements to all groups allow any claim. The program is taken from the entitlements,
     /// never from the claim.
     func granted(to claim: AccessGroups) -> AccessGroups {

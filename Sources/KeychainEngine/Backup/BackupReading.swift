@@ -2,8 +2,7 @@
 //   (1) The lines have a fixed order: the head, the entries, and the end, which states the numbers
 //       of entries. Nothing follows the end.
 //   (2) A line that is malformed or unknown to this version ends the reading.
-//   (3) Of an item that is bound to its device, only the name can be read until the machine's key
-//       opens the rest.
+//   (3) Without the machine's key, only the name of a *this device only* item can be read.
 
 import FoundationEssentials
 package import KeychainCore
@@ -189,7 +188,7 @@ extension KeychainFailure {
             KeychainFailure(.notAvailable, "The backup can't be read. Nothing was changed.")
         case .derivation:
             KeychainFailure(
-                .allocate, "There is too little memory for the passphrase. Nothing was changed.")
+                .allocate, "There is too little memory to use the passphrase. Nothing was changed.")
         }
     }
 }

@@ -15,7 +15,8 @@ import Synchronization
 /// The contents of a backup.
 package struct BackupSummary: Sendable {
     package internal(set) var itemCount = 0
-    /// The number of items, included in `itemCount`, that can be restored on this machine only.
+    /// The number of *this device only* items in the file. `itemCount` includes those that can be
+    /// restored on this machine, and `leftOut` lists the others.
     package internal(set) var deviceItemCount = 0
     package internal(set) var leftOut: [BackupName] = []
     /// The time of the backup, in seconds since 2001-01-01.

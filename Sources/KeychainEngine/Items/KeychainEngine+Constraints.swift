@@ -25,7 +25,7 @@ struct Proof {
 struct Guarded {
     /// The biometric enrollment that it was made for.
     let enrollment: Data?
-    /// The data that a content sealed with an application password is bound to.
+    /// The data that content sealed with an application password is bound to.
     let binding: PasswordSealing.Binding
 
     var constraints: AccessConstraints { binding.constraints }

@@ -157,8 +157,8 @@ extension KeychainEngine {
 }
 
 extension ItemRecord {
-    /// Makes the modification date later than a moment if it is not, by a millisecond. There is no
-    /// later date than one beyond ``dateLimit``.
+    /// If the modification date isn't later than `moment`, sets it to a millisecond after `moment`.
+    /// Changes nothing if `moment` has reached ``dateLimit``.
     mutating func makeLater(than moment: Double?) {
         guard let moment, moment < Self.dateLimit,
             case .date(let modified) = attributes[.modificationDate], modified <= moment

@@ -138,8 +138,9 @@ extension KeychainEngine {
         }
     }
 
-    /// Carries out a request whose answer is the secret of one item, if that takes a single look-up
-    /// and no wait for another request or process. It may wait for a read from the disk.
+    /// Carries out a request whose answer is the secret of one item, if a single look-up is enough
+    /// and doesn't have to wait for another request or process. It may wait for a read from the
+    /// disk.
     ///
     /// - Returns: `nil` if the request has to be carried out by ``execute(_:as:)``, for whatever
     ///   reason.
@@ -294,7 +295,7 @@ struct DamagedRows {
     var first: ItemReference? { references.first }
 
     mutating func note(_ reference: ItemReference) {
-        // A search for one item may visit the row with which it began again.
+        // A search for one item may visit its first row a second time.
         if reference != references.first { references.append(reference) }
     }
     mutating func noteMisshapen() { misshapenCount += 1 }

@@ -95,7 +95,8 @@ extension KeychainEngine {
     }
 
     /// Certificates and their keys. A certificate is listed once for each of its keys.
-    /// - Throws: If there are none: the damage of a row that may be part of one, or `itemNotFound`.
+    /// - Throws: If there are none, the error for a damaged row that may be a part, or
+    ///   `itemNotFound`.
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {
@@ -150,9 +151,9 @@ extension KeychainEngine {
         _ = try change(query, changes, caller, in: &transaction)
     }
 
-    /// Whether any certificate, in any access group, belongs to a key. A certificate that can't be
-    /// opened here counts, as far as its labels show: it may be read again, but its key can't be
-    /// brought back.
+    /// Whether any certificate, in any access group, belongs to a key. A certificate with the right
+    /// labels counts even if it can't be opened here: it may become readable again, but a deleted
+    /// key is lost.
     private func hasCertificate(
         _ key: ItemRecord, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Bool {

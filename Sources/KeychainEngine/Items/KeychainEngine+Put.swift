@@ -17,7 +17,7 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             try write { transaction throws(KeychainFailure) in
-                // A locked keychain is reported before a duplicate.
+                // A locked keychain is reported before the item is looked up.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 let (record, labels) = try record(

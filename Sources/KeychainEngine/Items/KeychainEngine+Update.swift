@@ -177,8 +177,8 @@ extension KeychainEngine {
     }
 
     /// The current time, or one millisecond after the last change if the clock has not advanced.
-    /// Every change therefore changes the date. A date beyond ``ItemRecord/dateLimit`` is wrong, and
-    /// has none after it.
+    /// Every change therefore changes the date. A date that has reached ``ItemRecord/dateLimit`` is
+    /// wrong, and is replaced by the current time.
     func nextModification(of record: ItemRecord) -> Double {
         let now = options.now()
         guard case .date(let last) = record.attributes[.modificationDate],

@@ -2,7 +2,8 @@
 // nothing can be lost by that.
 //   (1) A keychain comes into existence at one moment: when its database, complete and durable,
 //       gets its name. Before that, at most a device key exists, which the next attempt uses. After
-//       that, only the keybag file may be missing. The next opening creates it.
+//       that, only the anchor and the keybag file may be missing. The next commit writes the
+//       anchor, and the next opening the keybag file.
 //   (2) A folder with a keybag or a database holds a keychain. Its database and its device key are
 //       never created again.
 //   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is

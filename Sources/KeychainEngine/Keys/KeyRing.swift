@@ -1,7 +1,7 @@
 // KeyRing: the class keys in memory, which determine the items that can be read.
 //   (1) Keys of the *always* classes are in memory for the lifetime of the engine. If the keychain
-//       is bound to another machine, the key of the class that is also *this device only* is in
-//       memory only from an unlock with a recovery code until `lockAll`.
+//       is bound to another machine, the keys of `alwaysThisDeviceOnly` are in memory only from an
+//       unlock with a recovery code until `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
 //   (3) Keys of the when-unlocked classes are erased by `lock`.
 //   (4) While neither a passcode nor a credential is set, all keys that can be opened on this

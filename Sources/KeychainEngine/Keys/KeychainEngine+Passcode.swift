@@ -66,13 +66,13 @@ extension KeychainEngine {
     }
 
     /// Erases the keys of the when-unlocked classes from memory and ends all grants.
-    /// - Throws: `param` if no passcode is set.
+    /// - Throws: `param` if neither a passcode nor a credential is set.
     package func lock() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
     }
 
     /// Like ``lock()``, and also erases the keys of the after-first-unlock classes from memory.
-    /// - Throws: `param` if no passcode is set.
+    /// - Throws: `param` if neither a passcode nor a credential is set.
     package func lockAll() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lockAll() }
     }

@@ -187,8 +187,8 @@ extension KeychainEngine {
                     ring.noteRotation()
                 }
             }
-            // Later requests use the new session. The grants that they issue stay, also if another
-            // request comes to the rotation after them.
+            // Later requests use the new session. Another request that follows this rotation
+            // returns at the check above, so it doesn't end grants that were issued after this.
             latest.withLock { $0 = new }
             endGrants()
             // A thread that locks the keychain reads `latest` afterwards. So either it sees the new

@@ -197,7 +197,9 @@ enum Conversion {
         options.log.notice("The keychain is converted. Items: \(total).")
     }
 
-    /// Whether a database of version 1 is undamaged.
+    /// Checks a database of version 1.
+    /// - Returns: `false` if its version is later.
+    /// - Throws: `notAvailable` if it is damaged or the passcode is missing.
     static func isWhole(
         _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
     ) throws(KeychainFailure) -> Bool {

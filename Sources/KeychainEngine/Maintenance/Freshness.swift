@@ -8,8 +8,8 @@
 //       while it is in use.
 //   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
 //       place at the unlock.
-//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, misses
-//       and writes fail.
+//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, and
+//       misses and writes fail.
 
 package import KeychainCore
 import KeychainSQLite
@@ -18,8 +18,8 @@ import Logging
 package struct FreshnessOptions: Hashable, Sendable {
     /// Where successful verifications are recorded.
     let place: FreshnessNote.Place
-    /// The highest number of items with which a keychain is verified when it is opened. At this
-    /// size a verification takes 1 to 2 milliseconds.
+    /// The highest number of items with which a keychain is verified when it is opened. With 500
+    /// items, a verification takes 1 to 2 milliseconds.
     let itemLimit: UInt64
 
     /// - Parameters:

@@ -62,8 +62,8 @@ extension KeychainEngine {
     /// Collects changes for a circle from now on, beginning with all synchronizable items that
     /// exist.
     ///
-    /// Both are one commit: with the circle but without these items, items that were never sent
-    /// would later count as deleted by other machines.
+    /// The circle and these items are recorded in one commit. With the circle alone, items that
+    /// were never sent would later count as deleted by other machines.
     package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try requireUnlocked()
@@ -179,8 +179,8 @@ extension KeychainEngine {
     /// Stores versions from other machines, and deletes items that other machines deleted.
     ///
     /// - Parameters:
-    ///   - versions: Items and tombstones, whose references are ignored, without constraints that
-    ///     require authentication.
+    ///   - versions: Items and tombstones without constraints that require authentication. Their
+    ///     references are ignored.
     ///   - deleted: References of items that no other machine has any more.
     ///   - supersedes: Whether a version replaces the one that the keychain has.
     /// - Returns: What became of each version.

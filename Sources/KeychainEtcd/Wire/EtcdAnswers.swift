@@ -1,6 +1,6 @@
 // EtcdAnswers: the messages from etcd's JSON gateway, with the names of etcd's `rpc.proto`.
-//   (1) Every answer has a header. An answer without a header isn't etcd's, so `{}` from another
-//       server doesn't mean that there are no keys.
+//   (1) Every answer about keys needs a header. One without a header isn't etcd's, so `{}` from
+//       another server doesn't mean that there are no keys.
 
 #if Synchronization
 
@@ -34,7 +34,7 @@ struct KeyValue: Decodable {
         version = try container.number(.version)
     }
 
-    /// - Parameter prefix: The prefix of the circle.
+    /// - Parameter prefix: The configured prefix.
     /// - Returns: `nil` if the key doesn't begin with the prefix.
     func item(below prefix: EtcdKey) -> EtcdItem? {
         key.dropping(prefix).map {

@@ -1,7 +1,8 @@
 // CircleDirectory: the circles on a server, and their membership logs.
 //   (1) A log is verified from its founding entry on, and against the circle's identifier. The
 //       server can show a shorter log than there is. It can show another one only with the keys of
-//       a machine that is or was a member, and none that lacks an entry that the caller knows.
+//       a machine that is or was a member.
+//   (2) `log(of:continuing:)` rejects a log without the entry whose head the caller knows.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -108,8 +109,8 @@ package struct CircleDirectory: Sendable {
 
     /// The membership log of a circle, which continues a known one.
     ///
-    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter or
-    ///   another one.
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter
+    ///   or another one.
     func log(of circle: CircleID, continuing known: LogHead) async throws -> CircleLog {
         let log = try await existingLog(of: circle)
         guard log.contains(known) else {

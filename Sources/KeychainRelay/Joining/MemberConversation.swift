@@ -25,8 +25,8 @@ package actor MemberConversation {
     /// - Parameters:
     ///   - member: This machine.
     ///   - circle: Its circle.
-    ///   - known: The head of the membership log in its keychain. A log from the server that doesn't
-    ///     continue that one is rejected.
+    ///   - known: The head of the membership log in its keychain. A log from the server that
+    ///     doesn't continue that one is rejected.
     ///   - store: The server.
     ///   - timing: How long the steps may take.
     package init(

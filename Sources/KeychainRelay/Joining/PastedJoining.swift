@@ -66,8 +66,8 @@ package struct PastedMember: Sendable {
 
     /// - Parameters:
     ///   - circle: The member's circle.
-    ///   - known: The head of the membership log in its keychain. A log from the server that doesn't
-    ///     continue that one is rejected.
+    ///   - known: The head of the membership log in its keychain. A log from the server that
+    ///     doesn't continue that one is rejected.
     ///   - store: The server.
     package init(circle: CircleID, known: LogHead, store: any RecordStore) {
         self.circle = circle

@@ -66,7 +66,8 @@ package struct TokenJoiner: Sendable {
     private func ask(_ circle: Circle) async throws {
         let request = try token.request(for: machine)
         guard case .exists(let present) = try await store.create(key, request.bytes) else { return }
-        // Signatures are random: the request of an earlier call differs, and means the same.
+        // Signatures are randomized, so the request of an earlier call has other bytes but the same
+        // meaning.
         guard let other = try? JoinToken.Request(decoding: present),
             other.grant == token.grant, (try? other.verify(in: circle, now: .min)) != nil
         else { return try await store.put(key, request.bytes) }

@@ -77,7 +77,7 @@ package struct ChildProgram: Sendable {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
 
-    /// Whether the program has ended.
+    /// Whether the program has ended. If so, its exit status is discarded.
     package var hasEnded: Bool {
         var status: Int32 = 0
         // SAFETY: as above.

@@ -43,7 +43,7 @@ package enum ForwardedSignals {
         if number == SIGTSTP { stop(with: process) }
     }
 
-    /// Restores the default actions of the signals.
+    /// Restores the default actions of the forwarded signals.
     package static func release() {
         program.store(0, ordering: .sequentiallyConsistent)
         for number in forwarded where !isIgnored(number) { _ = signal(number, SIG_DFL) }

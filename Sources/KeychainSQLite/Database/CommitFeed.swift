@@ -132,7 +132,7 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// Ends all subscriptions. Their handlers are not called any more.
+    /// Ends all subscriptions. A notification in progress completes.
     func close() {
         watch.withLock { watch in
             state.withLock { $0.handlers = [:] }

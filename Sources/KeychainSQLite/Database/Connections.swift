@@ -109,7 +109,8 @@ final class Connections: Sendable {
     /// Whether the current call must not wait for other processes.
     @TaskLocal static var mustNotWait = false
 
-    /// Runs `body` on an idle connection, without a transaction. Only reads from the disk may block.
+    /// Runs `body` on an idle connection, without a transaction. Only reads from the disk may
+    /// block.
     ///
     /// - Returns: `nil` if no connection is idle, if a lock isn't free, or if `body` fails.
     func runAtOnce<Result>(

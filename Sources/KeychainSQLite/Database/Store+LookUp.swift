@@ -29,8 +29,8 @@ extension Store {
     }
 
     /// The same row, if it can be read without waiting for another request or process. It has to be
-    /// one of the first ``SearchStatement/window`` with both key attributes, and without overflow
-    /// pages, which are not read.
+    /// among the first ``SearchStatement/window`` rows with both key attributes, and must have no
+    /// overflow pages, because those are not read.
     ///
     /// - Parameters:
     ///   - query: The query.

@@ -228,9 +228,10 @@ package final class Store: Sendable {
     /// Visits the rows that may match a query, according to their labels. `visit` returns `false`
     /// to stop.
     ///
-    /// With a limit above one, the rows come in the order in which they were added; without a limit,
-    /// in any order. With a limit of one, those of the guarded tier come first. Within a tier, the
-    /// row added first then comes first, if finding it costs little; it may be visited again.
+    /// With a limit above one, the rows come in the order in which they were added. Without a
+    /// limit, they come in any order. With a limit of one, those of the guarded tier come first.
+    /// Within a tier, the row added first then comes first if finding it costs little, and may be
+    /// visited twice.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool

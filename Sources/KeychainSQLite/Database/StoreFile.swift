@@ -34,7 +34,8 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// The size of the page cache that keeps all inner pages of a million items in memory, in bytes.
+    /// The size, in bytes, of the page cache that keeps all inner pages of a million items in
+    /// memory.
     package static let largePageCache = 16 << 20
     package static let smallPageCache = 2 << 20
 

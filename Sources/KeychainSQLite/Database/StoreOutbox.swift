@@ -12,7 +12,7 @@ package import KeychainCore
 
 /// A row of `outbox`.
 package struct OutboxEntry: Hashable, Sendable {
-    /// Ascending in the order of the changes, in random steps, so that none is used again.
+    /// Ascending in the order of the changes, in random steps, so that hardly any is used again.
     package let id: Int64
     package let reference: ItemReference
 }
@@ -92,7 +92,8 @@ extension Store {
 }
 
 extension StoreTransaction {
-    /// The largest difference between the ids of two rows. Two billion rows in a row fit.
+    /// The largest difference between the ids of successive rows. So the ids last for at least two
+    /// billion rows.
     private static let longestStep: Int64 = 1 << 32
 
     package func circle() throws(KeychainFailure) -> StoredCircle? {
@@ -107,8 +108,9 @@ extension StoreTransaction {
     }
 
     package mutating func addToOutbox(_ reference: ItemReference) throws(KeychainFailure) {
-        // An id isn't used again, also after the last row was removed. Otherwise a process that has
-        // sent an earlier change of the item could remove this one.
+        // Because of the random step, an id is hardly ever used again, even after the last row was
+        // removed. Otherwise a process that has sent an earlier change of the item could remove
+        // this one.
         try execute(
             "INSERT INTO outbox(id, body) SELECT coalesce(max(id), 0) + ?, ? FROM outbox",
             [.integer(.random(in: 1...Self.longestStep)), .blob(Data(reference.bytes))])

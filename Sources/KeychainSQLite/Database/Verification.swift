@@ -19,8 +19,8 @@ import Synchronization
 package struct Verification: Sendable {
     /// A description of the first problem; `nil` if there is none.
     package fileprivate(set) var problem: String?
-    /// A problem with a row that is set aside. It affects only the restoration of such rows: one
-    /// that isn't authentic is restored only if the caller names it.
+    /// A problem with a row that is set aside. With it, the database doesn't count as verified. A
+    /// row that isn't authentic is restored only if the caller names it.
     package fileprivate(set) var setAsideProblem: String?
     /// Whether all rows were visited.
     package fileprivate(set) var isComplete = true

@@ -17,7 +17,7 @@ import Synchronization
 /// Distinguishes generations of commits from those that have another meaning.
 ///
 /// An epoch is a range of 2^48 generations. The commits of a database never reach the end of its
-/// epoch. A database made by a recovery continues after that end.
+/// epoch. If that end was recorded, a database made by a recovery continues after it.
 package enum Epoch {
     private static let size: UInt64 = 1 << 48
 

@@ -42,8 +42,8 @@ extension StoreFolder {
         return digits.isEmpty ? 0 : digits.first == "-" ? number(digits.dropFirst()) : nil
     }
 
-    /// Whether a file is one that SQLite created beside a database that was removed while a process
-    /// opened it.
+    /// Whether SQLite created a file beside a database that was removed while a process was opening
+    /// it.
     func isOrphan(_ name: String, before current: StoreFolder) -> Bool {
         ["-wal", "-shm"].contains { suffix in
             guard name.hasSuffix(suffix) else { return false }

@@ -6,24 +6,26 @@
 //       Complete frames are collected, see `FrameBuffer`, and written in one call together with the
 //       frame that commits the transaction. If any of them can't be written, this call fails. A
 //       header written over a frame that this transaction has already written is passed on
-//       directly: it changes only checksums, which the tag doesn't cover.
+//       directly: it changes only the checksum, which the tag doesn't cover, and zero salts, in
+//       whose place the tag covers the log's.
 //   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes the page of such a
-//       frame again, SQLite writes the page into the same frame, and writes blank headers from then
-//       on. Before the commit, it computes all checksums again. Only the writer itself can read
-//       unsealed frames, and none remains after its transaction. Their tags are always valid.
+//       frame again, SQLite writes the page into the same frame. From then on it writes blank
+//       headers: their salts and checksums are zero. Before the commit, it computes the checksums
+//       again. Only the writer itself can read unsealed frames, and none remains after its
+//       transaction. Their tags are always valid.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
 //   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
 //       SQLite stops there as it does at a wrong checksum.
 //   (6) Recovery silently drops a damaged frame and all that follow. When it ends, the log is read
-//       once more, and a loss is recorded, here and in the folder, before any other connection can
-//       write: the next write would overwrite the dropped frames.
+//       once more, and a loss is recorded, in `PageDamage` and in the folder, before any other
+//       connection can write: the next write would overwrite the dropped frames.
 //   (7) While damage is recorded, the log is neither truncated nor deleted, so that the dropped
 //       frames can still be salvaged.
 //   (8) A page that was read with a wrong tag is never written, because it would get a valid one.
-//   (9) A log left by a process may contain frames of a failed transaction where committed frames
-//       belong, with valid tags. A database whose log was recovered therefore has to be verified
-//       again.
+//   (9) In a log that a process left behind, frames of a failed transaction may have been put back
+//       in the place of committed frames. Their tags are valid. A database whose log was recovered
+//       therefore has to be verified again.
 //   (10) Before the log is synchronized for the first time, its name is made durable. SQLite does
 //        that, too, but ignores a failure.
 
@@ -285,7 +287,7 @@ import CKeychainSQLite
         return true
     }
 
-    /// Writes a complete frame with the tag of its page.
+    /// Adds the tag to the page of a complete frame, and collects the frame.
     private func writeKept(_ frame: KeptFrame, _ authenticator: PageAuthenticator) -> Int32 {
         // SAFETY: a whole frame is in `keptBytes`: its page was buffered, and its header was
         // buffered or read.

@@ -4,7 +4,8 @@
 //       databases that are opened with `uri(forPath:)` use it.
 //   (2) A page gets its tag when it is written, to the database file or to the write-ahead log, and
 //       is verified when it is read; in the log, SQLite's own checksum is verified as well. A
-//       mismatch is recorded in `PageDamage`, and the bytes are returned as they are.
+//       mismatch is recorded in `PageDamage`, and the page is returned nevertheless. Exceptions:
+//       (3), and whole frames, see `CheckedLogFile`.
 //   (3) A checkpoint that reads a damaged frame fails with SQLITE_IOERR. Otherwise the damaged
 //       bytes would get a valid tag.
 //   (4) There are no rollback journals. An existing one is ignored, and none is created.
@@ -39,8 +40,8 @@ package enum PageChecksumVFS {
 
     /// Registers the VFS with SQLite. Every call after the first returns the first call's result.
     ///
-    /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS. In that case, this
-    ///   process can't open any keychain.
+    /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS, and `allocate` if
+    ///   SQLite can't register it. In both cases, this process can't open any keychain.
     package static func register() throws(KeychainFailure) {
         try registration.get()
     }

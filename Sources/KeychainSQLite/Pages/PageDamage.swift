@@ -4,7 +4,8 @@
 //       successfully later: a cache that returned wrong bytes once may have passed them on. The
 //       records are erased when the keychain is opened again, because another process may have
 //       recovered it meanwhile.
-//   (3) `isEmpty` costs one atomic load. It is checked before every miss and every commit.
+//   (3) `isEmpty` costs one atomic load. It is checked before a miss is trusted, and before every
+//       commit.
 //   (4) A page that is read again with the same bytes is not recorded again. Otherwise each refill
 //       of a cache would cause another examination of the whole database.
 
@@ -52,8 +53,8 @@ package final class PageDamage: Sendable {
 
     /// The registry of the database at a path.
     ///
-    /// All paths to a file return the same object, for the lifetime of the process. The file need
-    /// not exist.
+    /// Paths that differ only in symbolic links, `.` or `..` return the same object, for the
+    /// lifetime of the process. The file need not exist.
     package static func registry(forPath path: String) -> PageDamage {
         registry(forCanonicalPath: canonical(path))
     }
@@ -219,9 +220,9 @@ package final class PageDamage: Sendable {
         hasFound.store(true, ordering: .releasing)
     }
 
-    /// The form of a path that SQLite uses, so that both sides of the registry use the same key. If
-    /// SQLite can't resolve a path, it can't open the file either, and the path is returned
-    /// unchanged.
+    /// The form of a path that SQLite passes to the VFS, so that the VFS and its callers find the
+    /// same registry. If SQLite can't resolve a path, it can't open the file either, and the path
+    /// is returned unchanged.
     private static func canonical(_ path: String) -> String {
         // SAFETY: the default VFS is never freed. The buffer has the size that is passed to
         // `xFullPathname` and that it requires, and the name in it is NUL-terminated.

@@ -25,7 +25,7 @@ package struct ItemRecord: Hashable, Sendable {
     /// there is no secret.
     package var secretTag: [UInt8]?
 
-    /// The amount, in seconds since 2001-01-01, that dates of changes stay below. Far beyond it, a
+    /// Modification dates are below this value, in seconds since 2001-01-01. Far beyond it, a
     /// `Double` can't express the next millisecond, and no change would be later than another one.
     package static let dateLimit = 1e12
 

@@ -1,4 +1,4 @@
-// Padding: hides the exact size of a sealed value. Only a step of sizes is revealed.
+// Padding: hides the exact size of a sealed value. Only the padded size is revealed.
 // Documentation/Formats/row-v2.md, "Padding".
 //   (1) The steps are those of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted
 //       Files and Communication with PURBs", 2019): a size of n bytes reveals O(log2(log2(n)))

@@ -182,8 +182,8 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
         (allCases.first { $0.text == text } ?? .doubtfulInRecovery).rawValue
     }
 
-    /// Whether the row was an item when it was set aside. If it was set aside for another reason,
-    /// the user may have wanted to delete the item.
+    /// Whether the row was set aside only because it was damaged. If there was another reason, the
+    /// user may have wanted to delete the item.
     package var isOfItem: Bool { self == .foundByCheck || self == .foundByRecovery }
 
     /// Whether a look-up of the row's labels may miss an item that should exist. An item that was

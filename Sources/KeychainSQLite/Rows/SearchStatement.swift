@@ -177,8 +177,8 @@ package struct SearchStatement: Hashable, Sendable {
             + " WHERE +items.grp = ?"
     }()
 
-    /// The beginning of a statement that returns rows; with an index, the rows that its entries,
-    /// named `entry`, lead to. See (4).
+    /// The beginning of a statement that returns rows. With an index, it returns the rows to which
+    /// the index's entries lead; an entry is named `entry`. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
         select(
             columns(includesSecret: includesSecret),

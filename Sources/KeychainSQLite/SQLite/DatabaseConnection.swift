@@ -140,7 +140,7 @@ import KeychainCore
     // MARK: Transactions
 
     enum TransactionKind: String {
-        /// Sees one commit throughout.
+        /// Sees the state after one commit throughout.
         case reading = "BEGIN"
         /// Holds the write lock from its start.
         case writing = "BEGIN IMMEDIATE"

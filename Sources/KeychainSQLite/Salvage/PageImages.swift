@@ -5,8 +5,8 @@
 //   (3) Frames whose checksum or tag is invalid are included: after a flipped byte, SQLite drops
 //       all later frames, although their pages are undamaged.
 //   (4) Frames that an attacker appended or replaced are therefore included, too. The log can be
-//       read a second time without the frames that nothing authenticates. The caller's digest shows
-//       which reading is correct.
+//       read a second time without the frames whose checksum or tag is invalid. The caller's digest
+//       shows which reading is correct.
 //   (5) Frames after the last commit belong to an uncommitted transaction or an older generation of
 //       the log. They are not used to look up pages.
 
@@ -44,7 +44,8 @@ struct PageImages: Sendable {
         frames = log.map { LogFrames($0, format) } ?? LogFrames()
     }
 
-    /// The images without the log's unauthenticated frames; `nil` if there are no such frames.
+    /// The images without the frames whose checksum or tag is invalid; `nil` if there are no such
+    /// frames.
     var passingOverUnsoundFrames: PageImages? {
         guard let sound = frames.passingOverUnsound else { return nil }
         var images = self

@@ -35,8 +35,8 @@ struct RecordHeader {
     private static let label: UInt64 = 44
     /// The type of a blob of 32 bytes.
     private static let tag: UInt64 = 76
-    /// The largest accepted column size: above any limit of the store, and small enough to exclude
-    /// overflow.
+    /// The largest accepted column size: above any limit of the store, and small enough that sums
+    /// of sizes don't overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
 
     /// The header at `start`; `nil` if there is none with these columns.

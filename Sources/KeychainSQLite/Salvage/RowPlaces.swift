@@ -94,8 +94,8 @@ struct RowPlace {
     /// hits on a page.
     private static let mostHits = 64
 
-    /// The rows of a page: first those of its cells, then those of further entries in the array of
-    /// offsets, in case the number of cells is damaged, then those found by their magic.
+    /// The rows of a page: first those of its cells, then those of further entries in the cell
+    /// pointer array, in case the number of cells is damaged, then those found by their magic.
     static func all(
         of page: FormatBytes, isFirstPage: Bool, isSound: Bool, _ format: SalvageFormat
     ) -> [RowPlace] {

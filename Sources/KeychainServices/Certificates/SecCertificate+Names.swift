@@ -10,7 +10,7 @@ extension SecCertificate {
     struct AlternativeNames: Sendable {
         var emailAddresses: [String] = []
         var hostNames: [String] = []
-        /// IP addresses, of 4 or 16 bytes each.
+        /// IP addresses: 4 bytes for IPv4, 16 bytes for IPv6. The sizes are not verified.
         var addresses: [Data] = []
     }
 

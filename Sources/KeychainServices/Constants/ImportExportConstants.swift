@@ -11,10 +11,10 @@ public import Foundation
 /// The passphrase of the data to import or export. String.
 @safe public nonisolated(unsafe) let kSecImportExportPassphrase: CFString = "passphrase"
 
-/// The keychain to import into. It applies only to file-based keychains.
+/// The keychain to import into. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportKeychain: CFString = "keychain"
 
-/// The access object for imported items. It applies only to file-based keychains.
+/// The access object for imported items. Ignored: it applies only to file-based keychains.
 @safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
 
 /// Whether imported items are only returned and not stored in a keychain. Boolean.
@@ -111,9 +111,9 @@ public struct SecKeyImportExportFlags: OptionSet, Sendable {
 
     /// Import at most one private key.
     public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1 << 0)
-    /// Prompt the user for the passphrase.
+    /// Prompt the user for the passphrase. Ignored: the user is not prompted.
     public static let securePassphrase = SecKeyImportExportFlags(rawValue: 1 << 1)
-    /// Give imported private keys no access control.
+    /// Give imported private keys no access control. Ignored: they have none until they are added.
     public static let noAccessControl = SecKeyImportExportFlags(rawValue: 1 << 2)
 }
 

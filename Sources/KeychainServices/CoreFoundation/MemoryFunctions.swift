@@ -1,5 +1,5 @@
-// MemoryFunctions: functions to erase and compare secrets that Apple's C library has and the C
-// libraries of Linux lack. They are declared here, because code that handles secrets calls them.
+// MemoryFunctions: functions that erase or compare secrets. Apple's C library has them, those of
+// Linux don't. They are declared here, because code that handles secrets calls them.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
 

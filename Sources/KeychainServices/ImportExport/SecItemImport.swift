@@ -232,9 +232,9 @@ struct ItemImport {
             node, password: passphrase.text(), within: &budget)
     }
 
-    /// A key in Apple's external representation, which doesn't identify its type. RSA keys and
-    /// points on curves are recognized by trying to read them. Ed25519 and X25519 keys are not
-    /// supported, because both have 32 bytes and can't be distinguished.
+    /// A key in Apple's external representation, which doesn't identify its type. RSA and elliptic
+    /// curve keys are recognized by trying to read them. Ed25519 and X25519 keys are not supported,
+    /// because both have 32 bytes and can't be distinguished.
     private func rawKey(_ data: Data) throws(KeychainFailure) -> SecKey {
         if type == .itemTypeSessionKey { throw .notBuilt("importing symmetric keys") }
         for kind in [KeyKind.rsa, .elliptic] {

@@ -13,10 +13,9 @@ internal import KeychainCore
 /// The keychain is changed only if `kSecUseDataProtectionKeychain` is true and
 /// `kSecImportToMemoryOnly` is not true. In that case the private keys that have a certificate in
 /// the container and all certificates of the container are added. When this function returns
-/// `errSecSuccess`, all of them are durable.
-/// Items that existed before are not changed. After a failure the keychain is unchanged, except
-/// that its state is unknown if the connection to a keychain service was lost
-/// (`errSecNotAvailable`).
+/// `errSecSuccess`, all of them are durable. Items that existed before are not changed. After a
+/// failure the keychain is unchanged. Only if the connection to a keychain service was lost
+/// (`errSecNotAvailable`) is its state unknown.
 ///
 /// - Parameters:
 ///   - pkcs12_data: The container.

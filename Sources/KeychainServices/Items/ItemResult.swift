@@ -172,8 +172,8 @@ struct ItemResult {
         entries.set("pdmn", NSString(string: item.protection.code))
         entries.set("sync", NSNumber(value: item.isSynchronizable ? 1 : 0))
         entries.set("tomb", NSNumber(value: item.isTombstone ? 1 : 0))
-        // Empty, because a keychain has only one user. The key is present so that the dictionary
-        // can be used as a query.
+        // Empty, because a keychain has only one user. Apple's attribute dictionaries contain this
+        // key. In a query, an empty value matches every item.
         entries.set("musr", NSData())
         if let control = Self.accessControl(of: item) { entries.set("accc", control) }
         if returns.contains(.data) {

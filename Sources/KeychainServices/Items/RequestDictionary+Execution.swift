@@ -150,7 +150,7 @@ extension [RequestDictionary] {
 }
 
 extension AuthenticatingConnection {
-    /// Applies the conditions that the model's queries can't express.
+    /// Applies the conditions that an ``ItemQuery`` can't express.
     ///
     /// A digest covers the whole primary key, so it matches at most one item. The query is
     /// restricted to that item's reference; its other conditions still apply.

@@ -1,10 +1,11 @@
 // RequestDictionary: the contents of a request dictionary, read in one pass.
-//   (1) Every entry is read once and either understood or rejected. The error that is reported
-//       doesn't depend on the order of the entries. In order of precedence: an invalid class, an
-//       invalid key or value (`errSecParam`), an attribute that the class doesn't have
+//   (1) Every entry is read once, and is understood, ignored or rejected. The status that is
+//       reported doesn't depend on the order of the entries. In order of precedence: an invalid
+//       class, an invalid key or value (`errSecParam`), an attribute that the class doesn't have
 //       (`errSecNoSuchAttr`), something that the call doesn't allow, something that is not
 //       implemented (`errSecUnimplemented`).
-//   (2) Attribute values are converted here. The properties of this type use the model's types.
+//   (2) Attribute values are converted here. The properties of this type have the types of
+//       KeychainCore.
 //
 // Keys are classified by length and first letter: four characters are an attribute, `c` is the
 // class, `m` a match key, `r` a return key, `u` a use key, `v` a value. Keys that begin with `f`
@@ -23,7 +24,7 @@ enum ItemCall {
     case delete
 }
 
-/// A request dictionary, converted to the model's types.
+/// A request dictionary, converted to the types of KeychainCore.
 struct RequestDictionary {
     /// The maximum number of entries in a dictionary.
     static let entryLimit = 128

@@ -15,8 +15,9 @@ internal import KeychainCore
 /// Adds an item to the keychain.
 ///
 /// When this function returns `errSecSuccess`, the item is durable. Otherwise nothing was added,
-/// except that the outcome is unknown if the connection to a keychain service was lost
-/// (`errSecNotAvailable`). May be called from many threads at once.
+/// with two exceptions. The outcome is unknown if the connection to a keychain service was lost
+/// (`errSecNotAvailable`), or if the change could not be synchronized to the disk (`errSecIO`,
+/// `errSecDiskFull`). May be called from many threads at once.
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 or more
@@ -52,7 +53,8 @@ internal import KeychainCore
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecUnimplemented`: a hardware key was requested, and there is no such hardware;
-///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
+///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
+///     used or changed.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
@@ -111,7 +113,7 @@ public func SecItemAdd(
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecUnimplemented`: a policy, issuers or a host in a search for a class to which they
-///     don't apply;
+///     don't apply; or the persistent reference is to an object on a token;
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used; or, for `errSecNotAvailable`,
 ///     an access control requires hardware that is not present.
 ///
@@ -133,8 +135,9 @@ public func SecItemCopyMatching(
 /// Updates all matching items.
 ///
 /// When this function returns `errSecSuccess`, all matching items are changed and durable.
-/// Otherwise none is changed, except that the outcome is unknown if the connection to a keychain
-/// service was lost (`errSecNotAvailable`).
+/// Otherwise none is changed, with two exceptions. The outcome is unknown if the connection to a
+/// keychain service was lost (`errSecNotAvailable`), or if the change could not be synchronized to
+/// the disk (`errSecIO`, `errSecDiskFull`).
 ///
 /// Persistent references and creation dates are kept, and modification dates advance.
 /// Programs without entitlements share an access group. If such a program passes only a class, only
@@ -157,7 +160,10 @@ public func SecItemCopyMatching(
 ///   - `errSecDecode`: a matching item is damaged;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the old or the new access group;
 ///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is invalid;
-///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
+///   - `errSecUnimplemented`: the persistent reference is to an object on a token;
+///   - -26276, an internal error: the persistent reference is to an identity;
+///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
+///     used or changed.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
@@ -173,8 +179,9 @@ public func SecItemUpdate(
 /// Deletes all matching items.
 ///
 /// When this function returns `errSecSuccess`, all matching items are deleted. Otherwise none is
-/// deleted, except that the outcome is unknown if the connection to a keychain service was lost
-/// (`errSecNotAvailable`).
+/// deleted, with two exceptions. The outcome is unknown if the connection to a keychain service was
+/// lost (`errSecNotAvailable`), or if the change could not be synchronized to the disk (`errSecIO`,
+/// `errSecDiskFull`).
 ///
 /// Locked items can be deleted. An identity is deleted with its key, unless the key belongs to
 /// another certificate too. A dictionary that contains only the class deletes all items of the
@@ -191,7 +198,9 @@ public func SecItemUpdate(
 ///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
-///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
+///   - `errSecUnimplemented`: the persistent reference is to an object on a token;
+///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
+///     used or changed.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult

@@ -17,9 +17,10 @@ internal import KeychainCore
 /// The private key is stored in the keychain if `kSecAttrIsPermanent` is true. The public key is
 /// stored only if `kSecAttrIsPermanent` is true in the dictionary `kSecPublicKeyAttrs`. When this
 /// function returns a key, the stored keys are durable. When it returns `nil`, the keychain is
-/// unchanged, with two exceptions: its state is unknown if the connection to a keychain service was
-/// lost (`errSecNotAvailable`), and the public key remains if it was stored, the private key could
-/// not be stored, and deleting the public key failed.
+/// unchanged, with the following exceptions. Its state is unknown if the connection to a keychain
+/// service was lost (`errSecNotAvailable`), or if the change could not be synchronized to the disk
+/// (`errSecIO`, `errSecDiskFull`). A stored public key remains if the private key could not be
+/// stored and deleting the public key failed.
 ///
 /// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
 /// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
@@ -34,14 +35,15 @@ internal import KeychainCore
 ///     ``SecItemAdd(_:_:)`` may be at the top level, or in the dictionaries `kSecPrivateKeyAttrs`
 ///     and `kSecPublicKeyAttrs`, which take precedence.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
-///     unchanged. The codes are
-///   - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware, only
-///     P-256 is); `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary; or
-///     `kSecAttrAccessControl` is not a ``SecAccessControl``;
-///   - `errSecUnimplemented`: the type is not implemented; or `kSecAttrTokenID` requests a hardware
-///     key and there is no such hardware. Without `kSecAttrTokenID`, a software key is generated;
-///   - for a hardware key, any code of ``SecItemCopyMatching(_:_:)``;
-///   - any code of ``SecItemAdd(_:_:)``, if a key could not be stored.
+///     unchanged. The codes are:
+///     - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware,
+///       only P-256 is); `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary; or
+///       `kSecAttrAccessControl` is not a ``SecAccessControl``;
+///     - `errSecUnimplemented`: the type is not implemented; or `kSecAttrTokenID` requests a
+///       hardware key and there is no such hardware. Without `kSecAttrTokenID`, a software key is
+///       generated;
+///     - for a hardware key, any code of ``SecItemCopyMatching(_:_:)``;
+///     - any code of ``SecItemAdd(_:_:)``, if a key could not be stored.
 /// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` returns its public key.
 ///
 /// It corresponds to Apple's function of the same name.

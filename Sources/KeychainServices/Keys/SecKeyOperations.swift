@@ -1,6 +1,6 @@
 // SecKeyOperations: signing, verifying, encrypting, decrypting and key exchange.
 //   (1) An algorithm that the key doesn't support fails with `errSecParam`. An algorithm that Apple
-//       supports but the crypto library doesn't fails with `errSecUnimplemented`.
+//       supports and the crypto library lacks fails with `errSecUnimplemented`.
 //   (2) Arguments are never changed, and an error reveals nothing about the key's secret.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -146,8 +146,9 @@ public func SecKeyCopyKeyExchangeResult(
 ///   - operation: The operation.
 ///   - algorithm: The algorithm.
 /// - Returns: Whether it is supported. As on Apple platforms, the result is `true` for verifying
-///   with a private RSA key, because its public key can, and for decrypting with a public RSA key,
-///   although that works only with ``SecKeyAlgorithm/rsaEncryptionRaw``.
+///   with a private RSA key, because its public key can. It is also `true` for decrypting with a
+///   public RSA key and an algorithm without AES-GCM, although that works only with
+///   ``SecKeyAlgorithm/rsaEncryptionRaw``.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecKeyIsAlgorithmSupported(

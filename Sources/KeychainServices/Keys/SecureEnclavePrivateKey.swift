@@ -151,7 +151,7 @@ extension RequestDictionary {
             throw .param("Only private keys can be generated in the Secure Enclave.")
         }
         guard !item.isSynchronizable, !item.isTombstone else {
-            throw .param("A Secure Enclave key can't be synchronizable.")
+            throw .param("A Secure Enclave key can't be synchronizable or a tombstone.")
         }
     }
 }

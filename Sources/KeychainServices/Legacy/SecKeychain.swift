@@ -174,7 +174,7 @@ public func SecKeychainGetStatus(
 /// - Returns: ``errSecUnimplemented``.
 ///
 /// It corresponds to Apple's function of the same name.
-@available(*, deprecated, message: "The system locks and unlocks, not the program.")
+@available(*, deprecated, message: "The system locks and unlocks the keychain, not the program.")
 @discardableResult
 public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
     errSecUnimplemented
@@ -190,7 +190,7 @@ public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
 /// - Returns: ``errSecUnimplemented``.
 ///
 /// It corresponds to Apple's function of the same name.
-@available(*, deprecated, message: "The system locks and unlocks, not the program.")
+@available(*, deprecated, message: "The system locks and unlocks the keychain, not the program.")
 @discardableResult
 public func SecKeychainUnlock(
     _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?,

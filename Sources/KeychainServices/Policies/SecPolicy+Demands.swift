@@ -9,7 +9,8 @@ internal import SwiftASN1
 /// The reason why a certificate is not trusted or doesn't satisfy a policy.
 struct TrustFailure: Error, Hashable, Sendable {
     let status: OSStatus
-    /// A sentence that explains the failure. It may contain a certificate's subject.
+    /// A sentence that explains the failure. It may contain a certificate's subject or the policy's
+    /// host name.
     let reason: String
     /// Whether the user must not be given the choice to ignore the failure.
     var isFatal = false

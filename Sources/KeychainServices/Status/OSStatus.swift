@@ -39,8 +39,8 @@ extension CFError {
     ///
     /// - Parameters:
     ///   - status: The code.
-    ///   - reason: A precise description of the failure, without secrets and without values from
-    ///     the request. The default is the text of the code.
+    ///   - reason: A precise description of the failure, without secrets and without values of
+    ///     attributes. The default is the text of the code.
     package convenience init(status: OSStatus, reason: String? = nil) {
         let description = reason ?? StatusMessages.message(for: status)
         self.init(

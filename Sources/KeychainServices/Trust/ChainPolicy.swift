@@ -2,7 +2,8 @@
 //   (1) X509 verifies signatures and searches for chains. Every chain it finds is checked here
 //       before it is accepted.
 //   (2) Each rejection is kept with its status code, because X509 keeps only texts.
-//   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies.
+//   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies, but
+//       every policy rejects RSA keys of less than 2048 bits.
 
 #if !canImport(Darwin)
 
@@ -75,9 +76,9 @@ struct ChainPolicy: VerifierPolicy {
         chain.lazy.compactMap { $0.validityFailure(at: date) }.first
     }
 
-    /// The requirements of RFC 5280 for issuers that X509 doesn't check: critical extensions must
-    /// be readable, the version must be 3 (except for the anchor), and the key usage, if present,
-    /// must allow signing certificates.
+    /// The reason why an issuer doesn't meet RFC 5280, or `nil`. Only the requirements that X509
+    /// doesn't check are checked: critical extensions must be readable, the version must be 3
+    /// (except for the anchor), and the key usage, if present, must allow signing certificates.
     private func authorityFailure(of chain: [SecCertificate]) -> TrustFailure? {
         for certificate in chain.dropFirst() {
             if let failure = certificate.criticalExtensionFailure(verifyingCriticalExtensions) {

@@ -15,8 +15,8 @@ public import Foundation
 /// - Returns: ``errSecSuccess``, or ``errSecParam`` if an object in the array is not a certificate;
 ///   nothing is changed then.
 ///
-/// To trust the system's anchors in addition, then call
-/// ``SecTrustSetAnchorCertificatesOnly(_:_:)`` with `false`.
+/// To trust the system's anchors too, call ``SecTrustSetAnchorCertificatesOnly(_:_:)`` with `false`
+/// afterwards.
 ///
 /// It corresponds to Apple's function of the same name.
 @discardableResult

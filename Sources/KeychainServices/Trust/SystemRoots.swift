@@ -35,7 +35,7 @@ final class SystemRoots: Sendable {
         self.paths = paths
     }
 
-    /// The certificates, by subject. Empty if there is no file.
+    /// The certificates, by subject. Empty if there is no file or it can't be read.
     var index: SubjectIndex { current?.index ?? SubjectIndex() }
 
     /// The certificates, in the order of the file.

@@ -11,7 +11,7 @@ package struct Circle: Hashable, Sendable {
         package let description: MachineDescription
         package let scope: GroupScope
         package let sealedName: [UInt8]
-        /// How far each log went when the machine was added.
+        /// How far the signer of the machine's addition had read each log.
         package let heads: LogHeads
     }
 
@@ -68,12 +68,12 @@ package struct Circle: Hashable, Sendable {
         return digests[Int(index) - 1]
     }
 
-    /// Whether a machine was added with a join token.
+    /// Whether a machine was added with this join token.
     package func hasUsed(_ token: Bytes16) -> Bool { tokens.contains(token) }
 
     // MARK: Entries
 
-    /// Takes the next entry.
+    /// Verifies the next entry and appends it.
     package mutating func append(_ entry: MembershipEntry) throws(SynchronizationFailure) {
         let name = "entry \(entry.index) of the membership log"
         guard entry.circle == id else { throw .misplaced(name) }

@@ -8,7 +8,7 @@ import KeychainCore
 extension ByteWriter {
     mutating func write(_ machine: MachineID) { machine.bytes.write(to: &self) }
 
-    /// Writes bytes, preceded by their number as `u32`.
+    /// Writes bytes, preceded by their count as `u32`.
     mutating func sized(_ bytes: some Collection<UInt8>) {
         number(UInt32(truncatingIfNeeded: bytes.count))
         self.bytes(bytes)

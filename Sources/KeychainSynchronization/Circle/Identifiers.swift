@@ -84,7 +84,8 @@ package struct LogHead: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// No log becomes so long. A greater index is rejected, so that no sum overflows.
+    /// The greatest index, which no log reaches. Greater ones are rejected, so that no sum
+    /// overflows.
     static let indexLimit: UInt64 = 1 << 53
 
     package static let empty = LogHead(index: 0, digest: .zero)

@@ -1,7 +1,8 @@
 // MachineKeys: the two key pairs of a machine. Documentation/Synchronization.md, "Machines".
 //   (1) A machine's identifier is a digest of its public keys, so verifying the identifier verifies
 //       the keys.
-//   (2) The private keys are in secret memory. Objects of the crypto library are made for each use.
+//   (2) The private keys are in secret memory, except a signing key in hardware. Objects of the
+//       crypto library are made for each use.
 
 import Crypto
 import FoundationEssentials
@@ -82,7 +83,7 @@ package struct SoftwareSigner: MachineSigner {
     package let privateKey: SecretBytes
     package let publicKey: [UInt8]
 
-    /// - Returns: `nil` if the scalar isn't valid for the curve, as about 1 in 2^32 random scalars.
+    /// - Returns: `nil` if the scalar isn't valid for the curve (about 1 in 2^32 random scalars).
     package init?(privateKey: SecretBytes) {
         guard let key = privateKey.signingKeyP256 else { return nil }
         self.privateKey = privateKey

@@ -41,11 +41,12 @@ package struct MembershipEntry: Hashable, Sendable {
     package struct Addition: Hashable, Sendable {
         package var machine: MachineDescription
         package var scope: GroupScope
-        /// The join token with which the machine was added, which can't be used again. `nil` if
-        /// none was used.
+        /// The identifier of the join token with which the machine was added. The token can't be
+        /// used again. `nil` if none was used.
         package var token: Bytes16?
         package var sealedName: [UInt8]
-        /// How far the signer has read each log. The new machine reports what is missing.
+        /// How far the signer has read each log. The new machine reports entries up to there that
+        /// the server doesn't show.
         package var heads: LogHeads
 
         package init(

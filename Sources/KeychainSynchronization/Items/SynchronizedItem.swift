@@ -34,11 +34,11 @@ package struct SynchronizedItem: Hashable, Sendable {
         case accessControl
         /// Attributes and data together have too many bytes.
         case tooLarge
-        /// This machine may see some access groups only, and the item's is none of them.
+        /// This machine may see only some access groups, and the item's group isn't among them.
         case groupNotShared
         /// The name of its access group has too many bytes.
         case groupNameTooLong
-        /// It has attributes or a date that no item should have, or lacks some that each must have.
+        /// It has attributes, a date or data that such an item can't have, or lacks required ones.
         case notValid
     }
 
@@ -129,7 +129,7 @@ package struct SynchronizedItem: Hashable, Sendable {
 
 /// Decides which of two versions of an item counts: the greater one.
 package struct VersionStamp: Hashable, Comparable, Sendable {
-    /// Seconds since 2001-01-01; less than ``ItemRecord/dateLimit`` in amount.
+    /// Seconds since 2001-01-01. The absolute value is less than ``ItemRecord/dateLimit``.
     package let modified: Double
     package let isDeletion: Bool
     package let digest: Digest

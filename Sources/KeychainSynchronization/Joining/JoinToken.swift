@@ -83,7 +83,7 @@ package struct JoinToken: Sendable {
             signature: try keys.signer.signature(over: unsigned.signedBytes))
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     /// The request of a machine that has a token.
     package struct Request: Hashable, Sendable {

@@ -4,7 +4,7 @@
 //       member sends its nonce before it sees the joiner's. So neither side, nor an attacker
 //       between them, can choose the digits: only one in a million attacks yields the same digits
 //       on both sides.
-//   (2) A member accepts one opening for each commitment. After three failed openings, it doesn't
+//   (2) A member accepts one opening for each commitment. After three failed attempts, it doesn't
 //       answer any more.
 
 import KeychainCore
@@ -66,7 +66,7 @@ package enum Joining {
         }
     }
 
-    /// The code that both sides show: a number from 0, below `count`.
+    /// The code that both sides show: a number from 0 to `count` - 1.
     package static func code(
         _ challenge: Challenge, _ opening: Opening, outOf count: UInt64 = codeCount
     ) -> UInt64 {
@@ -167,7 +167,7 @@ package struct JoinDesk: Sendable {
         return challenge
     }
 
-    /// Takes the opening of an answered commitment.
+    /// Verifies the opening of an answered commitment.
     /// - Returns: The code to show.
     package mutating func take(
         _ opening: Joining.Opening, of commitment: Joining.Commitment

@@ -28,7 +28,8 @@ extension Joining {
         return writer
     }
 
-    /// A reader after the header of a message. `nil` if the message is of another kind or version.
+    /// A reader of what follows a message's header. `nil` if the message is of another kind or
+    /// version.
     fileprivate static func reader(_ bytes: [UInt8], _ kind: Kind) -> ByteReader? {
         var reader = ByteReader(bytes)
         guard reader.bytes(4) == magic, reader.number() == version,

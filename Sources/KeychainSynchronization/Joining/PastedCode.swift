@@ -8,8 +8,7 @@ import KeychainCrypto
 package struct PastedCode: Hashable, Sendable, CustomStringConvertible {
     /// 26 characters of five bits each.
     private static let characterCount = 26
-    /// Base 32 without the letters I, L, O and U, which can be mistaken for digits or for each
-    /// other.
+    /// Base 32 without the letters I, L, O and U, which can be mistaken for 1, 0 and V.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     private let characters: [UInt8]

@@ -37,7 +37,7 @@ package struct LogCursor: Hashable, Sendable {
         head = LogHead(index: index - 1, digest: .zero)
     }
 
-    /// Takes the next entry.
+    /// Verifies the next entry and accepts it.
     package mutating func take(
         _ entry: LogEntry, in circle: Circle
     ) throws(SynchronizationFailure) {

@@ -13,22 +13,23 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case status
     /// Exchanges entries with the server. The answer is ``Demand``.
     case exchange(Delivery)
-    /// Founds a circle with this machine as its member. The secret is the recovery code, if there
-    /// is to be one. The answer is ``CircleStatus``.
+    /// Founds a circle with this machine as its member. The request's secret is the recovery code,
+    /// if the circle gets one. The answer is ``CircleStatus``.
     case found(name: String)
-    /// The description of this machine, whose keys are made if there are none. The answer is
-    /// ``MachineDescription``.
+    /// Asks for the description of this machine, and makes its keys if there are none. The answer
+    /// is ``MachineDescription``.
     case describe
     /// Joins a circle. `membership` is its whole membership log, which includes this machine. The
     /// answer is ``CircleStatus``.
     case join(membership: [Data])
-    /// Signs this machine's addition to a circle with the circle's recovery code, which is the
-    /// secret. The answer is the entry that is to come after the last one of the membership log.
+    /// Signs this machine's addition to a circle, by means of the circle's recovery code, which is
+    /// the request's secret. The answer is the next entry of the membership log.
     case admit(membership: [Data])
     /// Joins a circle as ``join(membership:)`` does, and reads the keys granted to the recovery
-    /// code, which is the secret. The answer is ``CircleStatus``.
+    /// code, which is the request's secret. The answer is ``CircleStatus``.
     case recover(membership: [Data])
-    /// Signs the addition of a machine. `nil` groups: all of them. The answer is ``CircleStatus``.
+    /// Signs the addition of a machine. If `groups` is `nil`, the machine sees all groups. The
+    /// answer is ``CircleStatus``.
     case add(machine: Data, name: String, groups: [String]?)
     /// Signs the removal of another machine or of this one. The answer is ``CircleStatus``.
     case remove(Bytes16)
@@ -37,8 +38,8 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Makes a join token, which is the answer's secret. `expires` is in milliseconds since
     /// 1970-01-01 UTC.
     case makeToken(groups: [String]?, expires: Int64)
-    /// Asks for the head of the membership log that this machine has verified and stored. The answer
-    /// is ``MembershipHead``.
+    /// Asks for the head of the membership log that this machine has verified and stored. The
+    /// answer is ``MembershipHead``.
     case membershipHead
 }
 
@@ -60,8 +61,8 @@ package struct Delivery: Hashable, Sendable {
     package var tokenRequests: [Data] = []
     /// The index of this machine's entry that the server has stored. 0: none.
     package var storedIndex: UInt64 = 0
-    /// After how many milliseconds without a sign of life a machine is to be suspended. 0: never, or
-    /// `heads` are not all those of the server.
+    /// The number of milliseconds without a sign of life after which a machine is suspended. 0:
+    /// never, or `heads` are not all those of the server.
     package var absenceLimit: Int64 = 0
 
     package init() {}
@@ -92,7 +93,7 @@ package struct Demand: Hashable, Sendable {
         case comparing
         /// This machine has what the others had, and sends its own changes.
         case current
-        /// The machine belongs to the circle no more.
+        /// The machine no longer belongs to the circle.
         case removed
     }
 

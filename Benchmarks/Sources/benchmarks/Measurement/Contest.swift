@@ -1,7 +1,8 @@
 // Contest: measures several operations side by side.
 //   (1) Each round runs all operations, so that other activity of the machine affects all of them.
-//   (2) Each round begins with the next operation, so that no operation is always the first. Their
-//       cyclic order stays the same, so within a round each operation follows the same one.
+//   (2) Each round begins with the next operation, so that no operation is always the first. The
+//       cyclic order stays the same, so within a round every operation except the first has the
+//       same predecessor.
 //   (3) The first round warms up caches and isn't counted.
 
 import BenchmarkFigures

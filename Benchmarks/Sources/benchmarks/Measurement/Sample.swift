@@ -25,7 +25,7 @@ enum Sample {
         return Data(bytes)
     }
 
-    /// Sixteen bytes that stand for an item's labels, and are as randomly distributed.
+    /// Sixteen bytes in place of an item's label in the blind index, as randomly distributed.
     static func key(of index: Int) -> Data {
         secret(of: index ^ 0x5EED).prefix(16)
     }

@@ -73,7 +73,7 @@ enum LoadRows {
         }
     }
 
-    /// The call without conversions.
+    /// Calls `SecItemCopyMatching` with an existing dictionary, and doesn't cast the result.
     private static func copyMatching(_ query: CFDictionary) throws {
         var result: CFTypeRef?
         // SAFETY: the pointer is used within the call only.

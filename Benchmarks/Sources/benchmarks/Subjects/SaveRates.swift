@@ -52,7 +52,8 @@ enum SaveRates {
                 .times(many, of: Samples(rates[3]), "\(count) threads on bare SQLite, batched"),
                 .times(
                     many, of: expected,
-                    "4 × one of them, or × \(Format.number(gain.median)) as on bare SQLite", limit),
+                    "one of them × \(Format.number(gain.median)) as on bare SQLite, at most × 4",
+                    limit),
             ])
     }
 

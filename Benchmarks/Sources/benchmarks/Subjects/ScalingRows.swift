@@ -90,7 +90,7 @@ enum ScalingRows {
         let keychain = Keychain(service: "org.example.scaling", in: database(level))
         return [
             { try keychain.save(Sample.secret(of: $0), for: KeychainKey<Data>("new-\($0)")) },
-            // Names that other rows haven't added.
+            // Names that other measurements haven't added.
             {
                 try level.floor.add(
                     Sample.secret(of: $0), under: SaveRows.newName(1_000_000 + $0))
@@ -98,8 +98,8 @@ enum ScalingRows {
         ]
     }
 
-    /// Saves each item with its existing secret, which other rows check. It is sealed and written
-    /// again.
+    /// Saves each item with its existing secret, because other measurements check it. The secret is
+    /// sealed and written again.
     private static func changeOperations(_ level: Level) -> [(Int) throws -> Void] {
         let database = database(level)
         let indices = Sample.choice(of: 10_000, from: level.itemCount)

@@ -23,7 +23,7 @@ struct CaptureKeys {
     var keychain = Keychain(service: "app.rial.keychain")
 
     func seal(_ photo: Data) throws -> AES.GCM.SealedBox {
-        // If several processes create the key at once, only one succeeds.
+        // If several processes create the key at once, all receive the same one.
         let key = try keychain.load(.encryptionKey, orAdd: { SymmetricKey(size: .bits256) })
         return try AES.GCM.seal(photo, using: key)
     }

@@ -78,7 +78,7 @@ extension KeychainKey where Value == Date {
         #expect(try storage.exportDeviceId() == old)
     }
 
-    @Test func `token and date come back under the app's keys`() throws {
+    @Test func `the token and the date are stored and loaded under the app's keys`() throws {
         let test = TestKeychain()
         let keychain = Keychain(service: "com.poopypals", in: test.database)
         let date = Date(timeIntervalSinceReferenceDate: 700_000_000.125)

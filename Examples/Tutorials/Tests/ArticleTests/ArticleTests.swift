@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// The article depends on the package by its address, and Package.swift by its path. Here, each
-    /// target also has the dependencies and aliases of the other articles.
+    /// The article's manifest refers to swift-keychain by URL, and this package's manifest by path.
+    /// Each target of this package also has the dependencies and aliases of the other articles.
     @Test(arguments: Article.all)
     func `the manifest in an article declares targets of this package`(_ article: Article) throws {
         let folder = try temporaryFolder()

@@ -55,7 +55,8 @@ struct WholeProcesses: Caller {
 
     let program: String
     let variables: ChildProcess.Variables
-    /// The arguments of a call for the item with an index. `nil` if the store has no such call.
+    /// The arguments and the input of a call for the item with the given index. `nil` if the store
+    /// has no such call.
     let command: (PeerCall, Int) -> Command?
 
     func times(of call: PeerCall, _ indices: [Int]) throws -> [Double]? {

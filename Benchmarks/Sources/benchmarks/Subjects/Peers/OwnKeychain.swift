@@ -54,7 +54,7 @@ final class OwnKeychain: Peer {
         }
     }
 
-    /// A process with a service that ends after the process.
+    /// A process, and the service that it uses.
     private struct ServedProcess: Caller {
         let service: Service
         let process: StayingProcess

@@ -20,7 +20,8 @@ struct PeerPlace {
     let options: Options
     /// A folder on the disk for the store only, for files that have to be durable.
     let disk: String
-    /// A folder in memory for the store only, with a short path: for sockets.
+    /// A folder for the store only, with a short path, for sockets. It is in memory if the system
+    /// has a folder in memory.
     let memory: String
     let working: WorkingFolder
 }

@@ -14,8 +14,9 @@ extension CaptureDevice {
     /// - Parameter capture: The capture, which may be empty.
     /// - Returns: The signature, ECDSA on P-256 with SHA-256, in DER.
     /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the device was registered without
-    ///   such a key or the hardware is no longer available, ``KeychainError/itemNotFound`` if the
-    ///   device isn't registered or its key was deleted, otherwise the errors of
+    ///   such a key or the hardware is no longer available. ``KeychainError/itemNotFound`` if there
+    ///   is no key, because the device was never registered or the key was deleted. Otherwise
+    ///   ``KeychainError`` of loading the registration or the key, or the errors of
     ///   `KeychainService.signature(for:using:)`.
     public func sign(_ capture: Data) throws -> Data {
         try keychain.logger.log("sign with", Self.attestationKey) {

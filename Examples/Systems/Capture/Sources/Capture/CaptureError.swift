@@ -1,4 +1,4 @@
-// CaptureError: errors of opening and signing captures that the keychain does not report.
+// CaptureError: errors of opening captures that the keychain does not report.
 
 import Foundation
 

@@ -1,6 +1,7 @@
 // Logger+Capture: the logger of this module, which is the system's if there is one, and otherwise
 // that of swift-log.
-//   (1) Only this file depends on which of the two loggers is used.
+//   (1) Except for the conditional imports, only this file depends on which of the two loggers is
+//       used.
 
 #if canImport(os)
 import os

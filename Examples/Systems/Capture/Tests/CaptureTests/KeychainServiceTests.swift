@@ -145,8 +145,8 @@ private let service = KeychainService()
     }
 }
 
-// The package Benchmarks verifies the time limits of the last three tests. Here they only run their
-// operations, ten times.
+// The program systems-benchmarks verifies the time limits of the last three tests. Here they only
+// run their operations, ten times.
 @Suite(.freshKeychain) struct `5. Integration and performance` {
     @Test func testIntegration_EncryptStoreLoadDecrypt() throws {
         let capture = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })

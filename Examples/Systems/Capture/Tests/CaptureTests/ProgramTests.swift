@@ -125,7 +125,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.run("capture open photo.jpg.sealed copy.jpg").hasPrefix("Opened"))
     }
 
-    @Test func `before the first unlock the program says so, and makes nothing anew`() throws {
+    @Test func `before the first unlock the program reports it, and recreates nothing`() throws {
         _ = try home.run("capture seal photo.jpg")
         let state = try home.secret(forKey: "rial.device.state")
         _ = try home.run("printf 1234 | keychainctl passcode set --weak --fd 0")

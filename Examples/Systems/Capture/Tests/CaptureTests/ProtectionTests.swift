@@ -11,7 +11,7 @@ import Testing
 @Suite(.freshKeychain) struct `Protection` {
     private let service = KeychainService()
 
-    @Test func `an item is for after the first unlock, this device only, and not synchronized`()
+    @Test func `an item is readable after first unlock, this device only, and not synchronized`()
         throws
     {
         try service.save(Data([1]), forKey: anyKey)
@@ -42,7 +42,7 @@ import Testing
         #expect(try testKeychain.items().count == 5)
     }
 
-    @Test func `a critical item can be restricted to while unlocked, on this device`() throws {
+    @Test func `a critical item can be made readable only while this device is unlocked`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
         // The protection of an existing item changes.

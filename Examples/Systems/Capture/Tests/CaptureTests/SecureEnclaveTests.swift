@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a second key of a name is a duplicate, and the first stays`() throws {
+    @Test func `a second key with the same name is a duplicate, and the first stays`() throws {
         let first = try service.createSecureEnclaveKey(forKey: "key")
         #expect(throws: KeychainError.duplicateItem) {
             try service.createSecureEnclaveKey(forKey: "key")
@@ -104,7 +104,7 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "other") == other)
     }
 
-    @Test func `of all tasks that race to make a key one succeeds`() async throws {
+    @Test func `one of the tasks that race to make a key succeeds`() async throws {
         let service = service
         let results = await withTaskGroup(of: Bool?.self) { group in
             for _ in 0..<8 {
@@ -197,7 +197,7 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "second") == nil)
     }
 
-    @Test func `each function fails with an error case of its own and the status`() throws {
+    @Test func `each function throws its own error case, with the status`() throws {
         _ = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.inject(.failure(.ioError))
         #expect(throws: KeychainError.saveFailed(errSecIO)) {

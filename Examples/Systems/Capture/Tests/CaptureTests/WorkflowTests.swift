@@ -26,7 +26,7 @@ func decryptCapture(_ encrypted: Data) throws -> Data {
         try expectSnippet(under: "The workflow", inReadmeOf: "Capture")
     }
 
-    @Test func `what the workflow encrypts it decrypts, also after a restart`() throws {
+    @Test func `the workflow decrypts what it encrypted, also after a restart`() throws {
         let photo = Data("photo".utf8)
         let encrypted = try encryptCapture(photo)
         #expect(encrypted.count == photo.count + 28)

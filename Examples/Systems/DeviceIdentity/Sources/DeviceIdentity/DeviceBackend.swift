@@ -7,7 +7,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A backend that identifies devices by their identifiers.
+/// The backend with which the app registers devices.
 public protocol DeviceBackend: Sendable {
     /// Asks the backend whether a device is registered.
     ///
@@ -28,7 +28,7 @@ public protocol DeviceBackend: Sendable {
 public enum BackendError: Error, Hashable, Sendable {
     /// The HTTP status code of the response.
     case status(Int)
-    /// A response that is not the backend's, such as the login page of a network.
+    /// A response that is not the backend's, such as the login page of a captive portal.
     case unexpectedAnswer
 }
 
@@ -105,8 +105,9 @@ public struct BackendClient: DeviceBackend {
     /// Sends a request and waits for its response or the time limit, whichever comes first.
     ///
     /// This does not use the request's own timeout, which has a resolution of whole seconds on
-    /// Linux. The time limit also works if all threads of the cooperative pool are busy. The
-    /// response to a canceled request is not awaited, because it may never arrive.
+    /// Linux. The timer runs on a dispatch queue, so it fires on time even if all threads of the
+    /// cooperative pool are busy. The response to a canceled request is not awaited, because it may
+    /// never arrive.
     private func send(
         _ request: URLRequest, within limit: Duration
     ) async throws -> (Data, status: Int) {

@@ -41,8 +41,8 @@ public final class DeviceIdentificationService: Sendable {
     ///   - ``KeychainError/unexpectedData`` if the stored data are not the text of a UUID. They are
     ///     kept.
     ///   - ``KeychainError/saveFailed(status:)`` if a new identifier could not be saved.
-    ///   - ``KeychainError/itemNotFound`` if three times an identifier that already existed was
-    ///     deleted before it could be read.
+    ///   - ``KeychainError/itemNotFound`` if an existing identifier was deleted before it could be
+    ///     read, three times in a row.
     @concurrent
     public func getDeviceId() async throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
@@ -83,8 +83,7 @@ public final class DeviceIdentificationService: Sendable {
         return stored
     }
 
-    /// Checks whether an identifier exists. No secret is opened, and no identifier is
-    /// created.
+    /// Checks whether an identifier exists. No secret is opened, and no identifier is created.
     ///
     /// - Returns: `true` if an identifier exists. `false` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)`` if this can't be determined.

@@ -1,4 +1,4 @@
-// backend: stands in for the app's backend, which identifies devices by their identifiers.
+// backend: stands in for the app's backend, with which the app registers devices.
 //
 // Every request takes the next answer: "ok"; "fail" and "refuse", which do not carry out the
 // request; or "late", which carries it out immediately and responds one second later.

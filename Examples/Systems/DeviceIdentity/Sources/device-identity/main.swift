@@ -21,7 +21,7 @@ func backend() -> BackendClient {
     let environment = ProcessInfo.processInfo.environment
     let port = environment["BACKEND_PORT"] ?? "3000"
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { fail(usage, status: 64) }
-    // A duration can't be made of every number.
+    // A `Duration` can't represent every number of seconds.
     guard let limit = Double(environment["BACKEND_TIME_LIMIT"] ?? "60"), (0...86_400) ~= limit
     else { fail(usage, status: 64) }
     return BackendClient(baseURL: url, registrationTimeLimit: .seconds(limit))

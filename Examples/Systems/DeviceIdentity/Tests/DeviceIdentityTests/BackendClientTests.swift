@@ -106,7 +106,7 @@ import FoundationNetworking
     }
 }
 
-/// The page that a network returns for every request until its user has logged in.
+/// A captive portal, which answers every request with its own page until the user logs in.
 private final class LogInPage: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool { true }
     override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

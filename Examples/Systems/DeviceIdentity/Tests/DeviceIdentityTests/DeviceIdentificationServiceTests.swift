@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a service with the four functions of the protocol is enough`() async throws {
+    @Test func `a service with the four functions of the specification is enough`() async throws {
         let devices = DeviceIdentificationService(keychain: FourFunctions())
         let deviceId = try await devices.getDeviceId()
         #expect(try devices.exportDeviceId() == deviceId)

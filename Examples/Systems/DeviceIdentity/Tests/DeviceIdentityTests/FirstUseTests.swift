@@ -13,7 +13,7 @@ import Testing
     // MARK: One winner
 
     @Test(arguments: Place.allCases)
-    func `of many tasks that ask at once all get the same identifier`(place: Place) async throws {
+    func `concurrent tasks all get the same identifier`(place: Place) async throws {
         try await place.use { storage in
             let identifiers = try await withThrowingTaskGroup(of: UUID.self) { group in
                 for _ in 1...50 {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `of two first uses the one that adds second gets the winner's identifier`(
+    func `if two first uses race, the loser gets the winner's identifier`(
         place: Place
     ) async throws {
         try await place.use { (storage) async throws in
@@ -115,7 +115,7 @@ import Testing
     @Test(
         arguments: Place.allCases,
         [errSecInteractionNotAllowed, errSecDecode, errSecAuthFailed, errSecIO])
-    func `an identifier that can't be read is not made anew`(
+    func `an identifier that can't be read is not replaced`(
         place: Place, status: OSStatus
     ) async throws {
         try await place.use { storage in
@@ -187,7 +187,7 @@ import Testing
         #expect(other.areOnMainQueue == [true])
     }
 
-    @Test func `however many wait for the keychain, other tasks go on`() async throws {
+    @Test func `other tasks go on however many calls wait for the keychain`() async throws {
         let keychain = StuckKeychain()
         let count = 100
         let answers = try await withThrowingTaskGroup(of: UUID?.self) { group in

@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [errSecInteractionNotAllowed, errSecAuthFailed, errSecIO])
-    func `a failed save, load or deletion tells its status and changes nothing`(
+    func `a failed save, load or deletion reports its status and changes nothing`(
         place: Place, status: OSStatus
     ) async throws {
         try await place.use { storage in

@@ -1,5 +1,5 @@
-// MigrationTests: the identifier of an earlier release is migrated from UserDefaults once, and only
-// removed from then on.
+// MigrationTests: the identifier of an earlier release is migrated from UserDefaults once. If the
+// keychain already has an identifier, the old one is only removed.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a value that is no text stays in the defaults`() throws {
+    @Test func `a value that isn't text stays in the defaults`() throws {
         let mock = MockKeychainService()
         let defaults = try OldDefaults(nil)
         try defaults.open().set(12, forKey: "deviceId")

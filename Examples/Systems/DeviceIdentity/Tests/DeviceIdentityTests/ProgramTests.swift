@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `of 32 processes that are the first all print the same identifier`(
+    func `32 concurrent first launches print the same identifier`(
         hasKeychain: Bool
     ) throws {
         let home = try Home(["device-identity"])
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `of 8 launches at once the backend registers the device once`() throws {
+    func `the backend registers the device once for 8 concurrent launches`() throws {
         let home = try Home(["device-identity", "backend"], portVariable: "BACKEND_PORT")
         #expect(try home.run("backend on") == "The backend is on.\n")
         let printed = try Race(8, "device-identity", ["register"], in: home).run()

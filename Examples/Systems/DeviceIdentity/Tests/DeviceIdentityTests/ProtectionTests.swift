@@ -1,4 +1,4 @@
-// ProtectionTests: how `KeychainService` stores items, as far as its protocol doesn't determine it.
+// ProtectionTests: how `KeychainService` stores items, where its protocol leaves this open.
 
 import DeviceIdentity
 import Foundation

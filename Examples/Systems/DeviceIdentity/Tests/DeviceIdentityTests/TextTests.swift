@@ -13,7 +13,7 @@ import Testing
         #expect(KeychainKeys.lastSyncDate == "com.poopypals.lastSyncDate")
     }
 
-    @Test func `the errors of the keychain are six, each with its text`() {
+    @Test func `there are six keychain errors, each with its text`() {
         let texts: [KeychainError: String] = [
             .saveFailed(status: -34): "Failed to save to Keychain. Status: -34",
             .loadFailed(status: -25308): "Failed to load from Keychain. Status: -25308",
@@ -28,14 +28,14 @@ import Testing
         }
     }
 
-    @Test func `the errors of the identifier are two, each with its text`() {
+    @Test func `there are two identifier errors, each with its text`() {
         let notFound: any LocalizedError = DeviceIdentificationError.deviceIdNotFound
         let invalid: any LocalizedError = DeviceIdentificationError.invalidDeviceId
         #expect(notFound.errorDescription == "Device ID not found. Please restart the app.")
         #expect(invalid.errorDescription == "The provided device ID is invalid.")
     }
 
-    @Test func `the user is told of secure storage or of an unexpected error`() {
+    @Test func `each error has one of the two messages for the user`() {
         let secureStorage = "Unable to access secure storage. Please restart the app."
         let unexpected = "An unexpected error occurred."
         for error in [

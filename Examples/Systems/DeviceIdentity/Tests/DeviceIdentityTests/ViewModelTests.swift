@@ -19,7 +19,7 @@ import Testing
         await model.loadDeviceIdIfNeeded()
         let deviceId = try #require(model.deviceId)
         #expect(spy.calls == ["load", "add"])
-        // The second load must not be prevented only by the cache of the service.
+        // The model itself prevents a second load, even if the service has no cached identifier.
         try devices.resetDeviceId()
         await model.loadDeviceIdIfNeeded()
         #expect(model.deviceId == deviceId)
@@ -44,7 +44,7 @@ import Testing
         #expect(keychain.readCount == 1)
     }
 
-    @Test func `a failure is told to the user, and the next appearance tries again`() async throws {
+    @Test func `a failure is shown, and the next appearance tries again`() async throws {
         let mock = MockKeychainService()
         mock.failure = errSecInteractionNotAllowed
         let model = DeviceIdViewModel(deviceService: DeviceIdentificationService(keychain: mock))

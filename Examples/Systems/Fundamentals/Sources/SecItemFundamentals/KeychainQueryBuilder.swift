@@ -14,9 +14,10 @@ import Security
 public enum KeychainQueryBuilder {
     /// Creates a query for any of the four functions.
     ///
-    /// The limit and the return keys are for searches. An update rejects both. An add and a delete
-    /// reject a limit of one; an add accepts return keys, and a delete ignores them. A limit of one
-    /// is the default of a search, so the query contains it only together with a return key.
+    /// The limit and the return keys are for searches. An update rejects both. An add rejects every
+    /// limit and accepts return keys. A delete rejects a limit of one and ignores return keys. A
+    /// limit of one is the default of a search, so the query contains it only together with a
+    /// return key.
     ///
     /// - Parameters:
     ///   - itemClass: One of the five classes.

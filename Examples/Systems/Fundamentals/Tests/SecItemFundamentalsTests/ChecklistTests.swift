@@ -25,7 +25,7 @@ import Testing
         try await keychain.withSecItem { try await recorder.record { try await everyMethod() } }
         let count = recorder.calls.count
         #expect(count == 6)
-        // One function after the other fails, and its status reaches the caller.
+        // Each function in turn fails, and its status reaches the caller.
         let operations: [TestKeychain.Operations] = [.add, .update, .search, .delete]
         for operation in operations {
             let keychain = TestKeychain()
@@ -220,7 +220,7 @@ import Testing
         #expect(KeychainQueryBuilder.buildQuery()[key] as? Bool == true)
     }
 
-    @Test func `11. a locked keychain is answered by trying later, never by deleting`()
+    @Test func `11. if the keychain is locked, nothing is deleted, and a later try succeeds`()
         async throws
     {
         let recorder = Recorder()

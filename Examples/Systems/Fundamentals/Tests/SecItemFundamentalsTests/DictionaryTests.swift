@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Claims that Apple contradicts
 
-    @Test func `errSecAuthFailed is -25293 and comes where authentication failed`() throws {
+    @Test func `errSecAuthFailed is -25293, also if a required passcode isn't set`() throws {
         #expect(errSecAuthFailed == -25293)
         #expect(
             keychain.add(

@@ -132,7 +132,7 @@ import Testing
     }
 
     @MainActor
-    @Test func `a locked keychain signs no user of a view model out`() async throws {
+    @Test func `a locked keychain doesn't sign the user of a view model out`() async throws {
         let manager = KeychainManager(service: service)
         let model = AuthViewModel(keychain: manager)
         try await keychain.withSecItem {

@@ -70,7 +70,7 @@ import Testing
 
     /// Every save is an addition that finds a duplicate, followed by an update. If two saves ran
     /// concurrently, another call would occur between the two.
-    @Test func `of many saves at once each is carried out as a whole, and none is lost`()
+    @Test func `concurrent saves are carried out one at a time, and none is lost`()
         async throws
     {
         let recorder = Recorder()

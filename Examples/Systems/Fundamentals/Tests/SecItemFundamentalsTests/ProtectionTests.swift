@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `the five accessibilities are Apple's`() {
+    @Test func `the five accessibilities have Apple's values`() {
         #expect(
             Accessibility.allCases.map { $0.attribute as String }
                 == ["ak", "ck", "aku", "cku", "akpu"])

@@ -88,7 +88,7 @@ struct SourceFile {
         }
     }
 
-    @Test func `the class that is readable always is not used`() throws {
+    @Test func `kSecAttrAccessibleAlways is not used`() throws {
         for file in try SourceFile.all() {
             #expect(!file.code.contains { $0.contains("kSecAttrAccessibleAlways") })
         }

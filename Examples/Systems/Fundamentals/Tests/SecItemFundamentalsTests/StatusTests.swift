@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StatusRow.all)
-    func `each of the nine statuses comes where the table says`(_ row: StatusRow) throws {
+    func `each of the nine statuses is returned for the table's cause`(_ row: StatusRow) throws {
         #expect(try provoke(row.status) == row.status)
     }
 

@@ -1,4 +1,5 @@
-// AppleAuthError: the reason that a sign-in failed. It contains no part of the response.
+// AppleAuthError: the reason that a sign-in failed. Of the response, it contains only the HTTP
+// status.
 
 import Foundation
 

@@ -36,7 +36,7 @@ import Glibc
         AppleAuthService(port: port, account: account, timeLimit: timeLimit)
     }
 
-    @Test func `a person has one opaque identifier, and another person another`() async throws {
+    @Test func `each person has one opaque identifier, and no two have the same`() async throws {
         try turnOn("succeed")
         let user = try await service().signIn().user
         #expect(user.wholeMatch(of: /\d{6}\.[0-9a-f]{32}\.\d{4}/) != nil)
@@ -91,7 +91,7 @@ import Glibc
         }
     }
 
-    @Test func `a task that is cancelled has cancelled the sign-in`() async throws {
+    @Test func `cancelling the task cancels the sign-in`() async throws {
         // This server accepts the connection and never responds.
         let silence = try SilentServer()
         let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 60)

@@ -329,7 +329,7 @@ import Testing
     ]
 
     @Test(arguments: badKeychains)
-    func `an error of the keychain is published, changes nothing, and can be tried again`(
+    func `a keychain error is published and changes nothing, and the call can be retried`(
         bad: BadKeychain
     ) async throws {
         try #require(!bad.calls.isEmpty)

@@ -28,7 +28,7 @@ import Testing
         #expect(KeychainService.Key(rawValue: "userIdentifier") == .userIdentifier)
     }
 
-    @Test func `what is saved is read, exists, is replaced and is deleted`() throws {
+    @Test func `a saved value can be read, found, replaced and deleted`() throws {
         try test.withSecItem { () throws in
             #expect(try keychain.read(for: .userIdentifier) == nil)
             #expect(try !keychain.exists(for: .userIdentifier))
@@ -70,7 +70,7 @@ import Testing
         #expect(!item.isSynchronizable)
     }
 
-    @Test func `saving over an item that could leave the device gives it the attribute`() throws {
+    @Test func `saving over an item that can leave the device restricts it to the device`() throws {
         try test.withSecItem { () throws in
             addItem(Data(bob.utf8))
             #expect(try test.items().first?.accessibility == .afterFirstUnlock)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are no text are an error and stay`() throws {
+    @Test func `bytes that are not text are an error and stay`() throws {
         try test.withSecItem { () throws in
             addItem(Data([0xFF, 0xFE]))
             #expect(throws: KeychainError.unexpectedStatus(errSecDecode)) {

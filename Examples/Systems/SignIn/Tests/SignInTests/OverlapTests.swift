@@ -117,7 +117,7 @@ import Testing
             service.answer()
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // The save has not begun, has begun, or has ended. In none of these cases does it take
+            // The save has not begun, has begun, or has ended. In each case, the sign-out takes
             // effect last.
             for _ in 0..<turnCount { await turn() }
             model.signOut()
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a restoring that a sign-out overtakes restores no user`() async throws {
+    @Test func `a restore that a sign-out overtakes restores no user`() async throws {
         try await test.withSecItem { () async throws in
             try silent.save(alice, for: .userIdentifier)
             let model = model()

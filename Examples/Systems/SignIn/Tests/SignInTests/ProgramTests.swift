@@ -74,7 +74,7 @@ import Testing
         #expect(try home.run("other-app status") == "signed out\n")
         #expect(try home.run("other-app sign-out") == "signed out\n")
         #expect(try home.run("sign-in status") == alice)
-        // With the app's entitlements, the program is the app: only the entitlements decide.
+        // With the app's entitlements, the program counts as the app: nothing else identifies it.
         _ = try home.run("ln -f bin/sign-in.entitlements bin/other-app.entitlements")
         #expect(try home.run("other-app status") == alice)
     }
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a copy of the keychain's folder without its key opens nothing`() throws {
+    @Test func `a copy of the keychain's folder without its key can't be opened`() throws {
         try turnOn()
         let alice = try signIn()
         let other = try Home(["sign-in"], entitlements: ["sign-in": Self.entitlements])

@@ -17,7 +17,7 @@ public enum LGTVControlError: Error, LocalizedError, Equatable {
     /// The television responded with this HTTP status, or with 200 but without a key.
     case unexpectedAnswer(Int)
 
-    /// What happened and what to do next.
+    /// What happened and, where the user can correct it, what to do next.
     public var errorDescription: String? {
         switch self {
         case .declined:

@@ -4,7 +4,7 @@
 //       An empty plaintext string, which is not a key, is removed without this check.
 //   (2) A key that the migration finds in the keychain is not replaced: the plaintext key is older,
 //       because only the earlier release writes it. The manager saves nothing between the
-//       migration's check and its save. A key that another process saves there is replaced.
+//       migration's check and its save. A key that another process saves in between is replaced.
 
 import Foundation
 

@@ -91,7 +91,7 @@ import Testing
     static let statuses: [Int32] = [-25308, -25293, -25291, -25295, -26275, -34018, -34, -36]
 
     @Test(arguments: statuses)
-    func `a failure reaches the caller, and what is stored stays`(_ code: Int32) throws {
+    func `a failure reaches the caller, and the stored value stays`(_ code: Int32) throws {
         try save("one")
         keychain.inject(.failure(.init(rawValue: code)), into: .add, times: 1)
         #expect(status { try save("two") } == code)

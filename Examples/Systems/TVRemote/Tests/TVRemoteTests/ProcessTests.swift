@@ -106,7 +106,7 @@ extension Home {
         #expect(list.applicationGroups == [ConnectionStatus.suiteName])
     }
 
-    @Test func `the client key is in no file, and in no output`() throws {
+    @Test func `the client key is in no file but the television's, and in no output`() throws {
         try home.pair()
         let key = try home.clientKey
         #expect(try !home.keychainFilesContain(Data(key.utf8)))
@@ -171,7 +171,7 @@ extension Home {
         #expect(try home.clientKey != old)
     }
 
-    @Test func `a wrong command line is explained, and does nothing`() throws {
+    @Test func `a wrong command line prints the usage`() throws {
         for words in ["", "connect 127.0.0.1", "show all", "forget"] {
             let output = try home.run("tv-app \(words)")
             #expect(output.hasPrefix("usage: tv-app connect IP-ADDRESS MAC-ADDRESS\n"))
@@ -181,7 +181,7 @@ extension Home {
 
     // MARK: An earlier release
 
-    @Test func `an app that starts brings the client key of an earlier release over`() throws {
+    @Test func `at its start, the app migrates the client key of an earlier release`() throws {
         let key = "9ba71d29c353cf0bdcc00c4b0a8cc189"
         let old = ["clientKey": key, "ipAddress": "127.0.0.1", "macAddress": "34:E6:E6:F9:05:50"]
         let folder = home.url.appending(path: ".config")

@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `each error says what to do next`() {
+    @Test func `each error has a text of its own, and a refused key's says what to do`() {
         let errors: [LGTVControlError] = [
             .declined, .keyRefused, .noAnswer, .unreachable, .invalidAddress,
             .unexpectedAnswer(500),
