@@ -156,6 +156,7 @@ package struct Relay: Sendable {
                     changes.add(.all)
                 }
             }
+            try Task.checkCancellation()
         }
     }
 
