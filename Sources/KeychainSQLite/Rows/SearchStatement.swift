@@ -166,12 +166,12 @@ package struct SearchStatement: Hashable, Sendable {
     static let shortSecretOfKeySQL: String = {
         let isShort =
             "length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"
-        let columns = columns(includesSecret: true).split(separator: ", ").map { column in
+        let shortened = columns(includesSecret: true).split(separator: ", ").map { column in
             let mayBeLong = ["items.meta", "items.secret"].contains(column)
             return mayBeLong ? "iif(\(isShort), \(column), NULL)" : String(column)
         }
         return select(
-            columns.joined(separator: ", "),
+            shortened.joined(separator: ", "),
             entries: "(SELECT entry.id AS id FROM items AS entry INDEXED BY items_key"
                 + " WHERE entry.k1 = ? AND entry.k2 = ? LIMIT \(window)) AS entry")
             + " WHERE +items.grp = ?"
