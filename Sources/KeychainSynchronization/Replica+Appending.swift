@@ -233,7 +233,8 @@ extension Replica {
         for (machine, keys) in all {
             // A key that the machine asked for after others had granted it is granted once more.
             let own = mine[machine] ?? []
-            owed[machine]?.subtract(keys.filter { own.contains($0) || !isUnanswered(machine, $0) })
+            let settled = keys.filter { own.contains($0) || !isUnanswered(machine, $0) }
+            owed[machine]?.subtract(settled)
             if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
         }
     }
