@@ -44,8 +44,8 @@ extension Replica {
         }
         circleKey = content.circleKey
         if keys.id != id {
-            // The grant is to the recovery code. This machine's log grants the keys to this
-            // machine, too.
+            // The grant is to the recovery code. This machine still has to grant the keys to
+            // itself.
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []

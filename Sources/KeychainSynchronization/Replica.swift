@@ -180,9 +180,9 @@ package struct Replica: Sendable {
         MembershipEntry.Closing(machine: machine, heads: readHeads)
     }
 
-    /// Returns the change that suspends a member: its log counts as far as this machine has read it.
-    /// `nil` if the member isn't present or is this machine, or if its log is known to have entries
-    /// that this machine hasn't read.
+    /// Returns the change that suspends a member: its log counts as far as this machine has read
+    /// it. `nil` if the member isn't present or is this machine, or if its log is known to have
+    /// entries that this machine hasn't read.
     package func suspension(of machine: MachineID) -> MembershipEntry.Change? {
         guard ledger.isPresent(machine), machine != id, withheld[machine] == nil else {
             return nil
@@ -192,8 +192,8 @@ package struct Replica: Sendable {
     }
 
     /// Returns the change that retires the log of a removed or suspended machine. `nil` if this
-    /// machine first has to read the rest of that log, or to append versions or grants that no other
-    /// log has.
+    /// machine first has to read the rest of that log, or to append versions or grants that no
+    /// other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
@@ -231,8 +231,8 @@ package struct Replica: Sendable {
         return try accept(entry)
     }
 
-    /// Takes the next entry of this machine's own log, after the machine has lost its state but not
-    /// its keys. Its own log must be read before any other, and before it appends an entry.
+    /// Takes the next entry of this machine's own log. A new replica must read this log before any
+    /// other, and before it appends an entry.
     package mutating func restore(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
         guard entry.frame.writer == id, ready == nil, cursors.keys.allSatisfy({ $0 == id }) else {
             throw .misplaced("an entry of this machine's own log")
@@ -341,7 +341,8 @@ package struct Replica: Sendable {
     package mutating func take(_ head: SignedHead) throws(SynchronizationFailure) {
         try noting { (replica: inout Replica) throws(SynchronizationFailure) in
             try head.verify(in: replica.circle)
-            // A later index proves that the head is newer, even if the machine's clock was set back.
+            // A later index proves that the head is newer, even if the machine's clock was set
+            // back.
             if let before = replica.heads[head.machine],
                 (head.log.index, head.moment) < (before.log.index, before.moment)
             {

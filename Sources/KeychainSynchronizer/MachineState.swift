@@ -33,9 +33,9 @@ struct MachineState: Sendable {
     /// The last entry of its own log that the machine has given to the relay to store. This field
     /// is saved first, so no other machine can have read an entry that isn't recorded here.
     var sent = LogHead.empty
-    /// That entry, until the server is known to have it. A later session sends the same bytes again:
-    /// another entry in their place would be a fork for a machine to which the server has shown
-    /// this one.
+    /// That entry, until the server is known to have it. A later session sends the same bytes
+    /// again: another entry in their place would be a fork for a machine to which the server has
+    /// shown this one.
     var entry: LogEntry?
     /// When the other members were last heard of.
     var sightings: [MachineID: Sighting] = [:]
@@ -43,7 +43,7 @@ struct MachineState: Sendable {
     var change: MembershipEntry?
     /// The revision of the stored state. `nil` if nothing is stored yet.
     private var revision: Bytes16?
-    /// The claim in the stored state of that revision.
+    /// What only one process at a time may change, as it is in the stored state of that revision.
     private var stored = Claim()
 
     /// What only one process at a time may change.
@@ -163,9 +163,9 @@ struct MachineState: Sendable {
 
     /// Takes over what another process has stored since this state was loaded or saved.
     ///
-    /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's log
-    ///   or signed a change of the members, or if the machine has left the circle. The session has
-    ///   to begin again.
+    /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's
+    ///   log or signed a change of the members, or if the machine has left the circle. The session
+    ///   has to begin again.
     mutating func refresh(in engine: KeychainEngine) throws(KeychainFailure) {
         guard let (bytes, latest) = try Self.storedState(in: engine) else {
             guard revision == nil else { throw Self.otherProcess }

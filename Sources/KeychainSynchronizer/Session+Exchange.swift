@@ -140,8 +140,8 @@ extension Session {
         }
     }
 
-    /// The next entry of this machine's own log, which an earlier session has given to the relay, and
-    /// which the server doesn't show. `nil` if there is none, or if it isn't known yet.
+    /// The next entry of this machine's own log, which an earlier session has given to the relay,
+    /// and which the server doesn't show. `nil` if there is none, or if it isn't known yet.
     var unsent: LogEntry? {
         guard !isRestored, isOwnLogAtEnd, let entry = state.entry,
             entry.frame.previous == replica.readHeads[replica.id]
@@ -155,7 +155,7 @@ extension Session {
         return circle.roster.machines.keys.sorted().compactMap { machine in
             let next = replica.nextIndex(of: machine)
             guard machine != replica.id else { return nil }
-            // Of the log of a removed machine, nothing counts beyond where it was closed.
+            // In the log of a removed machine, nothing counts beyond where it was closed.
             if circle.member(machine) == nil, next > circle.closed[machine]?.index ?? 0 {
                 return nil
             }

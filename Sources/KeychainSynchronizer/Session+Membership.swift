@@ -88,9 +88,9 @@ extension Session {
         }
     }
 
-    /// Gives keys to members that have got none from the member that added them, since that one, or
-    /// its entry with the grant, is lost. The members with all groups take turns: the first one
-    /// waits for an hour after it has noticed, each further one for another hour.
+    /// Gives keys to members that have none, because the member that added them, or its entry with
+    /// the grant, is lost. The members with all groups take turns: the first one waits for an hour
+    /// after it has noticed, each further one for another hour.
     mutating func giveMissingKeys() {
         let now = engine.milliseconds
         let without = replica.membersWithoutKeys

@@ -38,8 +38,8 @@ struct Session: Sendable {
     var uncompared: [Bytes16: VersionStamp] = [:]
     /// Synchronizable items that don't travel.
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
-    /// Versions that were read from logs and whose items don't travel any more, by name. The keychain
-    /// doesn't have them, and this machine may have to append them again.
+    /// Versions that were read from logs and whose items don't travel any more, by name. The
+    /// keychain doesn't have them, and this machine may have to append them again.
     var retained: [Bytes16: SynchronizedItem] = [:]
     /// Entries of the outbox whose items are in the replica, with the items' names.
     var collected: [OutboxEntry: Bytes16] = [:]
@@ -156,8 +156,8 @@ struct Session: Sendable {
             status.notices.append(
                 "Entries of this machine's own log contain \(unopened) "
                     + (unopened == 1 ? "version" : "versions")
-                    + " that it has no key for. Until another machine gives it the keys, nothing in "
-                    + "its log is sealed again, also after a machine is removed.")
+                    + " that it has no key for. Until another machine gives it the keys, nothing "
+                    + "in its log is sealed again, not even after a machine is removed.")
         }
         if unsent != nil {
             status.notices.append(

@@ -13,7 +13,7 @@ struct StoredState: MessageCodable, Sendable {
     var sightings: [MachineID: Sighting]
     var sent: LogHead
     var change: Data?
-    /// The bytes of that entry, until the server is known to have it.
+    /// The bytes of the entry with the head `sent`, until the server is known to have it.
     var entry: Data?
 
     init(
@@ -46,7 +46,7 @@ struct StoredState: MessageCodable, Sendable {
         }
         Self.encode(sent, to: &writer)
         change.encode(to: &writer)
-        // Earlier versions of this module don't know the field.
+        // `nil` is not encoded, because earlier versions of this module don't know the field.
         entry?.encode(to: &writer)
     }
 

@@ -181,9 +181,9 @@ package final class Synchronizer: SynchronizationAnswerer {
         }
     }
 
-    /// The entry that adds this machine to a circle, signed with the circle's recovery code. Nothing
-    /// is stored except this machine's keys: another change may get into the log first, and then
-    /// the entry is not valid.
+    /// The entry that adds this machine to a circle, signed with the circle's recovery code.
+    /// Nothing is stored except this machine's keys: another change may get into the log first, and
+    /// then the entry is not valid.
     private static func admission(
         _ membership: [Data], _ secret: SecretBytes?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> MembershipEntry {

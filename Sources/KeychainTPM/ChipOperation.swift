@@ -1,9 +1,9 @@
 // ChipOperation: the objects and the session that one use of the chip keeps loaded.
-//   (1) A chip has three slots for objects and three for sessions; without a resource manager, all
-//       programs share them. An operation uses two object slots and one session slot. The code that
-//       begins an operation also ends it, on every path, and so frees the slots. If the connection
-//       breaks in the meantime, the slots stay occupied until the chip is restarted; a resource
-//       manager (/dev/tpmrm0) frees them even then.
+//   (1) A chip may have only three slots for objects and three for sessions; without a resource
+//       manager, all programs share them. An operation uses at most two object slots and one
+//       session slot. The code that begins an operation also ends it, on every path, and so frees
+//       the slots. If the connection breaks in the meantime, the slots stay occupied until the chip
+//       is restarted; a resource manager (/dev/tpmrm0) frees them even then.
 //   (2) An operation uses nothing that another one left in the chip. A restart of the chip between
 //       two operations therefore has no effect.
 

@@ -16,8 +16,8 @@ import Synchronization
 #endif
 
 package enum PlatformHardware {
-    /// The variable that selects the chip with a TCTI configuration in the syntax of tpm2-tss:
-    /// `device:/dev/tpmrm0`, `swtpm:path=/run/tpm/socket`. `none` disables the chip.
+    /// The variable that selects the chip with a TCTI configuration in the syntax of tpm2-tss, such
+    /// as `device:/dev/tpmrm0` or `swtpm:path=/run/tpm/socket`. `none` disables the chip.
     package static let variable = "KEYCHAIN_TPM"
 
     /// The chip for hardware keys; `nil` if there is none that this process can use.

@@ -153,8 +153,8 @@ extension TestKeychain {
     /// which is the default, the user can't be asked, as in a program without a terminal, and
     /// opening such an item fails with `errSecInteractionNotAllowed`.
     ///
-    /// The user is asked for ``database`` and ``secItemDatabase`` and, within ``withSecItem(_:)``,
-    /// for the SecItem functions and `LAContext`.
+    /// Operations on ``database`` and ``secItemDatabase`` prompt this user. Within
+    /// ``withSecItem(_:)``, so do the SecItem functions and `LAContext`.
     public var person: Person? {
         get { attendance.person.withLock { $0.person } }
         set {
@@ -165,8 +165,8 @@ extension TestKeychain {
         }
     }
 
-    /// The simulated biometric hardware. If `nil`, which is the default, there is none, as on all
-    /// systems that this package runs on.
+    /// The simulated biometric hardware. If `nil`, which is the default, there is none, as in all
+    /// programs that use this package on Linux.
     ///
     /// An item that requires `biometryCurrentSet` can be opened while ``Biometry/enrollment`` is
     /// the same as when the item was created. With a different enrollment, opening it fails with
@@ -181,7 +181,7 @@ extension TestKeychain {
         attendance.person.withLock { $0.questions }
     }
 
-    /// The passcode, if one is set and known to this object.
+    /// The passcode, or an empty string if none is set or this object doesn't know it.
     fileprivate var enteredPasscode: String { state.withLock { $0.passcode } ?? "" }
 
     var authenticationEnvironment: AuthenticationEnvironment {

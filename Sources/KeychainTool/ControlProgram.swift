@@ -1,7 +1,7 @@
 // ControlProgram: runs a command, from the arguments of the process to its exit status.
 //   (1) The result of a command goes to standard output, and everything else to standard error.
 //   (2) An error message begins with the tool's name and says what to do next. It is one line,
-//       except for errors in the arguments, which are followed by the usage.
+//       unless it lists items, or the usage follows because the arguments are wrong.
 
 import ArgumentParser
 import Glibc

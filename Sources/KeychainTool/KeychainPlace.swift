@@ -1,6 +1,7 @@
 // KeychainPlace: locates the keychain that the tool works on, and determines whether it exists.
 //   (1) Requests for items go where those of other programs go: to the service, or to the files.
-//   (2) Repairs work on the files themselves, even while another process has them open.
+//   (2) Repairs work on the files themselves, even if a service is in use. A recovery fails while
+//       another process has the files open.
 
 import KeychainRuntime
 import KeychainEngine

@@ -52,9 +52,9 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     ]
 }
 
-/// A module that is built as for Apple's platforms, with a symbolic link to its sources. Its
-/// dependencies are imported under their names with `Apple`. Other modules aren't, because SwiftPM
-/// may not have built them before it.
+/// A module that is built as for Apple's platforms, with a symbolic link to its sources. An import
+/// of one of its dependencies means the module with the prefix `Apple`. Imports of other modules
+/// don't, because SwiftPM may not have built those before it.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }

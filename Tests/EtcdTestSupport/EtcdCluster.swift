@@ -311,7 +311,7 @@ private struct NodeStatus: Decodable {
 }
 
 enum FreePorts {
-    /// Ports on loopback that nothing listens on, below those that the system gives to connections.
+    /// Ports on loopback that nothing listens on, below the range of ephemeral ports.
     static func some(_ count: Int) -> [UInt16] {
         var ports: Set<UInt16> = []
         while ports.count < count {

@@ -51,7 +51,7 @@ package struct TestCertificates: Sendable {
 package enum Program {
     /// Where a program is. A name with a slash is a path.
     ///
-    /// - Throws: ``MissingProgram``, which names the packages of Debian that it is in.
+    /// - Throws: ``MissingProgram``, which names the Debian packages to install.
     package static func path(_ name: String, package: String) throws -> String {
         if name.contains("/") { return name }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"

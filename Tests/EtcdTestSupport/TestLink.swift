@@ -1,7 +1,7 @@
 // TestLink: a TCP proxy before one server, whose connections a test cuts, silences and restores.
 //   (1) It passes the bytes on as they are, so TLS is between the client and the server.
-//   (2) While it is silent, the system still accepts connections and bytes. None of them get any
-//       further, and nothing is lost: they are passed on later.
+//   (2) While it is silent, connections are still made, and the system still accepts bytes. The
+//       bytes are passed on later, so nothing is lost.
 
 #if Synchronization
 
@@ -75,9 +75,9 @@ package final class TestLink: Sendable {
         }
     }
 
-    /// Sets this later, on the channel's event loop, in the order of the calls. All calls are made
-    /// with the lock of `state` held, so that the last one agrees with `isSilent`. A channel that
-    /// begins to read also reads what has arrived before.
+    /// Sets whether a channel reads, later, on its event loop, in the order of the calls. All calls
+    /// are made with the lock of `state` held, so that the last one agrees with `isSilent`. A
+    /// channel that begins to read also reads what has arrived before.
     private static func setReading(_ channel: any Channel, _ isReading: Bool) {
         channel.eventLoop.execute {
             channel.setOption(.autoRead, value: isReading).whenFailure { _ in

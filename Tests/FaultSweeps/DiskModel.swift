@@ -20,8 +20,8 @@ struct DiskModel {
         let change: Change
         /// Whether a failed fsync covered the write.
         var isForgotten = false
-        /// Whether the write is durable. Durable writes are applied after forgotten ones, since a
-        /// forgotten one that reached the disk must not overwrite them.
+        /// Whether the write is durable. A durable write is applied after the forgotten writes
+        /// before it, since one of these that reached the disk must not overwrite it.
         var isDurable = false
     }
 

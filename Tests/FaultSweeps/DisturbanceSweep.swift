@@ -36,7 +36,7 @@ package struct DisturbanceSweep {
 
     /// - Parameters:
     ///   - scratch: A folder for the keychains.
-    ///   - seed: The seed for steps and moments.
+    ///   - seed: The seed for the moments of the disturbances and kills, and for random bytes.
     package init(scratch: String, seed: UInt64) {
         self.scratch = scratch
         random = SeededGenerator(seed: seed)

@@ -81,7 +81,7 @@ package struct FlipSweep {
         Scenario.place + "/" + image.present(file, in: Scenario.place)
     }
 
-    /// Flips one bit of each byte that isn't zero.
+    /// One flip for each byte that isn't zero. It changes one bit.
     package func flips(in file: String, _ range: Range<Int>? = nil) -> [Flip] {
         guard let content = content(of: file) else { return [] }
         return (range ?? content.indices).filter { content[$0] != 0 }.map {

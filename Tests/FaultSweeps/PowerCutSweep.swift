@@ -44,7 +44,7 @@ package struct PowerCutSweep {
         try replay(scenario, image, run, count, "", &random)
     }
 
-    /// The same after a failed fsync. In this case each step is tried twice.
+    /// The same after a failed fsync. A step that fails is tried again.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
@@ -52,7 +52,7 @@ package struct PowerCutSweep {
     ///   - count: The number of system calls after which to cut the power for each, or `nil` for
     ///     all.
     ///   - random: Chooses calls, places and subsets.
-    /// - Throws: ``SweepImpossible`` if the steps fail without a power failure.
+    /// - Throws: ``SweepImpossible`` if the steps call no fsync, or change nothing on the disk.
     package mutating func sweepFailedSynchronizations(
         _ scenario: Scenario, failures: Int?, count: Int?, _ random: inout SeededGenerator
     ) throws {
@@ -92,7 +92,7 @@ package struct PowerCutSweep {
         var doneCount = 0
         for (number, call) in run.calls.enumerated() {
             if let text = call.acknowledgement {
-                // A failed step may take effect later or not, and so may the following one.
+                // A failed step isn't counted: it may take effect later or not.
                 if text.hasPrefix("done") { doneCount += 1 }
             } else if model.carryOut(call) {
                 places.append((model, doneCount, number))

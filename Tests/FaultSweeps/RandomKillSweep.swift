@@ -1,6 +1,7 @@
 // RandomKillSweep: a keychain with a long history, whose programs are killed at random moments.
-//   (1) Steps and values are derived from the seed. The moment of a kill depends on the machine, so
-//       a failure is reported with the whole history of the keychain.
+//   (1) Steps and values are derived from the seed and the state of the keychain. The moment of a
+//       kill also depends on the machine, so a failure is reported with the whole history of the
+//       keychain.
 
 import Foundation
 import KeychainEngine

@@ -93,7 +93,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     ///   - left: Steps after those, whose changes are only in the log, as a killed process leaves
     ///     them.
     ///   - setAside: The accounts whose items are set aside.
-    ///   - isDamaged: Whether finally a byte of an index is changed.
+    ///   - isDamaged: Whether a byte of an index is changed at the end.
     init(
         _ name: String, _ steps: [Step], after history: [Step], leaving left: [Step] = [],
         settingAside setAside: [Int] = [], isDamaged: Bool = false

@@ -30,7 +30,7 @@ package enum Step: Hashable, Sendable {
     case recover
     /// Restores everything that is set aside.
     case restore
-    /// Moves the log into the database.
+    /// Checkpoints the log and truncates it.
     case emptyLog
     case reopen
 }

@@ -30,7 +30,7 @@ package struct CallSite: Hashable, Sendable, CustomStringConvertible {
 
 package struct Strace: Sendable {
     /// System calls that change a file or folder, or write an acknowledgement. A process killed
-    /// before one of them leaves the same as if it were killed at any call since the previous one.
+    /// before one of them leaves the same files as one killed at any call since the previous one.
     package static let changingCalls = [
         "openat", "open", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2",
         "ftruncate", "truncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "rename",
@@ -164,8 +164,8 @@ package struct TracedCall: Sendable {
 
     private var mayChange: Bool { name != "openat" || arguments.contains("O_CREAT") }
 
-    /// The position of each call among those with its name and thread, from the first one that
-    /// names `path`.
+    /// The position of each call among those with its name and thread, for the first call that
+    /// names `path` and all later ones.
     package static func sites(
         _ calls: [TracedCall], since path: String, changingOnly: Bool = false
     ) -> [CallSite] {

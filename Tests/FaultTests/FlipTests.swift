@@ -170,8 +170,8 @@ import Testing
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))
         first.close()
-        // `PageSeal` also corrects the page's checksum: a page with a wrong checksum couldn't be
-        // changed below.
+        // `PageSeal` also corrects the page's tag: a page with a wrong tag couldn't be changed
+        // below.
         try PageSeal.change(folder.path + "/keychain.db") { bytes in
             let place = try #require(Data(bytes).firstRange(of: Data("KCS2".utf8))).lowerBound
             bytes[place + 60] ^= 1

@@ -22,7 +22,7 @@ import Testing
         let folder = try TemporaryFolder()
         let engine = try open(folder)
         defer { engine.close() }
-        // From now on the log has salts, which don't change.
+        // The log gets its salts with this save. They don't change while the processes write.
         try engine.save("first", Data())
         let state = engine.verification
         #expect(state.standing == .verified)

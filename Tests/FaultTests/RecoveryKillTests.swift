@@ -27,7 +27,8 @@ import Testing
         return folder
     }
 
-    /// Runs a recovery in a process that is killed after a system call.
+    /// Runs a recovery in a process that is killed after the system call with the given number. If
+    /// the recovery makes fewer calls, or the number is 0, the process isn't killed.
     /// - Returns: The number of calls, or `nil` if it was killed.
     private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
         let child = try faultWriter("recover", folder.path, "\(call)")

@@ -22,7 +22,7 @@ import Testing
         defer { engine.close() }
         try engine.save("first", Data("first".utf8))
         let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
-        // Meanwhile a reader continues with separate connections.
+        // Meanwhile a second engine reads over separate connections.
         let reader = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { reader.close() }
         let isDone = Atomic(false)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `keys from before a passcode was set don't open the keychain with it`() throws {
+    @Test func `keys from before a passcode was set don't open the keychain afterwards`() throws {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { engine.close() }
@@ -175,8 +175,8 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    /// The states of the files of a keychain with one item during a rotation. The last one is that
-    /// with the mark.
+    /// The states of the files of a keychain with one item during a rotation. In the last one the
+    /// old database is marked as superseded, and the anchor records this.
     private func states() throws -> [FolderImage] {
         let folder = try TemporaryFolder()
         let states = Mutex<[FolderImage]>([])
@@ -191,8 +191,8 @@ import Testing
             errno = code
         }) { try engine.rotate() }
         var images = states.withLock { $0 }
-        // The mark and its note are written after the new files were created and before the first
-        // is renamed.
+        // The mark, and its record in the anchor, are written after the new files were created and
+        // before the first is renamed.
         var marked = try #require(
             images.first { $0.entries["keychain-1.db"] != nil && $0.entries["keychain.db"] != nil })
         marked.entries["rotation-1/keychain.db"] = marked.entries.removeValue(
@@ -268,7 +268,7 @@ import Testing
             try KeychainEngine.recover(directory: place.path, options: .testing).itemCount == 1)
     }
 
-    @Test func `a process that completes another's rotation writes the same freshness note`() throws
+    @Test func `a process that completes another's rotation also writes its freshness note`() throws
     {
         let images = try states()
         let marked = try #require(images.last)
@@ -296,7 +296,7 @@ import Testing
             "\(refusal as Any)")
     }
 
-    @Test func `in a read-only folder an incomplete rotation can be read or is reported`()
+    @Test func `a keychain in a read-only folder can be read, or reports an incomplete rotation`()
         throws
     {
         let images = try states()
@@ -327,7 +327,8 @@ import Testing
                     !$0.hasPrefix("rotation") && !$0.contains(".new-")
                 })
         }
-        // The two are the state with only the mark, and the one with its note.
+        // Refused are the state with the mark alone, and the one in which the anchor also records
+        // it.
         #expect(images.count > 10 && isRead == images.count - 2 && isRefused == 2)
     }
 }

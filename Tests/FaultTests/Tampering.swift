@@ -16,7 +16,7 @@ struct Tampering: Sendable, CustomStringConvertible {
     var hasLog = false
     /// Whether the change does no damage, so that nothing is lost.
     var isHarmless = false
-    /// The number of items whose bytes are lost.
+    /// The highest number of items that a recovery may fail to restore.
     var lostCount = 0
     /// Whether the change can't be detected, because everything is from the same earlier time.
     var isUnnoticed = false

@@ -137,7 +137,7 @@ import Testing
     }
 
     /// Looks up every item, each with a newly opened keychain.
-    /// - Returns: The number of items found.
+    /// - Returns: The numbers of items found with their latest and with an earlier value.
     @discardableResult
     private func expectNoLie(
         _ folder: TemporaryFolder, _ tampering: Tampering

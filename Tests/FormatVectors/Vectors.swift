@@ -71,7 +71,7 @@ package struct KeychainVector: Codable, Hashable, Sendable {
     package var generation: UInt64
     package var indexKey: Hex
     package var integrityKey: Hex
-    /// The keys of the classes that open, in ascending order of the classes' numbers.
+    /// The keys of the classes that can be opened, in ascending order of the classes' numbers.
     package var classes: [ClassKeysVector]
 
     package init(

@@ -19,8 +19,7 @@ func say(_ line: String) {
 }
 
 do {
-    // The keychain is opened before, so that the processes race for the identifier and not for
-    // opening.
+    // The keychain is opened first, so that the processes race only for the identifier.
     guard try !identity.exists() else { exit(2) }
     say("ready")
     while readLine() != nil {}

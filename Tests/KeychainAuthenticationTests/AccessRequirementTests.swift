@@ -95,7 +95,7 @@ private let rows: [RequirementRow] = [
 ]
 
 @Suite struct `What constraints ask for` {
-    @Test func `the next step follows from the existing proofs and the available ones`() {
+    @Test func `the next step follows from what was proved and what can still be proved`() {
         var ran = 0
         for row in rows {
             let requirement = AccessRequirement(row.constraints)

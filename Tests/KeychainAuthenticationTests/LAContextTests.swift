@@ -284,7 +284,7 @@ import Testing
         #expect(test.askedQuestions.suffix(2).map(\.subject) == [.biometry, .passcode])
     }
 
-    @Test func `evaluating a creation prompts for a new password and not for presence`()
+    @Test func `evaluation for createItem prompts for a new password and not for presence`()
         async throws
     {
         test.person = TestKeychain.Person(applicationPassword: "tiger")
@@ -321,7 +321,7 @@ import Testing
     }
 }
 
-/// Waits until the prompt is canceled, while `body` runs on another thread.
+/// Waits until the prompt is canceled, while `whenAsked` runs on another thread.
 private final class WaitingAuthenticator: Authenticator {
     private let whenAsked: @Sendable () -> Void
 

@@ -106,7 +106,9 @@ private final class FakePinentry {
         "printf 'D half%%2\\nOK\\n'", "printf 'D %%zz\\nOK\\n'",
         "printf 'D %01100d\\nOK\\n' 0", "printf 'D secret'; exit 0",
     ])
-    func `a response that violates the protocol is no answer`(_ answer: String) throws {
+    func `an error of pinentry, or a response that violates the protocol, is no answer`(
+        _ answer: String
+    ) throws {
         #expect(try FakePinentry(answer).ask() == .unavailable)
     }
 
@@ -115,7 +117,7 @@ private final class FakePinentry {
         #expect(pinentry.ask() == .unavailable)
     }
 
-    @Test func `a missing program is no prompter`() {
+    @Test func `a prompt through a missing program is reported as unavailable`() {
         let authenticator = PinentryAuthenticator(
             program: "/nonexistent/pinentry", environment: [:])
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
@@ -147,7 +149,7 @@ private final class FakePinentry {
     }
 
     // From the Assuan manual, section "Client requests".
-    @Test func `a percent sign is encoded also where it has an accent`() {
+    @Test func `line breaks and percent signs are encoded, a percent sign even with an accent`() {
         for (text, line) in [
             ("100%", "100%25"), ("a\r\nb", "a%0D%0Ab"), ("%\u{301}0A", "%25\u{301}0A"),
             ("é\u{7F}👩‍👩‍👧", "é%7F👩‍👩‍👧"),

@@ -7,7 +7,7 @@ import KeychainServices
 import KeychainTesting
 import Testing
 
-@Suite struct `SecureEnclave in CryptoKit's shape` {
+@Suite struct `SecureEnclave with CryptoKit's API` {
     private let test = TestKeychain()
     private let message = Data("message".utf8)
 

@@ -1,8 +1,8 @@
 // The age format: the community's test vectors, and files written here.
 //
-// The vectors are from C2SP/CCTV. Omitted are armored files, the types of keys that backups don't
-// use, and repetitions of one rule. A file of more than 64 KiB is stored as its header and a recipe
-// for its chunks.
+// The vectors are from C2SP/CCTV, without armored files, the types of keys that backups don't use,
+// and vectors that test a rule again. A file of more than 64 KiB is stored as its header and a
+// recipe for its chunks.
 
 import Crypto
 import Foundation
@@ -18,8 +18,9 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// "0" is a chunk of 65536 bytes 0, "1" one of bytes 1. A following "L" marks the last chunk.
-    /// "E" is an empty last chunk. Anything else is hexadecimal and appended without encryption.
+    /// "0" is a chunk of 65536 bytes of value 0, "1" one of bytes of value 1. A following "L" marks
+    /// the last chunk. "E" is an empty last chunk. Anything else is hexadecimal and appended
+    /// without encryption.
     let chunks: [String]?
     let fileKey: String?
     let nonce: String?
@@ -154,7 +155,8 @@ private final class ScratchFile {
         let content = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) })
         let bytes = try Self.write(content, to: [recipient])
         #expect(try Self.open(bytes, [identity]) == .success(content))
-        // Truncated near the end of any chunk, it can no longer be decrypted.
+        // Without its last byte, more than its last tag, or as much as a whole chunk, the file can
+        // no longer be decrypted.
         for kept in [bytes.count - 1, bytes.count - 17, bytes.count - 65552] where kept > 200 {
             let result = try Self.open(bytes.prefix(kept), [identity])
             #expect(result == .failure(.payload))
@@ -211,7 +213,7 @@ private final class ScratchFile {
         "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
     private static let publicKey = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
-    /// This pair is in the format document.
+    /// This pair is in the age specification, "The X25519 recipient type".
     @Test func `keys are written and read as text`() throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         #expect(identity.recipient?.text == Self.publicKey)

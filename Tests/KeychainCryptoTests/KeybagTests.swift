@@ -257,7 +257,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `passcodes that scrypt treats as equal are different`() throws {
+    @Test func `passcodes that scrypt treats as equal are distinguished`() throws {
         let long = [UInt8](repeating: 0x61, count: 65)
         let hierarchy = try bare().settingPasscode(
             SecretBytes(copying: long), cost: cost, at: 0)
@@ -378,7 +378,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         }
     }
 
-    @Test func `an operation that needs the machine's keys fails elsewhere with its own error`()
+    @Test func `an operation that needs the machine's keys fails on another machine, and says why`()
         throws
     {
         let moved = try reopened(bare(here), on: there)

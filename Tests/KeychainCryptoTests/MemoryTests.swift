@@ -85,7 +85,7 @@ private let cases = [
 }
 
 @Suite struct `The variables of a process` {
-    @Test func `a value that isn't UTF-8 gives no path`() throws {
+    @Test func `name and value are split, and a value that isn't UTF-8 becomes U+FFFD`() throws {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {
             // SAFETY: the array ends with zero, and lives for the call.
             unsafe ProcessEnvironment.variable(bytes.map { CChar(bitPattern: $0) } + [0])

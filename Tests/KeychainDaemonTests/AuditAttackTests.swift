@@ -128,7 +128,7 @@ import Testing
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
     }
 
-    @Test func `a note can state any number of records`() throws {
+    @Test func `a position noted elsewhere can state any number of records`() throws {
         let sample = try sample()
         let next = try sample.position().next
         for count in [next, next + 100_000_000, .max] {
@@ -137,7 +137,7 @@ import Testing
             #expect(found.findings == [.missing(next...count)])
             #expect(!found.isExpectedReached)
         }
-        // The head of no record consists of zeros.
+        // The head of an audit without records consists of zeros.
         for (digit, findings) in [("0", []), ("1", [AuditFinding.otherHead(0)])] {
             let found = try sample.verify(
                 expecting: AuditWitness(count: 0, head: String(repeating: digit, count: 32)))
@@ -146,10 +146,11 @@ import Testing
         }
     }
 
-    @Test func `an anchor with the largest number is not an anchor`() throws {
+    @Test func `an anchor with the largest possible number is refused`() throws {
         let sample = try sample()
         var bytes = try sample.position().encoded.plainBytes
-        // Behind the magic, the version and the audit's identifier. The checksum has no key.
+        // The number follows the magic, the version and the audit's identifier. The checksum has no
+        // key.
         bytes.replaceSubrange(24..<32, with: [UInt8](repeating: 0xFF, count: 8))
         let body = SecretBytes(copying: Array(bytes.dropLast(16)))
         bytes.replaceSubrange(144..<160, with: body.sha256.prefix(16))

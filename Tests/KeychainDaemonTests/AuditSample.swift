@@ -30,8 +30,8 @@ struct AuditSample {
         try #require(Files.status(of: file)).identity.size
     }
 
-    /// Runs a service that answers `count` requests. A final record is written, unless the service
-    /// is killed.
+    /// Writes the records of a service that answers `count` requests. The last one records the end,
+    /// unless the service is killed.
     func write(_ count: Int, isKilled: Bool = false) throws {
         let trail = try trail()
         for number in 0..<count { try Self.request(trail, "account \(number)") }

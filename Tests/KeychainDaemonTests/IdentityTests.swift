@@ -147,8 +147,8 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         _ = process.lines()
     }
 
-    // Attack: the same with the socket that the service passes to the client, which doesn't exist
-    // before the executable was read.
+    // Attack: the trusted program's standard output is the socket that the service passes to the
+    // client. The service creates that socket only after it has read the executable.
     @Test func `a program that is passed the new socket is not the one that connected`() throws {
         let door = try Door()
         let other = try PeerCopy()
@@ -165,7 +165,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
             // The process wrote and exited before its identity was read again.
             #expect(ended == pid)
         } catch PeerRefusal.unreadableExecutable(let ending, _) {
-            // The process exited during that.
+            // The process exited while its identity was read again.
             #expect(ending == pid)
         }
         _ = process.lines()

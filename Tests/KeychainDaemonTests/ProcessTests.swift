@@ -1,5 +1,5 @@
-// ProcessTests: the service as a separate process that is started, killed and restarted; and when
-// other programs of the user can read the memory of a tool's process.
+// ProcessTests: the service as a separate process that is started, killed and restarted, and
+// whether other programs of the user can read the memory of a tool's process.
 
 import Foundation
 import Glibc

@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `a program with entitlements deletes whole classes in its groups, as Apple's do`(
+    func `an entitled program deletes whole classes in its groups, as on Apple's platforms`(
         _ mode: Mode
     ) throws {
         let place = try Place(mode)

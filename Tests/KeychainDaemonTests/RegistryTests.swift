@@ -227,7 +227,9 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [(geteuid(), true), (0, true), (geteuid() &+ 4711, false)])
-    func `a registry file of another user is refused`(_ owner: uid_t, _ isBelieved: Bool) throws {
+    func `a registry file that belongs to neither the user nor root is refused`(
+        _ owner: uid_t, _ isBelieved: Bool
+    ) throws {
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
         let status = FileStatus(identity: identity, owner: owner, mode: S_IFREG | 0o600)
         if isBelieved {

@@ -229,7 +229,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let reply = try client.reply()
         #expect(reply.kind == .failure)
         #expect(try client.isClosed())
-        // After the hello, messages may have the full size.
+        // A connection with a valid hello is accepted, and the service continues.
         let greeted = try RawClient(service.configuration.socket)
         try greeted.greet()
         try goesOn(service)

@@ -459,7 +459,8 @@ private struct Row {
         try TestService.entitle(.sandbox("flatpak:org.example.B"), ["given"], in: folder)
         let service = try TestService(folder: folder)
         guard isRoot else {
-            // A different root folder requires root. Without it, only the rules are tested.
+            // Only root can start a program with another root folder. Other users test only the
+            // rules.
             let rules = EntitlementRules(
                 registry: ProgramRegistry(folder: folder.path + "/programs"),
                 isRegistryOnly: false, keychainctl: nil)

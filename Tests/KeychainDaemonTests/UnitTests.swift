@@ -43,7 +43,8 @@ import Testing
         return calls
     }
 
-    // Attack: a service with CAP_SYS_PTRACE and @ipc can read and write root's memory.
+    // Attack: a service with CAP_SYS_PTRACE and @ipc can read and write the memory of root's
+    // processes.
     @Test(arguments: ["system/keychaind", "user/keychaind", "user/keychain-sync"])
     func `the unit doesn't let a compromised service inspect other processes`(_ name: String) throws
     {

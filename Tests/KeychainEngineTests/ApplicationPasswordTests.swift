@@ -157,7 +157,7 @@ import Testing
         #expect(status { try add(keychain, password: nil) } == .duplicateItem)
     }
 
-    @Test func `the password is required in addition to an alternative between other conditions`()
+    @Test func `the password is required even if the other conditions are alternatives`()
         throws
     {
         let keychain = try TemporaryKeychain()

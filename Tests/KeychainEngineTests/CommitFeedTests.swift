@@ -82,7 +82,9 @@ private final class OpenedTwice {
 }
 
 @Suite struct CommitFeedTests {
-    @Test func `a commit by the same engine is notified before the write returns`() throws {
+    @Test func `subscribers are notified of the same engine's commit before the write returns`()
+        throws
+    {
         let opened = try OpenedTwice()
         let subscription = opened.subscribe()
         try opened.add("a", to: opened.keychain.engine)
@@ -90,7 +92,7 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `every commit by another engine is notified`() throws {
+    @Test func `subscribers are notified of every commit by another engine`() throws {
         let opened = try OpenedTwice()
         // The anchor is missing, and the commit creates it again.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
@@ -117,7 +119,7 @@ private final class OpenedTwice {
     @Test func `if a watch can't be created, polling notices commits`() throws {
         let opened = try OpenedTwice()
         let directory = opened.keychain.directory
-        // At this moment nothing exists under the path that the watch is for.
+        // While the watch is created, nothing exists at its path.
         try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
         let subscription = opened.subscribe(every: .milliseconds(20))
         #expect(opened.keychain.engine.store.commits.means == .polling)

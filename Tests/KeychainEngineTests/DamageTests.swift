@@ -43,7 +43,7 @@ import Testing
         let keychain = try smallKeychain(accounts)
         keychain.engine.close()
         var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
-        // The header of an index's root page, of `items_key` or another one.
+        // The first byte of page 6, the root page of the index `items_key`.
         bytes[5 * 4096] ^= 0x10
         try bytes.write(to: URL(filePath: keychain.path(.database)))
         let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
@@ -81,9 +81,9 @@ import Testing
 
 @Suite struct IndexDamageTests {
     enum Damage: CaseIterable {
-        /// The page's checksum no longer matches.
+        /// The page's tag no longer matches.
         case accident
-        /// The page has a matching checksum.
+        /// The page has a valid tag.
         case forged
     }
 

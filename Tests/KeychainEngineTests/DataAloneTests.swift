@@ -33,7 +33,9 @@ import Testing
     }
 
     @Test(arguments: [0, 8, 3000, 20_000])
-    func `a search for secrets alone returns no attributes`(byteCount: Int) throws {
+    func `a search for secrets alone returns no attributes of a row that fits into one page`(
+        byteCount: Int
+    ) throws {
         let keychain = try TemporaryKeychain()
         let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0) })
         try add("a", data, to: keychain)
@@ -56,7 +58,7 @@ import Testing
         #expect(item.data == nil && !item.hasData)
     }
 
-    @Test func `a search for secrets alone returns none that requires authentication`() throws {
+    @Test func `a search for secrets alone fails if the item requires authentication`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add("a", Data("secret".utf8), constraints: .userPresence, to: keychain)
@@ -93,9 +95,7 @@ import Testing
             } == .itemNotFound)
     }
 
-    @Test func `a look-up at once doesn't wait for another process, and finds what is there`()
-        throws
-    {
+    @Test func `an immediate look-up finds an item, but doesn't wait for another process`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", Data("secret".utf8), to: keychain)
         var query = ItemQuery(
@@ -127,7 +127,7 @@ import Testing
         #expect(keychain.engine.secretAtOnce(request, as: keychain.caller) != nil)
     }
 
-    @Test func `a look-up at once reads neither large secrets nor many rows`() throws {
+    @Test func `an immediate look-up reads neither large secrets nor many rows`() throws {
         let keychain = try TemporaryKeychain()
         func isFound(_ query: ItemQuery) throws -> (atOnce: Bool, otherwise: Bool) {
             let request = FindItems(query, dataAlone)

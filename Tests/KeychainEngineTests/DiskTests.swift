@@ -24,7 +24,7 @@ import Testing
             if reopens { try keychain.reopen() }
             for (name, bytes) in try files(of: keychain) {
                 for text in texts {
-                    #expect(!stands(text, in: bytes), "\(text) stands in \(name)")
+                    #expect(!stands(text, in: bytes), "\(name) contains \(text)")
                 }
             }
         }

@@ -106,7 +106,9 @@ import Testing
                 == .authenticationNeeded)
     }
 
-    @Test func `an item added with nothing enrolled opens under no enrollment`() throws {
+    @Test func `an item added with nothing enrolled can't be opened, whatever is enrolled later`()
+        throws
+    {
         let keychain = try keychain()
         try add(keychain, under: nil)
         #expect(

@@ -48,7 +48,7 @@ import Testing
 
     // MARK: Searches
 
-    @Test func `before the first unlock, a search beyond always items reports a lock in any case`()
+    @Test func `before the first unlock, a search reports a lock unless always items suffice`()
         throws
     {
         let keychain = try keychain()

@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a user's folder that is named like one of a recovery isn't removed`() throws {
+    @Test func `a user's folder whose name begins like that of a recovery isn't removed`() throws {
         let keychain = try closedKeychain()
         let folder = keychain.directory + "/rebuilding-notes"
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -122,7 +122,8 @@ import Testing
         try keychain.reopen()
         try keychain.engine.rotate()
         keychain.engine.close()
-        // The folder is as a process leaves it if it is killed before the last step.
+        // A process that is killed before the last step of the rotation leaves the key in
+        // `rotation-1`. The folder `rotation-9` is unrelated.
         for name in ["rotation-1", "rotation-9"] {
             try files.createDirectory(
                 atPath: keychain.directory + "/" + name, withIntermediateDirectories: false,
@@ -158,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: StoreFolder.File.allCases.filter { $0 != .keybag }, Kind.allCases)
-    func `a keychain file that isn't regular is refused by name, without blocking`(
+    func `a keychain file that isn't regular is named in the error, and nothing blocks`(
         _ file: StoreFolder.File, _ kind: Kind
     ) throws {
         let keychain = try closedKeychain()
@@ -230,7 +231,9 @@ import Testing
     // MARK: Database numbers
 
     @Test(arguments: ["keychain-7.db", "keychain-7.db-wal", "keychain-7.db.recovered"])
-    func `a second database file with another number is refused by name`(_ name: String) throws {
+    func `a second database file with another number is refused, and the error names it`(
+        _ name: String
+    ) throws {
         let keychain = try closedKeychain()
         let path = keychain.directory + "/" + name
         let before = try contents(of: keychain.directory)

@@ -1,4 +1,4 @@
-// Rows changed by an attacker who gave the pages matching checksums.
+// Rows changed by an attacker who has the device key and gave the pages valid tags.
 
 import Foundation
 import KeychainEngine
@@ -7,7 +7,7 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// Changes the database of a closed keychain and gives every page a matching checksum.
+/// Changes the database of a closed keychain and gives every page a valid tag.
 func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Void) throws {
     try PageSeal.change(keychain.path(.database), change)
 }
@@ -68,9 +68,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
                 == .itemNotFound)
     }
 
-    @Test func `a row forged to be of the other tier is counted in the tier it was removed from`()
-        throws
-    {
+    @Test func `counts are right after a row forged into the other tier was set aside`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
             _ = try keychain.engine.perform(

@@ -93,7 +93,7 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `a check detects an old page where no other operation looks`() throws {
+    @Test func `a check detects an old page that a search doesn't detect`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack([.itemsKey], of: before)
         keychain.itemLimit = 0
@@ -154,9 +154,7 @@ import Testing
 
     /// The old database gets a name as if a rotation had created it: the database with the highest
     /// number is the keychain.
-    @Test func `an old database under a higher number is refused until the next boot`()
-        throws
-    {
+    @Test func `an old database with a higher number is refused`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         keychain.close()
@@ -214,7 +212,7 @@ import Testing
             try keychain.reopen()
             #expect(keychain.state == VerificationState(.verified, at: moment))
         }
-        // More than fits into the log before SQLite moves it into the database and starts again.
+        // Enough commits that SQLite checkpoints the log and writes it from the start again.
         for number in 0..<400 { try keychain.add("more \(number)") }
         #expect(keychain.state == VerificationState(.verified, at: moment))
         try keychain.reopen()

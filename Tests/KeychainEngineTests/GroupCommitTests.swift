@@ -140,7 +140,7 @@ extension TemporaryKeychain {
         try keychain.expect(accounts)
     }
 
-    @Test func `a shared commit is notified once`() throws {
+    @Test func `subscribers are notified of a shared commit once`() throws {
         let keychain = try TemporaryKeychain()
         let store = keychain.engine.store
         let calls = Atomic<UInt64>(0)
@@ -214,7 +214,9 @@ extension TemporaryKeychain {
         try keychain.expect(["before", "behind"])
     }
 
-    @Test func `a write with an outdated keybag generation isn't run and reports that`() throws {
+    @Test func `a write with a wrong keybag generation isn't run, and reports a stale keybag`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         let store = keychain.engine.store
         let generation = try store.header().keybagGeneration

@@ -91,7 +91,7 @@ import Testing
         return Identity(certificate: added[0], key: added[1])
     }
 
-    @Test func `a fault at any step adds either all items of a list or none`() throws {
+    @Test func `if a step of adding a list fails, none of its items is added`() throws {
         let engine = try engine()
         let items = [certificate(1, of: 7), key(7), certificate(2, of: 8), key(8)]
         try expectAllOrNothing(engine) {
@@ -337,7 +337,7 @@ import Testing
                 == .itemNotFound)
         #expect(try find(engine, query(certificate: [.label: .string("L2")])).count == 2)
         #expect(try find(engine, query(key: [.label: .string("new")])).count == 4)
-        // Only the requested attributes changed.
+        // The update replaced no key.
         let after = try engine.perform(FindIdentities(query(), Retrieval(limit: nil)), as: caller)
         #expect(Set(after.map(\.key.reference)) == Set(before.map(\.key.reference)))
     }

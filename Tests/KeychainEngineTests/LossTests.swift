@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [("KCM2", 40), ("KCHD", 60)])
-    func `if labels of lost items are unknown, every miss reports damage until dismissed`(
+    func `if labels of lost items are unknown, each miss reports damage until it is dismissed`(
         _ magic: String, _ offset: Int
     ) throws {
         let keychain = try damagedKeychain(magic, offset)
@@ -129,7 +129,7 @@ import Testing
         let place = try placeOfMetadata(of: "a", in: keychain, bytes)
         try forge(keychain) { $0[place + 40] ^= 0x5A }
         try keychain.reopen()
-        // A damaged row of one tier reveals nothing about the other.
+        // The guarded tier is locked and may contain each of these items.
         for account in ["a", "b", "c"] {
             #expect(find(genericPassword(account), in: keychain) == .interactionNotAllowed)
         }
@@ -174,7 +174,7 @@ import Testing
         return keychain
     }
 
-    @Test func `a look-up of a row that was set aside reports damage, whatever the query names`()
+    @Test func `a look-up of a set-aside row reports damage, whichever attribute the query names`()
         throws
     {
         let keychain = try checkedKeychain()

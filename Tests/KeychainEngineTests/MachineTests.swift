@@ -114,7 +114,7 @@ import Testing
                     ItemQuery(itemClass: .genericPassword, attributes: attributes),
                     tombstones: .never), as: caller)
         }
-        // An item's description has no label.
+        // The blind index doesn't contain an item's description.
         let refusal = failure {
             _ = try delete([.account: .string("dku"), .description: .string("x")])
         }

@@ -31,11 +31,11 @@ import Testing
         ).first?.data
     }
 
-    /// Changes `count` bytes at an offset from the first occurrence of a magic in the database.
+    /// Changes `count` bytes at an offset from the first occurrence of magic bytes in the database.
     private func damage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int, count: Int = 1
     ) throws {
-        // The checksums match, because a page with a wrong one would not be written to.
+        // `forge` renews the tags of the pages, because a page with a wrong tag isn't written to.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             let place = found.lowerBound + offset
@@ -114,8 +114,8 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    /// A database stores the number of a reason, and one of version 1 its text, so neither is ever
-    /// changed.
+    /// A database stores the number of a reason, and a database of version 1 stores its text.
+    /// Therefore neither is ever changed.
     @Test func `the reason why a row was set aside is stored and read back`() throws {
         let keychain = try keychain(["a", "b"])
         try damage(keychain, behind: "KCS2", at: 60)
@@ -187,7 +187,7 @@ import Testing
         let keychain = try keychain(["a", "b"])
         try keychain.reopen()
         try add("c", to: keychain)
-        // The copy is as a killed process leaves the folder.
+        // A killed process leaves the folder in the state of this copy.
         let folder = URL(filePath: keychain.directory)
         let copy = URL(filePath: keychain.directory + "-killed")
         try FileManager.default.copyItem(at: folder, to: copy)

@@ -342,7 +342,7 @@ import Testing
             protection: protection, constraints: constraints, data: key.blob)
     }
 
-    @Test func `a key item returns its blob without authentication, which using the key requires`()
+    @Test func `reading a key item's blob needs no authentication, but using the key does`()
         throws
     {
         let keychain = try keychain()

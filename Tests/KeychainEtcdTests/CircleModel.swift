@@ -1,10 +1,11 @@
 // CircleModel: what the machines of a circle must agree on in the end.
-//   (1) An account that only one machine changes has its last acknowledged value, or that of a later
-//       change whose acknowledgement was lost, whatever the clocks say.
-//   (2) An account that several machines change has a version that was written, but none that a
-//       machine had, or had written, when it wrote another one.
-//   (3) Deletions of an account are different versions, though all look alike. A machine without the
-//       item may have any of them. It has one that it didn't have before if it had a value.
+//   (1) An account that only one machine changes has its last acknowledged value, or that of a
+//       later change whose acknowledgement was lost, whatever the clocks say.
+//   (2) An account that several machines change has one of the versions that were written. A
+//       version that a machine had or wrote before it wrote another one isn't allowed.
+//   (3) Deletions of an account are different versions, though all look alike. A machine without
+//       the item may have any of them. If it had a value before, it now has a deletion that it
+//       didn't have then.
 
 #if Synchronization
 
@@ -17,7 +18,7 @@ struct CircleModel {
     }
 
     private struct Account {
-        /// The first one stands for no item before all changes.
+        /// The first version stands for the state before all changes, without the item.
         var versions = [Version(value: nil, earlier: [])]
         /// The versions that another one certainly supersedes.
         var superseded: Set<Int> = []
@@ -56,8 +57,8 @@ struct CircleModel {
     ///   - account: The account.
     ///   - value: `nil` for a deletion.
     ///   - machine: The number of the machine.
-    ///   - seen: What the machine had before. `nil` if no other machine changes the account, so that
-    ///     the change replaces all before it.
+    ///   - seen: What the machine had before. `nil` if no other machine changes the account, so
+    ///     that the change replaces all before it.
     mutating func note(
         _ account: String, _ value: String?, by machine: Int, insteadOf seen: String??
     ) {

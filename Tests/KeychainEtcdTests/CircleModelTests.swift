@@ -7,29 +7,29 @@ import Testing
 @Suite struct `The model of a circle` {
     /// What happens to one account.
     enum Step {
-        /// A machine changes it, having something before.
+        /// A machine changes it. `had` is the value that it had before, or `nil` for no item.
         case change(Int, String?, had: String?)
         /// The only machine that changes it does so.
         case alone(String?)
         case unanswered(String?)
     }
 
-    /// Each row has the outcomes that are allowed, of those that there are.
+    /// Each row has the steps, and the outcomes that are allowed after them.
     private static let rows: [(steps: [Step], allowed: Set<String?>)] = [
         ([], [nil]),
         ([.change(0, "1", had: nil)], ["1"]),
         ([.change(0, "1", had: nil), .change(1, "2", had: "1")], ["2"]),
         ([.change(0, "1", had: nil), .change(1, "2", had: nil)], ["1", "2"]),
         ([.change(0, "1", had: nil), .change(1, nil, had: "1")], [nil]),
-        // A machine that reads a deletion and writes is later than the deletion.
+        // A write of a machine that has seen a deletion is later than the deletion.
         (
             [
                 .change(0, "1", had: nil), .change(1, "2", had: "1"), .change(0, nil, had: "2"),
                 .change(1, "3", had: nil),
             ], ["3"]
         ),
-        // A deletion that a writer hasn't seen can win, also over a write of a machine that has
-        // nothing: it had nothing before, or deleted the item itself.
+        // A deletion that the writer hasn't seen can win. A writer without the item may not have
+        // seen it: it never had the item, or deleted the item itself.
         (
             [
                 .change(0, "1", had: nil), .change(1, nil, had: "1"), .change(2, "2", had: nil),
@@ -47,20 +47,20 @@ import Testing
                 .change(0, "2", had: nil), .change(1, "3", had: "2"),
             ], ["3"]
         ),
-        // One of two deletions, nobody knows which.
+        // Machine 1 has one of two deletions, and it isn't known which.
         (
             [
                 .change(0, "1", had: nil), .change(1, "2", had: "1"), .change(2, nil, had: "1"),
                 .change(0, nil, had: "1"), .change(1, "3", had: nil),
             ], [nil, "3"]
         ),
-        // What a machine has stays earlier than what it writes later.
+        // A write is also later than what came before the version that its machine had.
         (
             [
                 .change(0, "1", had: nil), .change(0, "2", had: "1"), .change(1, "3", had: "2"),
             ], ["3"]
         ),
-        // Its own write, which another one has superseded, can't return.
+        // A machine's own write that another one superseded can't return.
         (
             [
                 .change(0, "1", had: nil), .change(1, "2", had: nil), .change(0, "3", had: "2"),

@@ -1,6 +1,6 @@
-// CircleProcessTests: three homes, each with a keychain service and a relay, and three nodes of etcd.
-// Random changes are made while nodes, links, disks and clocks fail, and processes are killed and
-// suspended.
+// CircleProcessTests: three homes, each with a keychain service and a relay, and three nodes of
+// etcd. Random changes are made while nodes, links, disks and clocks fail, and processes are killed
+// and suspended.
 
 #if Synchronization
 
@@ -61,7 +61,7 @@ extension `With etcd` {
             let said = reader.verification.problems.map(\.text)
             #expect(reader.verification.isSound, "\(said)")
             #expect(reader.values == values)
-            // etcd has only items that travel: none has a this-device-only protection class.
+            // etcd has no items of this-device-only protection classes.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
             // Machines that join with tokens are named after their identifiers.
             let names = reader.machines.compactMap(\.name)

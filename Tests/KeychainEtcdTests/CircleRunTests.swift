@@ -43,7 +43,7 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a relay tries other nodes, ends while none answers, and later sends what waited`()
+    @Test func `a relay tries other nodes, can end while none answers, and later sends what waits`()
         async throws
     {
         try await EtcdCluster.with(nodes: 3, users: [Self.alice]) { cluster in

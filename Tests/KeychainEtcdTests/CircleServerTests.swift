@@ -67,7 +67,7 @@ extension `With etcd` {
         }
     }
 
-    @Test func `the status says that a cluster is full, and with space again the relay goes on`()
+    @Test func `the status says that a cluster is full, and the relay continues once it has space`()
         async throws
     {
         // A new database of etcd already uses a part of this quota.

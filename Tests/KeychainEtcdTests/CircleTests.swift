@@ -1,5 +1,5 @@
-// CircleTests: keychains of three machines whose relays run with etcd, of which nodes are killed
-// and suspended.
+// CircleTests: keychains of three machines, whose relays use etcd while nodes of it are killed and
+// suspended.
 
 #if Synchronization
 

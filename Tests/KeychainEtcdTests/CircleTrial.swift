@@ -1,7 +1,7 @@
-// CircleTrial: random changes on the machines of a circle, and troubles that begin and end at random.
+// CircleTrial: random changes on the machines of a circle, and failures that begin and end at
+// random.
 //   (1) Everything random comes from the seed.
-//   (2) At most one node of etcd has a trouble at a time, so that the others keep the cluster
-//       available.
+//   (2) At most one node of etcd fails at a time, so that the others keep the cluster available.
 
 #if Synchronization
 
@@ -98,7 +98,7 @@ struct CircleTrial {
         }
     }
 
-    /// Ends all troubles.
+    /// Ends all failures.
     mutating func heal() async throws {
         for trouble in troubles { try await end(trouble) }
         for machine in machines where !(machine.relay?.isRunning ?? false) {
@@ -144,8 +144,7 @@ struct CircleTrial {
         }
     }
 
-    /// The number of the leader. `nil` while a node has a trouble, because then there may be no
-    /// leader.
+    /// The number of the leader. `nil` while a node fails, because then there may be no leader.
     private func leader() async throws -> Int? {
         troubles.contains(where: \.isOfNode) ? nil : try await cluster.leader()
     }

@@ -17,7 +17,7 @@ import Testing
             as: UTF8.self)
     }
 
-    @Test func `requests have the names and forms of rpc proto`() throws {
+    @Test func `requests have the field names and encodings of etcd's gateway`() throws {
         let range = RangeRequest(
             key: Base64Bytes("a/b"), rangeEnd: Base64Bytes(EtcdKey("a/b").end),
             limit: DecimalNumber(10), revision: DecimalNumber(.max))
@@ -110,7 +110,7 @@ import Testing
         #expect("\(try #require(failure))".contains("/nowhere/ca"))
     }
 
-    @Test func `pauses double, and are never longer than the longest`() {
+    @Test func `pauses double up to a maximum`() {
         let timing = EtcdTiming()
         for (round, length) in [(1, 100), (2, 200), (5, 1600), (6, 2000), (1_000_000, 2000)] {
             let whole = Duration.milliseconds(length)

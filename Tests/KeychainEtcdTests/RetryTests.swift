@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `where no node can be reached, nothing has been applied`() async throws {
+    @Test func `if no node can be reached, nothing has been applied`() async throws {
         try await StandInServer.with([]) { _, files in
             let client = try standInClient(
                 ["https://127.0.0.1:1"], files, try: .seconds(1), overall: .seconds(2))
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Authentication
 
-    @Test func `requests that a node rejects together authenticate once`() async throws {
+    @Test func `concurrent requests with a rejected token authenticate again once`() async throws {
         let script: StandInServer.Script = { request in
             if request.path.hasSuffix("authenticate") {
                 return .answer(200, #"{\#(Wire.header),"token":"t\#(request.index)"}"#)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a node that accepts no token is given up, and so is one that gives an invalid one`()
+    @Test func `a node that accepts no token is given up, and so is one whose token is invalid`()
         async throws
     {
         try await StandInServer.with([

@@ -1,12 +1,12 @@
-// ServiceHost: runs a keychain service that has a disk of its own, which a test can fill, and a clock
-// that can be wrong.
+// ServiceHost: runs a keychain service that has a disk of its own, which a test can fill, and a
+// clock that can be wrong.
 //   (1) A shell in a mount namespace of its own mounts the disk, a tmpfs, and starts and kills the
 //       service on orders of the test. Shell and service end with the test's process.
-//       It is bash, because `wait` of smaller shells needs SIGCHLD, which Foundation's threads block for
-//       their children.
+//       The shell is bash, because `wait` of smaller shells needs SIGCHLD, which is blocked in
+//       Foundation's threads and therefore in their child processes.
 //   (2) libfaketime makes the service's clock wrong. Its monotonic clock stays right.
 //       In the first program that loads it, libfaketime moves the environment, and Swift then finds
-//       no arguments; so that program is `env`.
+//       no arguments. Therefore the first program is `env`.
 
 #if Synchronization
 

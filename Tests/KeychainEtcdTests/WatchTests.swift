@@ -12,8 +12,8 @@ import Testing
     private static let watch = "/v3/watch"
     private static let created = Wire.watch(#","created":true"#)
 
-    /// The revisions of the events: r of a put as r, of a deletion as -r, and of a compaction as
-    /// -1000 - r.
+    /// A number for each event with the revision r: r for a put, -r for a deletion, and -1000 - r
+    /// for a compaction.
     private static func revisions(_ watch: EtcdWatch, count: Int) async throws -> [Int64] {
         var revisions: [Int64] = []
         for try await event in watch {
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    /// The time is that of the pauses, which take none here.
+    /// Time is counted as the sum of the pauses, which end at once here.
     @Test func `a watch without events costs five requests a minute`() async throws {
         let script: StandInServer.Script = { request in
             request.path == Self.watch ? .parts([Self.created], closes: false) : Wire.empty

@@ -160,7 +160,7 @@ import Testing
             ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
             ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
         ] as [(String, [UInt8], Bool, Status)])
-    func `another program at the socket isn't sent a request, or no further one`(
+    func `a program at the socket that isn't the service is sent nothing more`(
         _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
     ) throws {
         let received = Recorded<[UInt8]>()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import KeychainRuntime
 
-@Suite struct `Changes that the service tells of` {
+@Suite struct `Notifications of changes` {
     /// A service to which clients can subscribe.
     private struct Teller {
         let service: FakeService

@@ -181,7 +181,7 @@ struct ChoiceRow: Sendable {
             files: ["/h/.config/keychain/config.json": #"{"service": "/run/keychaind/socket"}"#],
             mode: .service(socket: system), mention: "/h/.config"),
         ChoiceRow(
-            name: "a user's service has served the keychain, which is all there is",
+            name: "a user's service has served the keychain, and no service has a socket",
             environment: ["HOME": "/h"], sockets: ["/h/.local/share/keychain/service-lock"],
             mode: .embedded, mention: "default"),
         ChoiceRow(
@@ -190,20 +190,20 @@ struct ChoiceRow: Sendable {
             mode: .embedded, mention: "default"),
         // A socket left by a killed service.
         ChoiceRow(
-            name: "a service that is gone kept the keychain of this program",
+            name: "a killed service had the keychain of this program open",
             environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
             sockets: [user], left: "/data/keychain", mode: .embedded, mention: "left its socket"),
         ChoiceRow(
-            name: "a service that is gone kept another keychain",
+            name: "a killed service had another keychain open",
             environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
             sockets: [user], left: "/other/keychain", mode: nil, mention: "/other/keychain"),
         ChoiceRow(
-            name: "a service that is gone, and the machine's has another keychain",
+            name: "a service was killed, and the machine's service has another keychain",
             environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
             sockets: [user, system, "/data/keychain/service-lock"], left: "/data/keychain",
             mode: nil, mention: "keychainctl service enable"),
         ChoiceRow(
-            name: "a service that is gone was named",
+            name: "the variable names the socket of a killed service",
             environment: ["KEYCHAIN_SERVICE": user, "XDG_DATA_HOME": "/data"],
             sockets: [user], left: "/data/keychain", mode: .service(socket: user),
             mention: "KEYCHAIN_SERVICE"),

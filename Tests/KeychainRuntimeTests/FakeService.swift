@@ -112,7 +112,7 @@ final class FakePeer: Sendable {
     /// Shuts the connection down in both directions.
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// The client reads the end, and this end still receives.
+    /// Ends the stream that the client receives. This end can still receive.
     func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     // MARK: Bytes

@@ -1,4 +1,4 @@
-// ProcessKeychainTests: a whole process that uses the service.
+// ProcessKeychainTests: a whole process, which uses the service or opens the keychain itself.
 
 import Foundation
 import Glibc

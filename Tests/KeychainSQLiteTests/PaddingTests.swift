@@ -49,7 +49,7 @@ import Testing
         #expect(Padding.content(of: Data(repeating: 255, count: 64), floor: 32) == nil)
     }
 
-    @Test func `short secrets all have one padded size, and usual attributes few`() {
+    @Test func `short secrets all have one padded size, and usual attributes have few`() {
         let keys = ClassKeys(
             classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
         var sizes: Set<[Int]> = []

@@ -137,7 +137,9 @@ struct Lookup: CustomTestStringConvertible, Sendable {
 
     /// If the rows were read in the order of an index over labels, each one would be on another
     /// page.
-    @Test func `a list of a service sorts ids, and then reads rows in their order`() throws {
+    @Test func `a search by service sorts ids, and then reads rows in the order of their ids`()
+        throws
+    {
         let search = RowSearch(
             ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("s")]),
             visibleTo: AccessGroups(["g"]), indexes: [BlindIndex(key: .random(byteCount: 32))])

@@ -1,6 +1,6 @@
-// CaseNotation: the notation of the behaviour cases in Swift, and how many cases of a test with
+// CaseNotation: the notation of the behavior cases in Swift, and how many cases of a test with
 // arguments were run.
-//   (1) What is counted are calls of the test's body, not the arguments that it was declared with.
+//   (1) The calls of the test's body are counted, not the arguments that it was declared with.
 //
 // A row is what one caller does to an empty, unlocked keychain with a passcode, as a member of the
 // groups G1 and G2. The keys of dictionaries are named as in Documentation/Cases.md: by the short

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainServices
 
-/// A constant: its name, its value in this module and its value at Apple.
+/// A constant: its name, its value in this module and Apple's value.
 struct ConstantRow: Sendable, CustomTestStringConvertible {
     let name: String
     let value: String

@@ -130,7 +130,7 @@ import Testing
         #expect(!(result is String))
     }
 
-    @Test func `the result variable may have the expected type`() throws {
+    @Test func `the result variable may be declared as AnyObject`() throws {
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let query = genp(["R.data": true])
         var item: AnyObject?

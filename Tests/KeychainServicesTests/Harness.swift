@@ -16,7 +16,8 @@ protocol KeychainUnderTest: AnyObject {
     /// Locks the keychain, so that when-unlocked items can't be read.
     func lock() throws
     func unlock() throws
-    /// Closes the keychain and reopens it as after a start of the device, before the first unlock.
+    /// Closes the keychain and reopens it as after a restart of the device and before the first
+    /// unlock.
     func restart() throws
     func setPasscode() throws
     func removePasscode() throws
@@ -135,7 +136,7 @@ final class EngineUnderTest: KeychainUnderTest {
     }
 
     /// Rewrites the rows of all local generic passwords with other content, and the header to
-    /// match. Only the tags of a row itself can then detect the change.
+    /// match. Only the authentication tags of a row itself can then detect the change.
     func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {
@@ -151,8 +152,8 @@ final class EngineUnderTest: KeychainUnderTest {
         }
     }
 
-    /// Flips a bit in both parts of the row of every local generic password. A second call repairs
-    /// the rows.
+    /// Flips a bit in the metadata and in the secret of every local generic password. A second call
+    /// repairs the rows.
     func damageItem() throws {
         try tamper { rows in
             rows.map { row in

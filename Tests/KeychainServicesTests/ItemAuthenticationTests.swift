@@ -91,7 +91,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `a context with sufficient proofs answers where no user may be prompted`(
+    func `a context with sufficient proofs authenticates where no user may be prompted`(
         on backend: Backend
     )
         throws
@@ -341,7 +341,8 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
 
     // MARK: Items bound to a biometric enrollment
 
-    /// A keychain with biometric hardware and an item bound to the current enrollment.
+    /// A keychain with biometric hardware and an item with these constraints. The default binds the
+    /// item to the current enrollment.
     private func keychainWithEnrollment(
         _ flags: SecAccessControlCreateFlags = .biometryCurrentSet
     ) throws -> TestKeychain {
@@ -363,7 +364,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         throws
     {
         let ends: [(String, OSStatus, (TestKeychain) -> Void)] = [
-            ("cancelled", -128, { $0.person = .declining }),
+            ("canceled", -128, { $0.person = .declining }),
             ("failed", -25293, { $0.person = .stranger }),
             ("not allowed", -25308, { $0.person = nil }),
             ("not available", -25291, { $0.biometry = nil }),

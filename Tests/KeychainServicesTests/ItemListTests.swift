@@ -80,7 +80,8 @@ import Testing
             k.add(["u_ItemList": wrong]).gives(-50)
         }
         try keychain.lock()
-        // The certificate alone could be added: its protection class, always, needs no unlock.
+        // The certificate alone could be added: its default protection class is
+        // `kSecAttrAccessibleAlways`.
         k.add(["u_ItemList": list]).gives(-25308)
         try keychain.unlock()
         #expect(try count(cert(), k) == 0)

@@ -11,7 +11,7 @@ import Testing
 @Suite struct SecAccessControlTests {
     typealias Flags = SecAccessControlCreateFlags
 
-    /// Row N323: flags, and whether the protection class alone decides.
+    /// Row N323: flags, and whether the protection class is the only condition.
     static let boundness: [(Flags, Bool)] = [
         ([], true), (.privateKeyUsage, true),
         (.userPresence, false), ([.userPresence, .privateKeyUsage], false),
@@ -78,19 +78,19 @@ import Testing
             .bothKindsOfBiometry)
     }
 
-    @Test func `N319: biometry, passcode and application password can be combined with and`() {
+    @Test func `N319: biometry, passcode and application password can be combined with AND`() {
         let flags: Flags = [.biometryAny, .devicePasscode, .and, .applicationPassword]
         #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
     }
 
-    @Test func `N320: or and and exclude each other`() {
+    @Test func `N320: OR and AND exclude each other`() {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, [.or, .and], .orTogetherWithAnd)
         expectRefusal(
             kSecAttrAccessibleWhenUnlocked, [.or, .and, .biometryAny, .devicePasscode],
             .orTogetherWithAnd)
     }
 
-    @Test func `N322: two conditions need neither or nor and`() {
+    @Test func `N322: two conditions need neither OR nor AND`() {
         let flags: Flags = [.biometryAny, .devicePasscode]
         #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
     }

@@ -78,7 +78,7 @@ import Testing
         #expect(CFGetTypeID(task) == SecTaskGetTypeID())
     }
 
-    /// Foundation's decoder has no limit, and overflows its stack at some hundred levels.
+    /// Foundation's decoder has no limit, and overflows its stack at a few hundred levels.
     @Test(arguments: [(32, true), (33, false), (1000, false), (60_000, false)])
     func `an entitlements file that is nested too deeply is refused`(depth: Int, isRead: Bool) {
         let forms = [
@@ -106,8 +106,8 @@ import Testing
         (try? Entitlements(propertyList: list, name: "test")) != nil
     }
 
-    /// A binary property list: a dictionary with an array in an array in an array. The last one is
-    /// empty or contains the first.
+    /// A binary property list: a dictionary with `depth` nested arrays. The innermost one is empty
+    /// or contains the outermost.
     private static func binaryList(depth: Int, isCyclic: Bool = false) -> Data {
         func bytes(_ number: Int, _ count: Int) -> [UInt8] {
             (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

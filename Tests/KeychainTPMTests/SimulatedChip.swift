@@ -67,7 +67,7 @@ final class SimulatedChip {
         started.standardError = FileHandle.nullDevice
         try started.run()
         process = started
-        // The file is written after both sockets listen.
+        // swtpm writes its PID file once both sockets listen.
         let end = ContinuousClock.now + .seconds(60)
         while (try? String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8))?.isEmpty
             ?? true

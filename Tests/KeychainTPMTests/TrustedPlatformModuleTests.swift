@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `data slices with other start indexes are accepted`() throws {
+    @Test func `data slices that don't start at index 0 are accepted`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)

@@ -269,7 +269,8 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.database.check().isSound)
     }
 
-    @Test func `many concurrent tasks lose nothing, even through locks and restarts`() async throws
+    @Test func `concurrent writes aren't lost while the keychain is locked and unlocked`()
+        async throws
     {
         let test = test
         let keychain = keychain

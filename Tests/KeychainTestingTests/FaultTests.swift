@@ -131,7 +131,7 @@ import Testing
         let duration = try clock.measure { value = try keychain.load(.token) }
         #expect(value == "old")
         #expect(duration >= .milliseconds(50))
-        // An addition that finds a duplicate, and an update.
+        // A save is delayed twice: in its addition, which finds a duplicate, and in its update.
         #expect(try clock.measure { try keychain.save("new", for: .token) } >= .milliseconds(100))
         #expect(try keychain.load(.token) == "new")
     }
@@ -260,7 +260,7 @@ import Testing
 
     // MARK: Concurrency
 
-    @Test func `a fault that applies once applies once among many tasks`() async throws {
+    @Test func `a fault applies to concurrent tasks exactly as often as requested`() async throws {
         let keychain = keychain
         test.inject(.stop(.beforeCommit), into: .writes, after: 20, times: 1)
         test.inject(.denied, into: .search, after: 20, times: 3)

@@ -42,7 +42,7 @@ struct Session {
         #expect(try session.state() == .signedIn(token: "abc"))
     }
 
-    @Test func `a program that is started before the first unlock waits`() throws {
+    @Test func `a push token can be read only after the first unlock`() throws {
         let test = TestKeychain()
         let keychain = Keychain(
             service: "com.example.app", accessibility: .afterFirstUnlock, in: test.database)

@@ -77,7 +77,7 @@ import Testing
         #expect(try test.items().count == 1)
     }
 
-    @Test func `of many callers that create a key of one name, one succeeds`() async throws {
+    @Test func `if many callers create a key with the same name, one succeeds`() async throws {
         test.hasSecureEnclave = true
         let keychain = keychain(false)
         let made = await withTaskGroup(of: Bool.self) { group in
@@ -219,7 +219,7 @@ import Testing
         #expect(code { _ = try key.signature(for: message) } == .secureEnclaveUnavailable)
     }
 
-    @Test func `Ed25519 keys are software keys, stored as items`() throws {
+    @Test func `Ed25519 keys are software keys, stored as generic passwords`() throws {
         let keychain = keychain(false)
         let key = Curve25519.Signing.PrivateKey()
         let name = KeychainKey<Curve25519.Signing.PrivateKey>("ed25519")

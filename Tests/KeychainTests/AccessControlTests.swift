@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a context remembers a proof`(way: Way) throws {
+    func `a context remembers a successful authentication`(way: Way) throws {
         let context = LAContext()
         context.localizedReason = "show your notes"
         let keychain = keychain(way).authenticating(with: context)
@@ -369,7 +369,7 @@ import Testing
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try destination.load(key(nil)) == "secret")
         #expect(try source.items().isEmpty)
-        // In the other direction the protection isn't removed either.
+        // An unprotected item at the source doesn't remove this protection either.
         try source.save("secret", for: key(nil))
         #expect(try destination.migrateAll(from: source).isComplete)
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)

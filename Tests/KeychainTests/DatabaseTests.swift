@@ -1,5 +1,5 @@
-// Databases opened by the program: folders, groups, locks, passcodes, and several processes using
-// one database.
+// Databases opened by the program: folders, groups, locks, passcodes, and several objects for one
+// folder.
 
 #if !canImport(Darwin)
 

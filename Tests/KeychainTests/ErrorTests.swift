@@ -29,7 +29,7 @@ extension KeychainKey where Value == SymmetricKey {
 }
 
 extension KeychainKey where Value == DeviceState {
-    /// A type with custom coders.
+    /// A key with custom coders.
     static var secondsSince1970: Self {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .secondsSince1970
@@ -346,7 +346,7 @@ extension KeychainKey where Value == DeviceState {
             #expect(error.storedData == Data(value.utf8))
             if value.contains("1e77777") { error.underlyingError = nil }
             #expect("\(error)".contains(". "))
-            // A coder's own error may quote the value. None of these texts does.
+            // The coder's original error may quote the value. None of these texts may.
             var texts = [
                 "\(error)", String(reflecting: error), error.localizedDescription,
                 error.failureReason ?? "", error.recoverySuggestion ?? "",
@@ -411,7 +411,7 @@ extension KeychainKey where Value == DeviceState {
         #expect("\(error)" == text)
     }
 
-    @Test func `an error about a locked item says so in words`() throws {
+    @Test func `an error about a locked item names its protection class in words`() throws {
         for protection in ProtectionClass.allCases {
             let reason = KeychainFailure.locked(protection).reason
             #expect(reason.contains(protection.words))

@@ -30,7 +30,7 @@ import Testing
 
     static let identity: Set<String> = ["class", "svce", "agrp", "sync", "nleg"]
 
-    @Test func `every query contains class, service, group, synchronizable and the keychain`()
+    @Test func `every query contains class, service, group, synchronizability and keychain type`()
         throws
     {
         for query in [

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an item has its attributes`(way: Way) throws {
+    func `an item's attributes can be read`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("1234", for: .pin)
         let item = try #require(try keychain.item(.pin))
@@ -163,9 +163,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a save without a group adds an item even if another group has the same`(way: Way)
-        async throws
-    {
+    func `a save without a group adds an item even if another group has an item of this name`(
+        way: Way
+    ) async throws {
         let database = try TestDatabase(way)
         let own = database.keychain(group: "group.main")
         let shared = database.keychain(group: "group.shared")
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `two keychains of one service see the same items`(way: Way) throws {
+    func `two keychains of one service and group see the same items`(way: Way) throws {
         let database = try TestDatabase(way)
         try database.keychain().save("x", for: .token)
         #expect(try database.keychain(group: "group.main").load(.token) == "x")
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `another program's access group is a missing entitlement`(way: Way) throws {
+    func `using another program's access group is a missing entitlement`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain(group: "group.foreign")
         #expect(failure { try keychain.save("x", for: .token) }?.code == .missingEntitlement)
         #expect(failure { _ = try keychain.load(.token) }?.code == .missingEntitlement)

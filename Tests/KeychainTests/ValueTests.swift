@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier is stored as its text`(way: Way) throws {
+    func `a UUID is stored as its text`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let identifier = UUID()
         try keychain.save(identifier, for: KeychainKey("id"))

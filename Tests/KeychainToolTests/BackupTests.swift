@@ -52,7 +52,8 @@ import Testing
 
     // MARK: age
 
-    @Test func `backups to keys can be read by age, and files that age encrypted can be restored`()
+    @Test
+    func `age can decrypt a backup for a public key, and files encrypted by age can be restored`()
         throws
     {
         let home = try TestHome()
@@ -74,7 +75,7 @@ import Testing
             try run(home, "KEYCHAIN_DIRECTORY=~/two keychainctl get -s s -a 699") == "secret 699")
     }
 
-    @Test func `backups under a passphrase can be exchanged with age too`() throws {
+    @Test func `backups encrypted with a passphrase can be exchanged with age too`() throws {
         let home = try TestHome()
         try fill(home, "one", 3)
         let variables = ["KEYCHAIN_DIRECTORY": directory(home, "one")]
@@ -135,7 +136,7 @@ import Testing
 
     // MARK: The unit
 
-    @Test func `the timer's unit makes a backup without entering a secret`() throws {
+    @Test func `the timer's service makes a backup without a prompt`() throws {
         let home = try TestHome()
         try makeKeys(home)
         _ = try run(

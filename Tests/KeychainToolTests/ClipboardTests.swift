@@ -7,8 +7,8 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `A clipboard that isn't cleared later` {
-    /// A clipboard program that keeps the content in a file. It changes `errno` of its parent, as
-    /// any program start can.
+    /// A clipboard program that keeps the content in a file. Starting it can change the caller's
+    /// `errno`, as starting any program can.
     private func clipboard(in home: TestHome, canClear: Bool) throws -> Clipboard {
         let program = home.path + "/xsel"
         try """
@@ -32,7 +32,9 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `is cleared at once, and the error says so`(_ canClear: Bool, _ end: String) throws {
+    func `is cleared at once if possible, and the error says whether it was`(
+        _ canClear: Bool, _ end: String
+    ) throws {
         let home = try TestHome()
         let clipboard = try clipboard(in: home, canClear: canClear)
         let failure = #expect(throws: ControlFailure.self) {

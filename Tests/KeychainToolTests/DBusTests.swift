@@ -6,7 +6,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `D-Bus` {
-    /// A reply to call 7 with the signature `a{sv}`, in both byte orders: text, a number and bytes.
+    /// A reply to call 7 with signature `a{sv}`, in either byte order: text, a number and bytes.
     private static func answer(isLittleEndian: Bool) -> [UInt8] {
         func number(_ value: UInt32) -> [UInt8] {
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeychainTool
 
-@Suite struct `A get that is read directly` {
+@Suite struct `A get command that is parsed directly` {
     static let understood = [
         ["get", "-s", "mail"], ["get", "-s", "mail", "-a", "ada"],
         ["get", "--service", "mail", "--account", "ada", "--group", "team"],

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeychainTool
 
-@Suite struct `A secret that is made` {
+@Suite struct `Generated secrets` {
     @Test(arguments: [
         (SecretAlphabet.alphanumeric, 62, 142), (.letters, 52, 136), (.digits, 10, 79),
         (.hex, 16, 96), (.printable, 94, 157),

@@ -50,7 +50,7 @@ import Testing
             (.netrc, "machine m password \"hunter2", 1),
             (.netrc, "default login a password hunter2", 1), (.netrc, "\nmachine m hun\0ter2", 2),
         ] as [(ImportSource, String, Int)])
-    func `a line of an imported file that isn't understood is named without its secret`(
+    func `the error for an invalid line of an imported file states its number, not its secret`(
         _ source: ImportSource, _ text: String, _ line: Int
     ) throws {
         let failure = try #require(throws: ControlFailure.self) { try read(source, text.utf8) }

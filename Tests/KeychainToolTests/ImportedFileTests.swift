@@ -1,4 +1,4 @@
-// ImportedFileTests: exports of other programs, in the form these write.
+// ImportedFileTests: exports of other programs, in the form in which they write them.
 // From RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of the AWS CLI, docker's
 // config.json, and the output of `security dump-keychain -d` on macOS.
 
@@ -137,7 +137,7 @@ import Testing
             (.json, #"[{"class": "generic", "data": "eA==", "accessible": "hunter2"}]"#, 1),
             (.keychainDump, "keychain: \"/k\"\nclass: \"genp\"\ndata:\nhunter2\n", 4),
         ] as [(ImportSource, String, Int)])
-    func `a line of an export that isn't understood is named without its secret`(
+    func `the error for an invalid line of an export states its number, not its secret`(
         _ source: ImportSource, _ text: String, _ line: Int
     ) throws {
         let failure = try #require(throws: ControlFailure.self) {

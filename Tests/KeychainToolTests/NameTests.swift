@@ -14,7 +14,7 @@ import Testing
             protection.commandLineName.hasSuffix("this-device-only") == protection.isThisDeviceOnly)
     }
 
-    @Test func `a passcode class has a short name`() {
+    @Test func `the class when-passcode-set-this-device-only has a short name`() {
         #expect(
             ProtectionClass(commandLineName: "when-passcode-set") == .whenPasscodeSetThisDeviceOnly)
     }

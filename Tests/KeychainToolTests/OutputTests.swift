@@ -77,7 +77,7 @@ import Testing
             ("2026-02-31", nil), ("2026-02-29", nil), ("2026-13-01", nil),
             ("2026-05-01T24:00:00Z", nil), ("yesterday", nil), ("", nil),
         ] as [(String, Int64?)])
-    func `a moment is a date of the calendar`(_ text: String, _ seconds: Int64?) {
+    func `a moment argument must be a date that exists`(_ text: String, _ seconds: Int64?) {
         #expect(MomentArgument(argument: text)?.milliseconds == seconds.map { $0 * 1000 })
     }
 

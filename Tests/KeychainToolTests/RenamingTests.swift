@@ -1,4 +1,4 @@
-// The effects of `rename`, `label` and `duplicate` on items, as seen by the engine.
+// The effects of `rename` and `label` on items, as seen by the engine.
 
 import Foundation
 import KeychainCrypto
@@ -28,7 +28,9 @@ import Testing
             isSynchronizable: nil)
     }
 
-    @Test func `renaming decrypts no secret, even for items that require presence`() throws {
+    @Test func `renaming decrypts no secret, and an item that requires presence isn't renamed`()
+        throws
+    {
         let home = try TestHome()
         let engine = try engine(home)
         defer { engine.close() }

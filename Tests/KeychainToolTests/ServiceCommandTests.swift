@@ -26,7 +26,7 @@ import Testing
         arguments: [
             ("PROGRAM", true), ("-@PROGRAM keychaind", true), ("PROGRAM --log-level debug", true),
             ("/nonexistent/keychaind", false), ("-/nonexistent/keychaind", false), ("", false),
-            // These paths, which systemd changes, are assumed to exist.
+            // Paths that systemd unquotes or expands are assumed to exist.
             (UserUnits.word("/nonexistent/100%/$x/keychaind"), true),
             (UserUnits.word("/nonexistent/a b/keychaind"), true),
             ("%h/bin/keychaind", true), ("${HOME}/bin/keychaind", true),

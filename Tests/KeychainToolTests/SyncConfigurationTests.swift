@@ -28,7 +28,7 @@ import Testing
         (nil, 60), (#""never""#, 0), (#""1d""#, 1), (#""24h""#, 1), (#""60d""#, 60),
         (#""366d""#, 366), ("null", 60),
     ])
-    func `machines are suspended after 60 days, 1 to 366 days, or never`(
+    func `machines are suspended after 1 to 366 days, by default 60, or never`(
         _ json: String?, _ days: Int64
     ) throws {
         #expect(try limit(json) == days * 86_400_000)
@@ -39,7 +39,7 @@ import Testing
         "60D",
         "", "Never", "0", "9223372036854775807d", "9223372036854775808d", "60d\u{2028}",
     ])
-    func `another time is refused, with the times that there are`(_ text: String) throws {
+    func `any other time is refused, and the error states the allowed ones`(_ text: String) throws {
         let failure = try #require(throws: ControlFailure.self) { try limit("\"\(text)\"") }
         #expect(
             failure.message.hasSuffix(
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["60", "true", #"["60d"]"#, "{}"])
-    func `a time that is no text is refused`(_ json: String) {
+    func `a time that isn't a string is refused`(_ json: String) {
         #expect(throws: ControlFailure.self) { try limit(json) }
     }
 }

@@ -159,7 +159,7 @@ import Testing
             otherwise: "keychainctl: The item is locked with the passcode.")
     }
 
-    @Test func `the passcode, requested once, proves presence`() throws {
+    @Test func `the correct passcode proves presence without a second prompt`() throws {
         let home = try TestHome()
         try GuardedItems.add(to: home)
         try expectPasscode(

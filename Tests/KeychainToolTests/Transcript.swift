@@ -6,11 +6,11 @@
 //   ! LINE         a line of standard error
 //   [N]            an exit status that is not 0
 //   # COMMENT
-//   anything else  a line of standard output; “(no newline)” ends one that has none
+//   anything else  a line of standard output. “(no newline)” marks a last line without a newline
 //
 //   (1) All steps of a transcript share one home and one keychain.
 //   (2) Dates, references and sizes differ between runs. Before the comparison they are replaced
-//       by fixed ones of the same length. The home is shown as “~”.
+//       by fixed ones. The home is shown as “~”.
 
 import Foundation
 import Testing

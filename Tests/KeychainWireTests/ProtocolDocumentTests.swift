@@ -136,7 +136,7 @@ import Testing
         return report
     }
 
-    @Test func `the raw values of enumerations don't change`() {
+    @Test func `the order of enumeration cases, which determines their codes, doesn't change`() {
         #expect(TombstonePolicy.allCases == [.automatic, .always, .never])
         #expect(LockState.allCases == [.beforeFirstUnlock, .locked, .unlocked])
         #expect(DeviceKeyProtection.allCases == [.file, .hardware, .memory])

@@ -91,8 +91,8 @@ import Testing
         #expect(bodies[2] == [])
     }
 
-    /// Ensures that a field that is added to a type but not to the messages fails in the tests
-    /// above: the random values contain at least two values for each field.
+    /// If a field is added to a type but not to its message, the tests above fail, because the
+    /// random values contain at least two values of each field.
     @Test func `the random values differ in every field`() {
         var values = RandomValues(seed: 3)
         var seen: [String: Set<String>] = [:]

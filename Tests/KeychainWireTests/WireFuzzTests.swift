@@ -1,6 +1,6 @@
 // WireFuzzTests: messages close to valid ones.
 //   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
-//   (2) No input may trap. Accepted messages must be encoded again as they were read.
+//   (2) No input may trap. Accepted messages must round-trip.
 
 import Foundation
 import KeychainCore
@@ -11,7 +11,7 @@ import Testing
 @Suite struct `Fuzzed messages` {
     private static let rounds = 5000
 
-    @Test func `no request traps, and accepted ones are encoded again`() throws {
+    @Test func `no request traps, and accepted ones round-trip`() throws {
         var values = RandomValues(seed: 5)
         var (count, taken) = (0, 0)
         while count < Self.rounds {
@@ -31,7 +31,7 @@ import Testing
         #expect(taken > Self.rounds / 100 && taken < Self.rounds)
     }
 
-    @Test func `no answer traps, and accepted ones are encoded again`() throws {
+    @Test func `no answer traps, and accepted ones round-trip`() throws {
         var values = RandomValues(seed: 6)
         var (count, taken) = (0, 0)
         func check<Value: MessageCodable>(_ value: Value) throws {

@@ -1,4 +1,4 @@
-// CheckTests: `./dev check` leaves out all tests that start programs of this package, and fewer
+// CheckTests: `./dev check` leaves out all tests that start programs of this package, and runs more
 // than half of all test files.
 
 import Testing

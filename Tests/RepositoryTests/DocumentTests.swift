@@ -30,8 +30,8 @@ import Testing
         #expect(example.contains(compiled))
     }
 
-    /// `Examples/Tutorials` contains the programs of these articles, and tests that the articles show
-    /// exactly these programs.
+    /// `Examples/Tutorials` contains the programs of these articles, and tests that the articles
+    /// show exactly these programs.
     @Test func `the documentation of a library product begins with an article that is tested`()
         throws
     {

@@ -115,10 +115,10 @@ struct Manifest {
     }
 
     /// The modules below `Sources` in rows. Each module depends only on those in lower rows, and is
-    /// in the lowest possible row. A line has a module; after the arrow the modules on which it
-    /// depends directly, without those on which these depend; and in brackets the libraries of
-    /// other packages that it adds. A dependency with a condition makes only dependencies with the
-    /// same condition redundant.
+    /// in the lowest possible row. After the arrow are the modules on which it depends, and in
+    /// brackets the libraries of other packages. Dependencies that it also has through another
+    /// module are left out. A dependency with a condition makes only dependencies with the same
+    /// condition redundant.
     var picture: [String] {
         let modules = targets.filter(\.isModule)
         var rows: [String: Int] = [:]

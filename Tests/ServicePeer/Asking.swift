@@ -1,5 +1,5 @@
-// Asking: prints what the service allows a program to do, a line for each request; and a program
-// that uses its keychain, its own or that of a service, as any program does.
+// Asking: prints what the service allows a program to do, one line for each request. Using: a
+// program that opens a keychain as any program does, in its own process or through a service.
 
 import Foundation
 import KeychainCore
@@ -12,7 +12,7 @@ struct Asking {
     let socket: String
 
     /// Prints the groups that the program is granted. Then adds an item to each of `groups`, and
-    /// counts the items that it sees without naming one.
+    /// prints the groups of all items that it finds without naming a group.
     func run(groups: [String]) throws {
         let client = ServiceClient(socketPath: socket)
         let caller: AccessGroups
@@ -48,7 +48,7 @@ struct Asking {
         }
     }
 
-    /// Prevents other processes from reading this program's memory.
+    /// Prevents other processes from reading this program's memory, and prints what is allowed.
     func runHidden() throws {
         ProcessProtection.apply()
         try run(groups: [])

@@ -1,5 +1,5 @@
-// Trick: connections that are used by a process other than the one that opened them, in the ways of
-// a dishonest peer; and of a service manager, which starts a service for its socket.
+// Trick: a dishonest peer, whose connections are used by a process other than the one that opened
+// them. Activation: a service manager, which starts a service for its socket.
 
 import Foundation
 import Glibc

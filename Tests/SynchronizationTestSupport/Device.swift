@@ -70,7 +70,7 @@ package final class Device: Sendable {
 
     package var relay: Relay { relay(through: server) }
 
-    /// A relay between this machine's keychain and a server, which may be another than its own.
+    /// A relay between this machine's keychain and a server, which need not be its own.
     package func relay(through server: any RecordStore, absenceLimit: Int64 = 0) -> Relay {
         Relay(server, absenceLimit: absenceLimit) { request throws(KeychainFailure) in
             try self.engine.perform(request, as: AccessGroups([]))

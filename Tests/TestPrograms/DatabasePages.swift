@@ -1,6 +1,6 @@
-// DatabasePages: changes to pages of a keychain's database: the root pages of its tables and
-// indexes, and tags or checksums that match after a change, as if the bytes had been wrong before
-// they were written, or an attacker with the device key had forged them.
+// DatabasePages: the root pages of a keychain's database, and changes to its pages with matching
+// tags or checksums. The changed bytes look as if they had been wrong before they were written, or
+// as if an attacker with the device key had forged them.
 
 import Foundation
 package import KeychainCore

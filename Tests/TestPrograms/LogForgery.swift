@@ -20,7 +20,7 @@ package enum LogForgery {
     /// last 32 bytes of a page, which contain its tag.
     package static func summed(_ log: [UInt8]) -> [UInt8] {
         var log = log
-        // The lowest bit of the magic says whether words are big-endian.
+        // The lowest bit of the magic number says whether words are big-endian.
         var sum = Sum(isBigEndian: log[3] & 1 == 1)
         sum.add(log[0..<24])
         log.replaceSubrange(24..<32, with: sum.bytes)

@@ -1,6 +1,6 @@
 // Needle: searches this process's whole memory for a key that should have been erased, and for the
-// state of SHA-256 after a first block (FIPS 180-4, 6.2.2) in the layout of the crypto library. The
-// state after a padded key can replace the key.
+// state of SHA-256 after a first block (FIPS 180-4, 6.2.2) in the layout of the crypto library.
+// With the state after an HMAC's padded key, the key isn't needed.
 
 import Foundation
 import Glibc
@@ -36,7 +36,7 @@ package struct Needle: Sendable {
     private static let turn = Mutex(())
 
     private func occurrenceCountInTurn() throws -> Int {
-        // SAFETY: a page of our own; the search leaves it out.
+        // SAFETY: a page of our own. The search finds it and doesn't count it.
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
         defer {
             unsafe explicit_bzero(page, 4096)

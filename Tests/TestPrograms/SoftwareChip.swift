@@ -10,7 +10,7 @@ import Synchronization
 package final class SoftwareChip: KeyHardware {
     package let name = "a chip of the tests"
     private let pad: [UInt8]
-    /// Whether unsealing returns something else than was sealed.
+    /// Whether unsealing returns something other than what was sealed.
     private let isBroken: Bool
     private let count = Mutex(0)
 

@@ -1,5 +1,5 @@
-// Ledger+Appending: what the next entry of this machine's log contains, and which of the log's older
-// entries it makes unneeded.
+// Ledger+Appending: what the next entry of this machine's log contains, and which of the log's
+// older entries it makes unneeded.
 
 package import KeychainCore
 
@@ -23,8 +23,8 @@ extension Ledger {
     ///     has.
     ///   - limit: The maximum number of versions in the entry.
     ///   - kept: Entries of this machine's log from this index on stay.
-    ///   - unloadable: Items whose versions this machine can't append again, so that the entries that
-    ///     contain them stay.
+    ///   - unloadable: Items whose versions this machine can't append again, so that the entries
+    ///     that contain them stay.
     ///   - incomplete: Machines whose logs have needed entries that this machine has skipped. It
     ///     acknowledges nothing of these logs, since that would include the skipped entries.
     /// - Returns: `nil` if there is nothing to append.

@@ -13,8 +13,8 @@ package struct Roster: Hashable, Sendable {
     /// A change of the membership.
     package enum Change: Hashable, Sendable {
         case add(MachineID)
-        /// Removes a machine. Of every log, the entries up to the given index count, and those that
-        /// were written with knowledge of this change.
+        /// Removes a machine. In every log, only these entries still count: those up to the given
+        /// index, and those that were written with knowledge of this change.
         case remove(MachineID, LogIndexes)
         /// Suspends a machine that was away too long. The same rule applies, to its log alone. The
         /// machine may append to the log again once it knows this change.

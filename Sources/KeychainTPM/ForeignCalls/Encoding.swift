@@ -3,8 +3,8 @@
 //   (1) A structure that contains a secret is in SecretBytes memory, never on the stack.
 //   (2) Memory that the library allocated for a secret is overwritten before it is freed.
 //   (3) The library's internal memory is out of reach: the authorization value of the key that was
-//       created or used last remains in the library's context or in memory that the library freed.
-//       Without the chip and the wrapped key, this value is useless.
+//       created or used last may remain in the library's context, or in freed memory that
+//       `ChipAccess` doesn't erase. Without the chip and the wrapped key, this value is useless.
 
 #if TPM
 

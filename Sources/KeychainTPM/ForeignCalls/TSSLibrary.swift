@@ -1,5 +1,5 @@
 // TSSLibrary: the functions of tpm2-tss, loaded when a chip is first used.
-//   (1) No other file looks up a symbol.
+//   (1) No other file looks up a symbol of tpm2-tss.
 //   (2) The libraries are never closed, so the addresses stay valid.
 
 #if TPM

@@ -143,7 +143,7 @@ struct Clipboard {
 
 /// The process that clears the clipboard.
 enum ClipboardKeeper {
-    /// Takes the place of a verb. With three dashes, it can't be an option of the parser.
+    /// Stands in the place of a verb. The parser has no option that begins with three dashes.
     private static let verb = "---empty-clipboard"
     /// The maximum size of the clipboard's content. Larger content isn't the secret.
     private static let longest = 1 << 28

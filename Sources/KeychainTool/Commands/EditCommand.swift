@@ -22,9 +22,9 @@ struct EditCommand: ParsableCommand {
             and removed at the end. Memory may be written to swap.
 
             Editors keep their own copies: swap files, undo files, backups, histories. Vim and \
-            Neovim are started without them, Emacs without backups and automatic saves. Files that \
-            other editors, extensions, or a server such as emacsclient's write are outside the \
-            control of this command.
+            Neovim are started without them, Emacs without backups and automatic saves. This \
+            command has no control over files that are written by other editors, by extensions, \
+            or by a server such as the one that emacsclient uses.
             """)
 
     @OptionGroup var selection: SelectionOptions

@@ -13,9 +13,9 @@ struct HistoryCommand: ParsableCommand {
             When keychainctl replaces or deletes an item, it keeps the item as an earlier version, \
             encrypted as before. The number and the age of versions are limited. This command \
             opens no secret: `keychainctl get --version` shows one, `keychainctl restore \
-            --version` brings a version back, and `keychainctl purge` deletes versions permanently. \
-            Incrementing the counter of an otp item, and the helpers `git`, `docker` and `security`, \
-            keep none.
+            --version` brings a version back, and `keychainctl purge` deletes versions \
+            permanently. Incrementing the counter of an otp item, and the helpers `git`, `docker` \
+            and `security`, keep none.
 
             --keep, --days and --programs set which versions are kept from now on, for the whole \
             keychain. Versions that exceed the new limits are deleted at once.

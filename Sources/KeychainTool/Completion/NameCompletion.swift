@@ -8,7 +8,7 @@ import ArgumentParser
 import KeychainCore
 
 enum NameCompletion {
-    /// Takes the place of a verb. With three dashes, it can't be an option of the parser.
+    /// Stands in the place of a verb. The parser has no option that begins with three dashes.
     private static let verb = "---names"
 
     static func isAsked(_ arguments: [String]) -> Bool { arguments == [verb] }
@@ -32,7 +32,7 @@ enum NameCompletion {
 
     // MARK: In scripts
 
-    /// The verbs that take the names of items as arguments.
+    /// The verbs after which bash and fish offer the names of items.
     private static let verbs: [any ParsableCommand.Type] = [
         SetCommand.self, GenerateCommand.self, GetCommand.self, RenameCommand.self,
         DuplicateCommand.self, LabelCommand.self, DeleteCommand.self, ListCommand.self,

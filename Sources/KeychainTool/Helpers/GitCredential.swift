@@ -19,8 +19,8 @@ struct GitCredential {
     /// The attributes that are stored in addition to the password, in the order of their lines.
     private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
 
-    /// The default ports of the protocols that git speaks to servers with passwords. Other programs
-    /// store them with the item.
+    /// The default ports of the protocols over which git sends passwords. Other programs store the
+    /// port with the item even if it is the default.
     private static let defaultPorts: [String: Int64] = ["http": 80, "https": 443]
 
     /// - Parameter input: Lines NAME=VALUE, up to the first empty line.

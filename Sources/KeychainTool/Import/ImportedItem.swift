@@ -6,10 +6,10 @@ import KeychainCore
 
 struct ImportedItem {
     let itemClass: ItemClass
-    /// The attributes that name the item: service and account, or server, protocol, port, path and
-    /// account.
+    /// The attributes that name the item: service and account, or server, account and the other
+    /// attributes of an internet password's primary key.
     let keys: Attributes
-    /// Further attributes of a new item: label and description.
+    /// Further attributes of a new item: label, description and comment.
     private(set) var remarks: Attributes = [:]
     let data: Data
     /// The line in the source, for errors that are found later.
@@ -84,7 +84,8 @@ struct ImportedItem {
         }
     }
 
-    /// Equal for two items exactly if they have the same class and primary key.
+    /// Equal for two items exactly if they have the same class and the same attributes of the
+    /// primary key. The access group and `isSynchronizable` are not compared.
     var identity: [String] {
         [String(describing: itemClass)] + itemClass.primaryKey.map { text($0) }
     }

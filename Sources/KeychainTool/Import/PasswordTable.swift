@@ -3,8 +3,7 @@
 //   (1) Columns are recognized by their names, in any order and case: those of KeePassXC, Chrome,
 //       Firefox, Safari and related programs. Other columns are ignored.
 //   (2) An entry with a web address is imported as an internet password, any other as a generic
-//       password with its title as the service. From an entry without a password, no such item is
-//       imported.
+//       password with its title as the service. An entry without a password becomes neither.
 //   (3) The key for one-time codes, if an entry has one, becomes a separate item, which
 //       `keychainctl otp` reads.
 

@@ -108,8 +108,8 @@ struct SecretService {
     private static func text(of failure: DBusFailure) -> String {
         switch failure {
         case .noBus:
-            "There is no user bus: DBUS_SESSION_BUS_ADDRESS names none that accepts connections, "
-                + "and there is none in XDG_RUNTIME_DIR."
+            "There is no user bus that accepts connections at DBUS_SESSION_BUS_ADDRESS or, if that "
+                + "is not set, in XDG_RUNTIME_DIR."
         case .broken: "The Secret Service sent no valid response."
         case .answered("org.freedesktop.DBus.Error.ServiceUnknown", _):
             "No Secret Service is running on the user's bus, and none can be started."

@@ -95,7 +95,7 @@ struct MomentArgument: ExpressibleByArgument {
                 "\(match.1)-\(match.2)-\(match.3)"
                     + "T\(match.4 ?? "00"):\(match.5 ?? "00"):\(match.6 ?? "00")Z")
         else { return nil }
-        // From 1970 to 2001.
+        // Between 1970-01-01 and 2001-01-01 there are 978307200 seconds.
         milliseconds = (Int64(seconds) + 978_307_200) * 1000
     }
 }

@@ -67,7 +67,7 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Whether options other than ``item`` also name a password.
+    /// Whether options, not ``item``, name a password.
     var isNamedByOptions: Bool {
         service != nil || account != nil || !internetAttributes.isEmpty
     }

@@ -138,9 +138,9 @@ extension ItemSnapshot {
         }
     }
 
-    /// A number, or a value in an internet password, as its readable name, if it has one. Otherwise
-    /// text as a string, a number as a number, a date as RFC 3339 text, and data as an object with
-    /// its Base64.
+    /// Converts a value to JSON. A number, and any value of an internet password, becomes its
+    /// readable name if it has one. Otherwise, a number stays a number, text becomes a string, a
+    /// date becomes RFC 3339 text, and data becomes an object with its Base64.
     ///
     /// The distinguished names in a certificate remain data, because their readable form omits
     /// details.

@@ -5,8 +5,8 @@
 //       of a file in memory that contains it. Any other value is literal: nothing in it is
 //       expanded.
 //   (3) In single quotes a value is taken literally; in double quotes \n, \r, \t, \", \\ and \$ are
-//       escapes. Without quotes, white space around the value is ignored, and so is everything from
-//       a `#` on that begins the value or follows white space.
+//       escapes. Without quotes, white space around the value is ignored, and so is a comment: a
+//       `#` that begins the value or follows white space, and everything after it.
 //   (4) A line that can't be parsed is an error with its line number. The error never contains a
 //       value.
 

@@ -10,7 +10,8 @@ import KeychainCrypto
 
 /// The reason why a call has no result.
 enum DBusFailure: Error, Equatable {
-    /// No bus accepts connections at the addresses in the environment or in the runtime folder.
+    /// No bus accepts connections at the addresses in `DBUS_SESSION_BUS_ADDRESS` or, if that is
+    /// not set, in the runtime folder.
     case noBus
     /// The connection was closed, no reply arrived in time, or the reply is invalid.
     case broken

@@ -89,7 +89,7 @@ struct UserService {
         let file = try openLog()
         defer { file.close() }
         // These variables of the caller's environment apply to the caller alone, not to the service
-        // of all programs.
+        // that all programs share.
         let own = [
             KeychainChoice.variable, EmbeddedKeychain.directoryVariable,
             EmbeddedKeychain.entitlementsVariable,

@@ -17,7 +17,7 @@ enum UserUnits {
     }
 
     /// The path of the installed service unit, or `nil` unless both units are installed and the
-    /// service's program exists, as far as its path is plain.
+    /// service's program exists.
     static func installed(_ places: UserPlaces) -> String? {
         let folders = folders(places)
         func place(of name: String) -> String? {

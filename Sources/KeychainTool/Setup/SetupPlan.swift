@@ -1,7 +1,7 @@
 // SetupPlan: the changes that make another program get its passwords from this one, or that undo
 // this.
-//   (1) A plan changes nothing by itself. It is derived from the present state, so that a second
-//       plan is empty.
+//   (1) A plan changes nothing by itself. It is derived from the present state, so once a plan was
+//       carried out, the next one is empty.
 //   (2) A different setting is replaced only if requested. Undoing removes only what a plan adds;
 //       it doesn't restore a setting that was replaced.
 

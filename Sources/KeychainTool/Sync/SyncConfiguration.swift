@@ -131,8 +131,8 @@ struct SyncConfiguration: Sendable {
 
     /// Checks the file of a private key or of a password.
     ///
-    /// The mode may show access for a group: systemd lets a unit's user read its credentials by an
-    /// access control list, whose mask the mode shows in the place of the group.
+    /// The mode may show group permissions. systemd lets a unit's user read its credentials through
+    /// an access control list, and the mode then shows the list's mask instead.
     private static func checkSecret(_ path: String) throws(ControlFailure) {
         guard let file = Files.open(path, O_RDONLY | O_NONBLOCK) else {
             throw ControlFailure(

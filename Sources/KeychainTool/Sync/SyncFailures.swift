@@ -24,7 +24,8 @@ extension ControlFailure {
         "The keychain is locked. Provide the passcode with --passcode-fd, or run this command at a "
             + "terminal.")
 
-    /// Carries out a command, and reports its failures as those of the tool.
+    /// Carries out a command. Failures of the keychain, of the server and of joining are thrown as
+    /// ``ControlFailure``.
     static func ofSynchronization<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

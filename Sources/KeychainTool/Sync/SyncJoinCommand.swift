@@ -1,5 +1,6 @@
 // SyncJoinCommand: joins a circle, in one of four ways.
-//   (1) With digits or pasted codes, nothing is joined before a person has compared them.
+//   (1) With digits or codes, the machine joins only after a person has compared the digits or
+//       pasted the codes.
 //   (2) Each attempt makes new keys for this machine, unless it joins with a token or the recovery
 //       code. So what a server did with the keys of an earlier attempt has no effect.
 

@@ -74,7 +74,8 @@ struct SyncKeychain {
     /// - Throws: ``ControlFailure`` if the keychain is in a circle already, or locked.
     func requireNoCircle() throws { try Self.requireNoCircle(in: status()) }
 
-    /// The same for a state that is known already: to ask for it prompts if the keychain is locked.
+    /// The same for a state that is already known. Calling ``status()`` again would prompt again if
+    /// the keychain is locked.
     static func requireNoCircle(in status: CircleStatus) throws {
         switch status.state {
         case .none: return

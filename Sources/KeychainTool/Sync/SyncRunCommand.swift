@@ -74,7 +74,7 @@ struct SyncRunCommand: ParsableCommand {
     }
 }
 
-/// The lines of the command.
+/// Writes the command's lines to standard error.
 private final class SyncLog: Sendable {
     private struct State {
         var line: String?

@@ -16,8 +16,8 @@ struct SyncSession {
     let keychain: SyncKeychain
     let relay: Relay
 
-    /// The maximum number of exchanges: while another process synchronizes the same keychain, or
-    /// until a signed change is in the membership log.
+    /// The maximum number of attempts while another process synchronizes the same keychain, and of
+    /// exchanges until a signed change is in the membership log.
     private static let attemptCount = 10
     private static let pause = Duration.milliseconds(500)
 
@@ -52,7 +52,7 @@ struct SyncSession {
 
     // MARK: Exchanging
 
-    /// Runs asynchronous work. At a terminal, a line on standard error says meanwhile what it is.
+    /// Runs asynchronous work. At a terminal, a line on standard error shows `what` meanwhile.
     func showing<Value: Sendable>(
         _ what: String, _ work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
@@ -108,7 +108,7 @@ struct SyncSession {
     /// Unlocks the keychain, exchanges everything, and returns the state.
     ///
     /// - Throws: ``ControlFailure`` if this machine is in no circle, or the server doesn't show all
-    ///   that other machines wrote.
+    ///   that the machines of the circle wrote.
     func membership() throws -> Membership {
         try keychain.requireUnlocked()
         let demand = try settle()

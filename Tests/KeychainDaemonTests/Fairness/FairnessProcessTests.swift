@@ -44,7 +44,7 @@ import Testing
         let (service, attackers) = try Self.run(
             "half messages of 16 MiB", "large", connections: 200)
         let memory = try service.memory()
-        print("fairness | \(attackers.counts[0]) large halves: the service has \(memory) MiB")
+        print("fairness | \(attackers.counts[0]) halves of 16 MiB: the service has \(memory) MiB")
         #expect(memory < 400)
         try attackers.stop()
         service.end()

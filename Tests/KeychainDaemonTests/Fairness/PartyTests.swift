@@ -62,7 +62,7 @@ import Testing
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
     }
 
-    @Test func `a party that doesn't read its answers is made to wait, and no other one`() {
+    @Test func `only a party that doesn't read its answers is made to wait`() {
         let budget = AnswerBudget(100)
         let called = Mutex(0)
         let hasRoom = { (party: Party) in

@@ -29,7 +29,7 @@ struct PageChecksumTests {
         #expect(checksum == expected)
     }
 
-    /// A page with a checksum, and the bytes it was made from.
+    /// A page with fixed content and its checksum.
     private static func stampedPage(number: UInt32) -> [UInt8] {
         var page = (0..<PageFormat.pageByteCount).map { UInt8(truncatingIfNeeded: $0 * 31) }
         // SAFETY: the array has the size of a page.

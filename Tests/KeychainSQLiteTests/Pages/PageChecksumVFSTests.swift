@@ -7,7 +7,7 @@ import KeychainSQLite
 import Testing
 
 struct PageChecksumVFSTests {
-    @Test func `pages are written with checksums and read back`() throws {
+    @Test func `pages are written with tags and read back`() throws {
         let database = try PageDatabase()
         let connection = try database.open()
         try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
@@ -102,7 +102,7 @@ struct PageChecksumVFSTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a database without room for checksums is neither changed nor trusted`() throws {
+    @Test func `a database without room for tags is neither changed nor trusted`() throws {
         let database = try PageDatabase()
         let plain = try PageConnection("file://" + database.path)
         try plain.run("CREATE TABLE item (secret); INSERT INTO item VALUES (randomblob(20000))")
@@ -122,7 +122,7 @@ struct PageChecksumVFSTests {
         #expect(try database.bytes() == before)
     }
 
-    @Test func `a database can't be created without room for checksums`() throws {
+    @Test func `a database can't be created without room for tags`() throws {
         let database = try PageDatabase()
         try PageChecksumVFS.register()
         let connection = try PageConnection(PageChecksumVFS.uri(forPath: database.path))

@@ -37,8 +37,8 @@ struct PageDamageTests {
         try database.fill(rowCount: 300)
         let sound = try database.bytes()
         let pageByteCount = PageFormat.pageByteCount
-        // The tests of the checksum try every byte of a page. Here only the whole header, the ends
-        // of the checksums, and other offsets on each page are tried.
+        // PageAuthenticationTests changes every byte of a page. Here only the database header and
+        // some offsets on each page are tried, two of them in its reserved bytes.
         var offsets = Set(0..<PageFormat.pageByteCount / 32)
         for page in 0..<sound.count / pageByteCount {
             offsets.formUnion([(page + 1) * pageByteCount - 8, (page + 1) * pageByteCount - 1])

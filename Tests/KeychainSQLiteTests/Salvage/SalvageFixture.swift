@@ -1,4 +1,5 @@
-// SalvageFixture: databases in the store's page format, written by SQLite, for the salvage tests.
+// SalvageFixture: databases in version 1 of the store's format, written by SQLite, for the salvage
+// tests.
 //   (1) Pages have 8 reserved bytes, which can't be requested in SQL. Therefore this uses the C
 //       interface.
 //   (2) Pages of the database file get their checksums when they are read, as if the store's VFS

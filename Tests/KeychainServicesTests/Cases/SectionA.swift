@@ -10,7 +10,7 @@ let sectionA: [Row] = [
             k.copy(genp(["svc": "unique-3f2c", returns: true])).gives(-25300)
         }
     },
-    Row(2, "an item is added without a place for the result") { k in
+    Row(2, "an item is added without a result pointer") { k in
         k.addWithoutResult(GP("a", "s", ["data": bytes("x")])).gives(0)
         k.copy(GP("a", "s")).gives(0)
     },
@@ -36,7 +36,7 @@ let sectionA: [Row] = [
         k.add(jdoe).gives(0)
         k.add(jdoe).gives(-25299)
     },
-    Row(11, "an internet password is found by all it was added with") { k in
+    Row(11, "an internet password is found by all the attributes it was added with") { k in
         k.add(jdoe).gives(0)
         try k.copy(jdoe.merging(["R.data": true]) { $1 }).givesData(bytes("test"))
     },
@@ -76,7 +76,7 @@ let sectionA: [Row] = [
         let found = try k.copy(GP("a", "s", ["R.data": true])).givesData()
         #expect(found == data, "the bytes differ")
     },
-    Row(19, "a search needs no place for the result") { k in
+    Row(19, "a search needs no result pointer") { k in
         k.add(GP("a", "s")).gives(0)
         k.copyWithoutResult(GP("a", "s", ["R.attrs": true])).gives(0)
     },

@@ -54,7 +54,7 @@ let sectionB: [Row] = [
         k.add(GP("a", "s", ["data": bytes("x"), "R.data": NSNumber(value: 1)])).gives(-50)
         k.copy(genp()).gives(-25300)
     },
-    Row(32, "an add needs no place for the result") { k in
+    Row(32, "an add needs no result pointer") { k in
         k.addWithoutResult(GP("a", "s", ["data": bytes("x"), "R.attrs": true])).gives(0)
         k.copy(GP("a", "s")).gives(0)
     },

@@ -48,7 +48,7 @@ let sectionD: [Row] = [
         let found = try k.copy(three(["R.attrs": true, "limit": 1])).givesDictionary()
         #expect((found["acct"] as? String)?.hasPrefix("a") == true)
     },
-    Row(67, "a limit may exceed what there is") { k in
+    Row(67, "a limit may exceed the number of matches") { k in
         withThree(k)
         try k.copy(three(["R.attrs": true, "limit": 100])).givesArray(3)
     },

@@ -35,7 +35,7 @@ let sectionE: [Row] = [
         k.delete(["class": "cert", "atag": "x"]).gives(-25303)
         k.delete(genp(["path": "x"])).gives(-25303)
     },
-    Row(79, "an unknown key of four characters is refused as no attribute") { k in
+    Row(79, "an unknown key of four characters is refused with errSecNoSuchAttr") { k in
         withEachCall(k, genp(["zzzz": "v"]), give: -25303)
     },
     Row(80, "a key of another length with an unknown first letter is refused") { k in
@@ -203,7 +203,7 @@ func accessControl(
         throws
     {
         let k = Client(try backend.open(), groups: ["G1"])
-        // A reference to a token object that contains nothing after the token.
+        // A reference to an object on a token, with one byte in place of the object's DER.
         let token = bytes("tkpr") + bytes("x")
         k.copy(["pref": token]).gives(-4)
         k.update(["pref": token], ["labl": "x"]).gives(-4)

@@ -79,7 +79,7 @@ let sectionH: [Row] = [
         withItem(k)
         k.update(GP("a", "s"), ["pdmn": "bogus"]).gives(-50)
     },
-    Row(169, "a class among the changes is refused as no attribute") { k in
+    Row(169, "a class among the changes is refused with errSecNoSuchAttr") { k in
         withItem(k)
         k.update(GP("a", "s"), ["class": "genp"]).gives(-25303)
     },

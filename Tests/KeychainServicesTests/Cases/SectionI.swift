@@ -11,7 +11,7 @@ private func publicKeyHash(_ fixture: FixtureIdentity) -> Data {
 }
 
 let sectionI: [Row] = [
-    Row(212, "a deleted identity leaves its key to another certificate of it") { k in
+    Row(212, "deleting an identity keeps a key that another certificate needs") { k in
         let fixture = try CertificateFixtures.shared().root
         k.add(["ref": try fixture.identity]).gives(0)
         k.delete(idnt()).gives(0)
@@ -52,7 +52,7 @@ let sectionI: [Row] = [
         k.copy(GP("a", "s")).gives(-25300)
         k.copy(GP("a", "s", ["sync": true])).gives(0)
     },
-    Row(203, "local and synchronizable items are deleted together when both are meant") { k in
+    Row(203, "one delete can delete both local and synchronizable items") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("a", "s", ["sync": true])).gives(0)
         k.delete(genp(["sync": any])).gives(0)

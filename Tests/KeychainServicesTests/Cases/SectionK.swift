@@ -61,7 +61,7 @@ let sectionK: [Row] = [
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true, "R.data": true])).givesNil()
     },
-    Row(254, "tombstones are not found unasked") { k in
+    Row(254, "tombstones are found only if asked for") { k in
         withTombstone(k)
         k.copy(GP("a", "s", ["sync": true])).gives(-25300)
         withSynchronizable(k)

@@ -50,7 +50,7 @@ struct CertificateMaker {
     ///   - name: The base name of the files.
     ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
     ///   - issuer: The name of the signing certificate, or `nil` for a self-signed one.
-    ///   - extensions: One extension per line. Without any, the certificate is of version 1.
+    ///   - extensions: One extension per element. Without any, the certificate is of version 1.
     ///   - key: The kind of the key.
     ///   - days: The validity period from now, in days.
     ///   - printable: Whether to encode texts as printable strings where possible, instead of

@@ -43,8 +43,8 @@ import Testing
             try name("/CN=Marianne", printable: false) != name("/CN=MARIANNE", printable: false))
     }
 
-    /// Written by hand from RFC 5280's structure and Apple's rule, which changes only printable
-    /// strings.
+    /// The expected bytes are written by hand from RFC 5280's structure and Apple's rule, which
+    /// changes only printable strings.
     @Test func `the normalized form is DER, with capital letters in printable strings`() throws {
         let expected = "300d310b300906035504030c02613a"
         #expect(try name("/CN=a:", printable: false).hexadecimal == expected)

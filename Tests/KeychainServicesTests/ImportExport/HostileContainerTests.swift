@@ -1,5 +1,5 @@
-// HostileContainerTests: PKCS #12 containers that no program writes, with a correct authentication
-// code, so that their contents are read; and the limits to the effort they can cause.
+// HostileContainerTests: PKCS #12 containers that no program writes. Their authentication code is
+// correct, so that their contents are read. Also the limits on the work that they can cause.
 
 #if !canImport(Darwin)
 
@@ -168,7 +168,7 @@ import Testing
         #expect(imported(unknown).status == errSecUnsupportedFormat)
     }
 
-    // MARK: Effort
+    // MARK: Work
 
     /// A new key under PBES2, encrypted as this package writes it.
     private func sealedKey() throws -> DERValue {
@@ -176,7 +176,7 @@ import Testing
             Array(P256.Signing.PrivateKey().derRepresentation), password: Array("secret".utf8))
     }
 
-    @Test func `the total effort for the keys of a container is limited`() throws {
+    @Test func `the total work for the keys of a container is limited`() throws {
         let keys = try [sealedKey(), sealedKey()]
         let text = keys.map {
             PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: $0.bytes).pemString

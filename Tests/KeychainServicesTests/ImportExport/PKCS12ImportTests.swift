@@ -29,7 +29,8 @@ import Testing
     static let bothAges: [[String]] = [[]]
     #endif
 
-    /// Every kind of key with current encryption, and every encryption with one kind of key.
+    /// Every kind of key with current encryption, every encryption with P-256, and the older ones
+    /// also with RSA.
     static let combinations =
         ExternalKeyKind.signing.map { ($0, [String]()) } + schemes.map { (.p256, $0) }
         + olderSchemes.map { (.rsa2048, $0) }

@@ -61,7 +61,8 @@ extension Data {
         }
     }
 
-    /// The key and nonce of ECIES as in SecKey.h, which OpenSSL derives from a shared secret.
+    /// The key and nonce of ECIES as SecKey.h describes them. OpenSSL derives the key from a shared
+    /// secret, and the nonce too if `derivesVector` is true. Otherwise the nonce is all zero.
     private func eciesKey(
         _ hash: String, _ secret: Data, ephemeral: Data, _ form: KeyForm, derivesVector: Bool,
         _ openSSL: OpenSSL

@@ -1,4 +1,4 @@
-// KeyForm: the keys that both sides support, and how each of them encodes them.
+// KeyForm: the keys that both this package and OpenSSL support, and the encodings of each side.
 
 #if !canImport(Darwin)
 

@@ -1,5 +1,5 @@
-// AlgorithmMatrixTests: every algorithm with every operation on every key. Each operation works
-// exactly if SecKeyIsAlgorithmSupported returns true, except for the operations of RSA keys that
+// AlgorithmMatrixTests: every algorithm with every operation on every key. Each operation works if
+// and only if SecKeyIsAlgorithmSupported returns true, except for the operations of RSA keys that
 // `isOnlySaid` lists.
 
 #if !canImport(Darwin)
@@ -125,7 +125,7 @@ private func isOnlySaid(
 
 @Suite struct `Algorithms and keys` {
     @Test(.cases(9), arguments: KnownKey.all)
-    func `an operation works exactly if it is reported as supported`(_ known: KnownKey) throws {
+    func `an operation works if and only if it is reported as supported`(_ known: KnownKey) throws {
         let subject = try Subject(known)
         var supported = 0
         var tried: Set<String> = []
@@ -153,12 +153,17 @@ private func isOnlySaid(
         #expect(tried.subtracting(unknownNames).count == 92)
     }
 
-    /// The number of combinations that are reported as supported. A private key on a curve: 23
-    /// signatures, 18 decryptions, 12 agreements; its public key: 23 verifications, 18 encryptions.
-    /// A private RSA key: 22 signatures, 12 decryptions and 22 verifications, which all fail; a
-    /// public one: 22 verifications, 12 encryptions and 7 decryptions, of which only the raw one
-    /// works. A key of 1024 bits is too small for four SHA-512 algorithms: two of PSS, and OAEP
-    /// with and without AES-GCM.
+    /// The number of combinations that are reported as supported.
+    ///
+    /// - A private key on a curve: 23 signatures, 18 decryptions and 12 agreements.
+    /// - Its public key: 23 verifications and 18 encryptions.
+    /// - A private RSA key: 22 signatures, 12 decryptions, and 22 verifications. All of the
+    ///   verifications fail.
+    /// - Its public key: 22 verifications, 12 encryptions, and 7 decryptions. Of the decryptions,
+    ///   only the raw one works.
+    ///
+    /// An RSA key of 1024 bits is too small for four SHA-512 algorithms: two of PSS, and OAEP with
+    /// and without AES-GCM.
     private static let supported: [KnownKey: Int] = [
         .p256: 94, .p384: 94, .p521: 94, .rsa1024: 97 - 3 * 2 - 2 * 2 - 1, .rsa2048: 97,
         .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,

@@ -90,7 +90,7 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
 
     /// If (r, s) is a valid ECDSA signature, so is (r, n - s). This is a known property of ECDSA.
     /// The test shows that nothing but these two is accepted.
-    @Test func `of an ECDSA signature only the variant with n - s is also valid`() throws {
+    @Test func `only the variant of an ECDSA signature with n - s is also valid`() throws {
         let mine = try KnownKey.p256.privateKey()
         let half = try mine.publicHalf()
         let name = "sign:ECDSA:message-RFC4754:SHA256"
@@ -107,8 +107,8 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         }
     }
 
-    /// The number of an RSA signature is below the modulus. Adding the modulus, where the result
-    /// fits, must not give another valid signature.
+    /// An RSA signature is a number below the modulus. Adding the modulus, where the result fits,
+    /// must not give another valid signature.
     @Test(arguments: ["message-PKCS1v15:SHA256", "message-PKCS1v15:SHA224", "digest-PKCS1v15"])
     func `an RSA signature plus the modulus is refused`(_ family: String) throws {
         let mine = try KnownKey.rsa2048.privateKey()
@@ -152,7 +152,7 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         }
     }
 
-    @Test func `shared information of a wrong type is refused`() throws {
+    @Test func `shared information or a requested size of a wrong type is refused`() throws {
         let mine = try KnownKey.p256.privateKey()
         let other = try KnownKey.p256.publicKey()
         let name = algorithm("keyexchange:ECDH:KDFX963:SHA256")

@@ -1,5 +1,5 @@
-// KeyNotation: Apple's functions for keys in a form that suits tables of tests, and private keys of
-// every kind for tests that work with any.
+// KeyNotation: Apple's functions for keys in a form that suits table-driven tests, and private keys
+// of every kind for tests that work with any.
 //   (1) A call returns a result or one error of the OSStatus domain, never both and never neither.
 //       Anything else is recorded as an issue of the calling test.
 //   (2) RSA keys are from Wycheproof's files, because generating one takes a while. The others are

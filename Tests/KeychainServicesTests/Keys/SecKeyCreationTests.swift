@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `an invalid protection is refused, and no key is created`() throws {
+    @Test func `invalid attributes of a key are refused, and no key is created`() throws {
         let keychain = TestKeychain()
         let control: SecAccessControl? = nil
         let unreadable: [[String: Any]] = [

@@ -1,5 +1,6 @@
-// SecKeyOperationTests: every algorithm with every kind of key: signing and verifying, encrypting and
-// decrypting, and both sides of an agreement. Apple's SecKey.h says which kind supports which.
+// SecKeyOperationTests: every algorithm with every kind of key: signing and verifying, encrypting
+// and decrypting, and both sides of an agreement. Apple's SecKey.h says which kind supports which
+// algorithm.
 
 #if !canImport(Darwin)
 
@@ -140,7 +141,7 @@ import Testing
             broken[broken.endIndex - 1] ^= 1
             let fromBroken = SecKeyCalls.decrypt(sample.privateKey, algorithm, broken)
             #expect(fromBroken.value != message, "\(algorithm.rawValue)")
-            // One in about 60000 random blocks has a valid PKCS #1 v1.5 padding.
+            // One in about 100000 random blocks has a valid PKCS #1 v1.5 padding.
             if encryption != .rsaPKCS1 { #expect(fromBroken.code == errSecParam) }
             #expect(
                 SecKeyCalls.decrypt(sample.privateKey, algorithm, ciphertext.dropLast()).code

@@ -298,7 +298,7 @@ import Testing
         #expect(copy([:]).status == errSecItemNotFound)
     }
 
-    @Test func `the names of a key can be changed, and its kind can't`() throws {
+    @Test func `a key's label and tag can be changed, and its protection and data can't`() throws {
         let key = try #require(make(["labl": "L"]).value)
         func update(_ changes: [String: Any]) -> OSStatus {
             test.withSecItem {

@@ -209,8 +209,8 @@ import Testing
         #expect(error?.code == Int(errSecNotTrusted))
     }
 
-    /// Eight authorities that all certified each other form more than a hundred thousand chains,
-    /// none of which ends at an anchor. Trying them all would take too long for any test.
+    /// Eight authorities that all certified each other form about a hundred thousand chains, none
+    /// of which ends at an anchor. Trying them all would take too long for any test.
     @Test func `the search is limited among authorities that certified each other`() throws {
         let maker = try CertificateMaker()
         let names = (0..<8).map { "a\($0)" }

@@ -16,7 +16,7 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// More callers than threads in Swift's concurrency pool, each of which blocks one. If an
+    /// More callers than threads in Swift's concurrency pool. Each caller blocks one thread. If an
     /// evaluation waited for the pool, all would wait forever.
     @Test func `evaluations complete even if tasks block every thread of the pool`() async {
         let chain = [made.server, made.intermediate]

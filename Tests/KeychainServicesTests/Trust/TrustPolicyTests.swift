@@ -1,7 +1,7 @@
 // TrustPolicyTests: policies, their properties, and what they require of a certificate, including
 // host names.
-//   (1) The rows on host names follow RFC 6125, section 6.4, and names that other implementations
-//       got wrong.
+//   (1) The rows on host names are from RFC 6125, section 6.4, and from names that other
+//       implementations got wrong.
 
 #if !canImport(Darwin)
 

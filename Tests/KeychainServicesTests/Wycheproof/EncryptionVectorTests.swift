@@ -52,7 +52,7 @@ private let files: [EncryptionFile] = [
         #expect(refusals.count <= 1)
     }
 
-    /// The optional cases concern the key size: keys of at least 1024 bits are accepted.
+    /// The acceptable cases concern the key size: keys of at least 1024 bits are accepted.
     private static func expected(_ test: WycheproofTest) -> Bool {
         // No function takes a label. A ciphertext with a label can't be decrypted without it.
         test.values[1].isEmpty && test.result != .invalid

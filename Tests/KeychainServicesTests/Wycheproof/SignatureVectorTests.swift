@@ -101,7 +101,7 @@ private let digestSizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48,
 
     private static func expected(_ test: WycheproofTest) -> Bool {
         if let salt = test.settings["salt"], salt != digestSizes[test.hash].map(String.init) {
-            // According to the identifier, the salt is as long as the digest.
+            // With Apple's algorithms the salt is as long as the digest.
             return false
         }
         switch test.result {

@@ -94,7 +94,7 @@ import KeychainEngine
         }
     }
 
-    /// The status of a service, the state it means, and whether waiting can help.
+    /// The status and cause of a failure, the state they mean, and whether waiting can help.
     static let failures: [(Status, KeychainFailure.Cause, Keychain.Availability.State, Bool)] = [
         (.interactionNotAllowed, .other, .locked, true),
         (.missingEntitlement, .other, .denied, false),

@@ -72,7 +72,9 @@ extension Keychain.Contents {
         #expect(temporary.engine.openedSecretCount == 0)
     }
 
-    @Test func `the list stays while an item is locked, and its changes follow`() async throws {
+    @Test func `while an item is locked the list stays, and changes follow after the unlock`()
+        async throws
+    {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)

@@ -1,5 +1,5 @@
-// The sequence of one item's states: no change is lost, none is reported that didn't happen, and
-// everything is freed at the end.
+// The sequence of one item's states: the latest state is always reported, no change is reported
+// that didn't happen, and everything is freed at the end.
 
 import Foundation
 import KeychainCore

@@ -138,7 +138,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier in UserDefaults is migrated once, and later only removed there`(
+    func `an identifier in UserDefaults is migrated, and an equal one is later only removed`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -191,7 +191,7 @@ import KeychainEngine
 
     #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
-    func `if eight callers find nothing at the same time, one creates the identifier all get`(
+    func `if eight callers find no identifier at the same time, all get the same new one`(
         way: Way
     ) async throws {
         let temporary = try TemporaryEngine()

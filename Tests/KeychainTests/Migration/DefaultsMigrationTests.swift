@@ -266,7 +266,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that other defaults provide after the removal is reported`(way: Way) throws {
+    func `a value that remains in the registration domain is reported`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let name = "keychain-test-\(UUID().uuidString)"

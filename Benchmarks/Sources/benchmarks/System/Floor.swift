@@ -96,13 +96,19 @@ final class Floor {
         try unsafe store(secret, under: name, change)
     }
 
-    /// Commits all changes that `body` makes in one transaction.
+    /// Commits all changes that `body` makes in one transaction, or none of them if this throws.
     func together(_ body: () throws -> Void) throws {
         // SAFETY: the connection is open as long as this object lives.
         try unsafe Self.execute("BEGIN IMMEDIATE", database)
-        try body()
-        // SAFETY: as above.
-        try unsafe Self.execute("COMMIT", database)
+        do {
+            try body()
+            // SAFETY: as above.
+            try unsafe Self.execute("COMMIT", database)
+        } catch {
+            // SAFETY: as above. This fails if SQLite has already rolled back.
+            try? unsafe Self.execute("ROLLBACK", database)
+            throw error
+        }
     }
 
     private func store(

@@ -1,6 +1,8 @@
 // FloorQueue: the floor for several threads, with group commit like the keychain's.
 //   (1) The thread that has the turn commits the rows of all waiting threads. When these get their
 //       turn, their rows are committed already.
+//   (2) A batch leaves the queue before its commit. After a batch has failed, `replace` throws that
+//       error for every row that isn't committed.
 
 import Foundation
 import Synchronization
@@ -18,6 +20,8 @@ final class FloorQueue: @unchecked Sendable {
     private let waiting = Mutex<(rows: [Row], count: Int)>(([], 0))
     /// Rows with lower numbers are committed. Guarded by `turn`.
     private var committed = 0
+    /// The error of the first batch that failed. Guarded by `turn`.
+    private var failure: (any Error)?
 
     init(_ floor: Floor) { self.floor = floor }
 
@@ -30,12 +34,18 @@ final class FloorQueue: @unchecked Sendable {
         }
         try turn.withLock {
             guard number >= committed else { return }
+            if let failure { throw failure }
             let rows = waiting.withLock { waiting in
                 defer { waiting.rows = [] }
                 return waiting.rows
             }
-            try floor.together {
-                for row in rows { try floor.replace(row.secret, under: row.name) }
+            do {
+                try floor.together {
+                    for row in rows { try floor.replace(row.secret, under: row.name) }
+                }
+            } catch {
+                failure = error
+                throw error
             }
             committed = (rows.last?.number ?? number) + 1
         }

@@ -3,6 +3,10 @@
 
 import Foundation
 
+struct FolderFailure: Error, CustomStringConvertible {
+    let description: String
+}
+
 struct WorkingFolder {
     let disk: String
     /// A folder in memory, where writes don't wait for a disk. `nil` if the system has none.
@@ -20,11 +24,20 @@ struct WorkingFolder {
         }
     }
 
+    /// Creates a folder with a name that nobody can predict and with mode 700.
     private static func make(in parent: String) throws -> String {
-        let path = parent + "/benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
         try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        return path
+            atPath: parent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        var path = Array("\(parent)/benchmarks-XXXXXX".utf8CString)
+        // SAFETY: the array ends with 0, and `mkdtemp` writes only within it.
+        guard unsafe mkdtemp(&path) != nil else {
+            throw FolderFailure(description: "Error \(errno) for a new folder in \(parent).")
+        }
+        // SAFETY: the bytes are read only during this call.
+        return unsafe path.withUnsafeBytes {
+            unsafe String(decoding: $0.dropLast(), as: UTF8.self)
+        }
     }
 
     private static func isWritable(_ path: String) -> Bool {

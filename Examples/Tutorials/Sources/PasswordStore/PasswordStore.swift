@@ -68,8 +68,12 @@ extension PasswordStore {
         var result: CFTypeRef?
         let status = SecItemCopyMatching(query as CFDictionary, &result)
         if status == errSecItemNotFound { return nil }
-        guard status == errSecSuccess, let data = result as? Data else {
+        guard status == errSecSuccess else {
             throw StatusError(status: status)
+        }
+        guard let data = result as? Data else {
+            // The item has no data.
+            throw StatusError(status: errSecDecode)
         }
         return String(decoding: data, as: UTF8.self)
     }

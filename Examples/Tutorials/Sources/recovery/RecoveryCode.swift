@@ -47,8 +47,12 @@ extension RecoveryCode {
         var result: CFTypeRef?
         let status = SecItemCopyMatching(
             search as CFDictionary, &result)
-        guard status == errSecSuccess, let data = result as? Data else {
+        guard status == errSecSuccess else {
             throw StatusError(status: status)
+        }
+        guard let data = result as? Data else {
+            // The item has no data.
+            throw StatusError(status: errSecDecode)
         }
         return String(decoding: data, as: UTF8.self)
     }

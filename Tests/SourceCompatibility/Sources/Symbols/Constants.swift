@@ -167,7 +167,7 @@ func textConstants() -> [CFString] {
     ]
 }
 
-/// Also text, and deprecated at Apple too.
+/// Also text, and deprecated by Apple too.
 @available(*, deprecated)
 func deprecatedTextConstants() -> [CFString] {
     [kSecAttrAccessibleAlways, kSecAttrAccessibleAlwaysThisDeviceOnly]

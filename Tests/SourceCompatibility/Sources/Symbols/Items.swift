@@ -1,4 +1,4 @@
-// Items: the functions on items, access controls, random bytes and texts of errors.
+// Items: the functions on items, access controls, random bytes, error messages, import and export.
 
 import Foundation
 import Security

@@ -1,4 +1,4 @@
-// Legacy: names of file-based keychains, shared web credentials and code signatures.
+// Legacy: names of file-based keychains, shared web credentials, code signatures and tasks.
 
 import Foundation
 import Security

@@ -77,9 +77,9 @@ if let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error),
 }
 let wrong = SecKeyCreateWithData(Data([1]) as CFData, attributes as CFDictionary, &error)
 let reason = error.map { $0.takeRetainedValue() }
-report.check("bytes that are no key give an error", wrong == nil && CFErrorGetCode(reason) != 0)
+report.check("bytes that aren't a key give an error", wrong == nil && CFErrorGetCode(reason) != 0)
 report.check(
-    "bytes that are no certificate give none",
+    "bytes that aren't a certificate give nil",
     SecCertificateCreateWithData(nil, Data([1]) as CFData) == nil)
 
 let accessControl = SecAccessControlCreateWithFlags(

@@ -14,7 +14,8 @@ import Testing
         "LocalAuthentication": 18, "SecAccessControlCreateFlags": 12, "C library": 3,
     ]
 
-    /// Names that are unavailable at Apple and here, so that no compiled file can contain them.
+    /// Names that are unavailable on Apple's platforms and here, so that no compiled file can
+    /// contain them.
     private static let unavailable: Set<String> = ["CFRetain", "CFRelease"]
 
     @Test func `the list has every section with all of its names, each once`() throws {

@@ -6,8 +6,8 @@ import Security
 import Testing
 
 @Suite struct `Without the trait for older ciphers` {
-    /// A P-256 key and its certificate, under the passphrase "secret", from OpenSSL 3: `pkcs12
-    /// -export -legacy`.
+    /// A P-256 key and its certificate, encrypted with the passphrase "secret" by OpenSSL 3:
+    /// `pkcs12 -export -legacy`.
     private static let container = """
         MIIDcgIBAzCCAzgGCSqGSIb3DQEHAaCCAykEggMlMIIDITCCAhcGCSqGSIb3DQEHBqCCAggwggIEAgEAMIIB\
         /QYJKoZIhvcNAQcBMBwGCiqGSIb3DQEMAQYwDgQITeby9SI697cCAggAgIIB0FnO8HZ7ZB1ejMDeNYO0Wm/z\
@@ -33,7 +33,7 @@ import Testing
         EcIzuEAV4nlliYbg6TDkaI6TEc1cU/njFymwTiItPGzH7O3tdab/ufWMbK02Pi7qt+VQKD1b
         """
 
-    @Test func `a container under an older cipher is told apart from a wrong passphrase`() throws {
+    @Test func `a container with an older cipher is told apart from a wrong passphrase`() throws {
         let data = try #require(Data(base64Encoded: Self.container))
         func status(_ passphrase: String) -> OSStatus {
             var items: CFArray?
@@ -44,7 +44,7 @@ import Testing
         #expect(status("wrong") == errSecAuthFailed)
     }
 
-    @Test func `a private key under an older cipher can't be imported`() throws {
+    @Test func `a private key encrypted with an older cipher can't be imported`() throws {
         let data = try #require(Data(base64Encoded: Self.privateKey))
         var parameters = SecItemImportExportKeyParameters()
         let passphrase: CFTypeRef = "secret" as NSString

@@ -14,10 +14,10 @@ extension CaptureDevice {
     /// - Parameter capture: The capture, which may be empty.
     /// - Returns: The signature, ECDSA on P-256 with SHA-256, in DER.
     /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the device was registered without
-    ///   such a key or the hardware is no longer available. ``KeychainError/itemNotFound`` if there
-    ///   is no key, because the device was never registered or the key was deleted. Otherwise
-    ///   ``KeychainError`` of loading the registration or the key, or the errors of
-    ///   `KeychainService.signature(for:using:)`.
+    ///   such a key or the hardware is no longer available. ``KeychainError/itemNotFound`` if the
+    ///   device isn't registered, even if an interrupted registration or deletion left a key, or if
+    ///   the key was deleted. Otherwise ``KeychainError`` of loading the registration or the key,
+    ///   or the errors of `KeychainService.signature(for:using:)`.
     public func sign(_ capture: Data) throws -> Data {
         try keychain.logger.log("sign with", Self.attestationKey) {
             try keychain.signature(for: capture, using: try loadKey())
@@ -81,8 +81,8 @@ extension CaptureDevice {
     }
 
     private func loadKey() throws -> SecKey {
-        let state = try keychain.loadDeviceState()
-        if state?.attestationLevel == .unverified { throw KeychainError.secureEnclaveUnavailable }
+        guard let state = try keychain.loadDeviceState() else { throw KeychainError.itemNotFound }
+        if state.attestationLevel == .unverified { throw KeychainError.secureEnclaveUnavailable }
         guard let key = try keychain.loadSecureEnclaveKey(forKey: Self.attestationKey) else {
             throw KeychainError.itemNotFound
         }

@@ -65,6 +65,7 @@ import Testing
         }
         let key = try #require(
             try service.loadSecureEnclaveKey(forKey: CaptureDevice.attestationKey))
+        #expect(throws: KeychainError.itemNotFound) { try device.sign(Data()) }
         try keychain.removeFaults()
         let state = try device.register(model: "m", hasLidar: false)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: key)))
@@ -172,7 +173,12 @@ import Testing
         }
         let hasKey =
             try service.loadSecureEnclaveKey(forKey: CaptureDevice.attestationKey) != nil
-        #expect(try service.loadDeviceState() == nil || hasKey)
+        if try service.loadDeviceState() == nil {
+            // A key that is left doesn't sign.
+            #expect(throws: KeychainError.itemNotFound) { try device.sign(Data()) }
+        } else {
+            #expect(hasKey)
+        }
         try device.deleteAttestationKey()
         #expect(try keychain.items().map(\.account) == ["rial.device.id"])
     }

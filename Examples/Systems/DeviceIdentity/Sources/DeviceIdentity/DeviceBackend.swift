@@ -13,14 +13,15 @@ public protocol DeviceBackend: Sendable {
     ///
     /// - Parameter deviceId: The device's identifier.
     /// - Returns: `true` if the device is registered. `false` never indicates a failure.
-    /// - Throws: ``BackendError``, or `URLError` if there was no response.
+    /// - Throws: ``BackendError``, `URLError` if there was no response, or `CancellationError` if
+    ///   the task was canceled.
     func isRegistered(_ deviceId: UUID) async throws -> Bool
 
     /// Registers a device. This has no effect if the device is already registered.
     ///
     /// - Parameter deviceId: The device's identifier.
-    /// - Throws: ``BackendError``, or `URLError` if there was no response. The backend may have
-    ///   registered the device nevertheless.
+    /// - Throws: ``BackendError``, `URLError` if there was no response, or `CancellationError` if
+    ///   the task was canceled. The backend may have registered the device nevertheless.
     func register(_ deviceId: UUID) async throws
 }
 
@@ -69,7 +70,8 @@ public struct BackendClient: DeviceBackend {
     ///
     /// - Parameter deviceId: The device's identifier.
     /// - Returns: `true` if the device is registered.
-    /// - Throws: ``BackendError``, or `URLError` if there was no response.
+    /// - Throws: ``BackendError``, `URLError` if there was no response, or `CancellationError` if
+    ///   the task was canceled.
     public func isRegistered(_ deviceId: UUID) async throws -> Bool {
         let url = baseURL.appending(path: "devices/\(deviceId.uuidString)")
         let (data, status) = try await send(URLRequest(url: url), within: checkTimeLimit)
@@ -85,7 +87,8 @@ public struct BackendClient: DeviceBackend {
     /// Registers a device.
     ///
     /// - Parameter deviceId: The device's identifier.
-    /// - Throws: ``BackendError``, or `URLError` if there was no response.
+    /// - Throws: ``BackendError``, `URLError` if there was no response, or `CancellationError` if
+    ///   the task was canceled.
     public func register(_ deviceId: UUID) async throws {
         var request = URLRequest(url: baseURL.appending(path: "devices"))
         request.httpMethod = "POST"

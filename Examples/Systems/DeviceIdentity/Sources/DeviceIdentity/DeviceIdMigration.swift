@@ -1,6 +1,6 @@
 // DeviceIdMigration: migrates the identifier of an earlier release from UserDefaults, where it is
 // stored in a file in plaintext.
-//   (1) The old identifier is removed only after the keychain has returned an identifier.
+//   (1) The old identifier is removed only after the keychain has returned a valid identifier.
 //   (2) If the migration is interrupted at any step, the next launch completes it.
 
 import Foundation
@@ -55,7 +55,9 @@ public enum DeviceIdMigration {
         guard let stored = try keychain.loadUUID(for: KeychainKeys.deviceId) else {
             throw KeychainError.itemNotFound
         }
-        guard stored == uuid || !isNew else { throw KeychainError.unexpectedData }
+        guard stored.isIdentifier, stored == uuid || !isNew else {
+            throw KeychainError.unexpectedData
+        }
         defaults.removeObject(forKey: oldKey)
         // Write the removal now, because a launch can be short.
         defaults.synchronize()

@@ -104,6 +104,28 @@ import FoundationNetworking
         }
         await #expect(throws: BackendError.unexpectedAnswer) { try await client.register(UUID()) }
     }
+
+    @Test func `a task that is canceled doesn't wait for a response`() async throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Silence.self]
+        let client = BackendClient(
+            baseURL: try #require(URL(string: "http://backend.invalid")),
+            configuration: configuration)
+        let check = Task { try await client.isRegistered(UUID()) }
+        check.cancel()
+        await #expect(throws: CancellationError.self) { try await check.value }
+        let registration = Task { try await client.register(UUID()) }
+        registration.cancel()
+        await #expect(throws: CancellationError.self) { try await registration.value }
+    }
+}
+
+/// A server that never responds.
+private final class Silence: URLProtocol {
+    override class func canInit(with request: URLRequest) -> Bool { true }
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+    override func startLoading() {}
+    override func stopLoading() {}
 }
 
 /// A captive portal, which answers every request with its own page until the user logs in.

@@ -115,6 +115,22 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases)
+    func `where the keychain contains the nil UUID, the old identifier stays`(
+        place: Place
+    ) async throws {
+        try await place.use { storage in
+            let defaults = try OldDefaults(Self.old)
+            let none = "00000000-0000-0000-0000-000000000000"
+            try storage.service.saveString(none, for: KeychainKeys.deviceId)
+            #expect(throws: KeychainError.unexpectedData) {
+                try migrate(defaults, storage.service)
+            }
+            #expect(defaults.deviceId == Self.old)
+            #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == none)
+        }
+    }
+
     @Test(
         arguments: Place.allCases, ["device 1", "", "00000000-0000-0000-0000-000000000000"])
     func `an invalid identifier is not migrated and stays in the defaults`(

@@ -101,6 +101,7 @@ public final class AuthViewModel {
                 guard model.deletionCount == deletions else { return }
                 model.show(user)
             } catch {
+                guard model.deletionCount == deletions else { return }
                 model.show(error)
             }
         }.value

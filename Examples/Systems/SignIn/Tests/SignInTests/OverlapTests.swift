@@ -179,6 +179,24 @@ import Testing
         }
     }
 
+    @Test func `a restore that fails shows no message if a sign-out overtakes it`() async throws {
+        try await test.withSecItem { () async throws in
+            try silent.save(alice, for: .userIdentifier)
+            let model = model()
+            test.inject(.denied, into: .search, times: 1)
+            calls.hold("read")
+            let restore = Task { await model.restoreSession() }
+            await wait { calls.isHolding }
+            model.signOut()
+            calls.release()
+            await restore.value
+            #expect(calls.lines == ["read userIdentifier: -25293", "delete userIdentifier: 0"])
+            #expect(model.errorMessage == nil)
+            #expect(model.userIdentifier == nil)
+            #expect(model.isSessionKnown)
+        }
+    }
+
     @Test func `a cancelled task signs no user in and shows no message`() async throws {
         try await test.withSecItem { () async throws in
             let model = model()

@@ -11,6 +11,22 @@ let usage = """
 
     """
 
+/// A command line that the app accepts.
+enum Command {
+    case connect(ip: String, mac: String)
+    case show
+    case clear
+
+    init?(_ words: [String]) {
+        switch (words.first, words.count) {
+        case ("connect", 3): self = .connect(ip: words[1], mac: words[2])
+        case ("show", 1): self = .show
+        case ("clear", 1): self = .clear
+        default: return nil
+        }
+    }
+}
+
 /// The operations of the app. None of them runs on the main actor, because each call to the
 /// keychain blocks its thread.
 struct App {
@@ -18,17 +34,15 @@ struct App {
     let defaults = UserDefaults(suiteName: ConnectionStatus.suiteName)
 
     @concurrent
-    static func run(_ words: [String]) async throws -> Bool {
+    static func run(_ command: Command) async throws {
         let app = App()
         app.migrate()
-        switch (words.first, words.count) {
-        case ("connect", 3): try await app.connect(ip: words[1], mac: words[2])
-        case ("show", 1):
+        switch command {
+        case .connect(let ip, let mac): try await app.connect(ip: ip, mac: mac)
+        case .show:
             print(try app.manager.loadCredentials().map { "\($0)" } ?? "No television.")
-        case ("clear", 1): try app.clear()
-        default: return false
+        case .clear: try app.clear()
         }
-        return true
     }
 
     /// Migrates the client key. A failed migration is retried at the next start.
@@ -73,6 +87,10 @@ func report(_ error: any Error) {
     FileHandle.standardError.write(Data("tv-app: \(error.localizedDescription)\n".utf8))
 }
 
+guard let command = Command(Array(CommandLine.arguments.dropFirst())) else {
+    FileHandle.standardError.write(Data(usage.utf8))
+    exit(64)
+}
 let environment = ProcessInfo.processInfo.environment
 if let port = environment["LGTV_PORT"].flatMap(UInt16.init) {
     LGTVControlManager.shared.port = port
@@ -81,10 +99,7 @@ if let seconds = environment["LGTV_TIME_LIMIT"].flatMap(Double.init) {
     LGTVControlManager.shared.timeLimit = .seconds(seconds)
 }
 do {
-    if try await !App.run(Array(CommandLine.arguments.dropFirst())) {
-        FileHandle.standardError.write(Data(usage.utf8))
-        exit(64)
-    }
+    try await App.run(command)
 } catch {
     report(error)
     exit(1)

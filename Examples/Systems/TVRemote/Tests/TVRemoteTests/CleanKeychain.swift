@@ -1,4 +1,5 @@
-// CleanKeychain: a separate keychain for each test, and the cleanup of the test service.
+// CleanKeychain: a separate keychain for each test, the cleanup of the test service, and other code
+// that the tests share.
 
 import Foundation
 import KeychainTesting
@@ -61,6 +62,15 @@ extension TVCredentials {
         clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
     static let unpaired = TVCredentials(
         ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50")
+}
+
+/// Waits until a condition holds, for at most a minute.
+func waitUntil(
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+) async {
+    let end = ContinuousClock.now + .seconds(60)
+    while !condition(), ContinuousClock.now < end { await Task.yield() }
+    #expect(condition(), sourceLocation: sourceLocation)
 }
 
 /// The status of the keychain error that the closure throws, or `nil` if it throws none.

@@ -215,7 +215,7 @@ private final class FakeTelevision: Sendable {
             return "key"
         }
         let first = Task { try await manager.connect(ip: ip, mac: mac) }
-        while asked.withLock({ $0 }) == 0 { await Task.yield() }
+        await waitUntil { asked.withLock { $0 } > 0 }
         let second = Task { try await manager.connect(ip: ip, mac: "other") }
         second.cancel()
         open.finish()

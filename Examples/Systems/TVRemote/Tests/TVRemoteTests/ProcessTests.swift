@@ -171,12 +171,19 @@ extension Home {
         #expect(try home.clientKey != old)
     }
 
-    @Test func `a wrong command line prints the usage`() throws {
+    @Test func `a wrong command line prints the usage, and nothing is migrated`() throws {
+        let folder = home.url.appending(path: ".config")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try PropertyListSerialization.data(
+            fromPropertyList: ["clientKey": "k3y"], format: .xml, options: 0
+        ).write(to: folder.appending(path: "tv-app.plist"))
         for words in ["", "connect 127.0.0.1", "show all", "forget"] {
             let output = try home.run("tv-app \(words)")
             #expect(output.hasPrefix("usage: tv-app connect IP-ADDRESS MAC-ADDRESS\n"))
             #expect(output.hasSuffix("[64]\n"))
         }
+        #expect(try home.run("grep -c k3y .config/tv-app.plist") == "1\n")
+        #expect(!FileManager.default.fileExists(atPath: home.keychain.path))
     }
 
     // MARK: An earlier release

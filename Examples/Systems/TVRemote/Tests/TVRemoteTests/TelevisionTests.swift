@@ -84,7 +84,7 @@ import Testing
         _ = try home.run("television on late")
         let connection = Task { [manager, ip, mac] in try await manager.connect(ip: ip, mac: mac) }
         let file = home.url.appending(path: "television.log").path
-        while !FileManager.default.fileExists(atPath: file) { await Task.yield() }
+        await waitUntil { FileManager.default.fileExists(atPath: file) }
         connection.cancel()
         await #expect(throws: CancellationError.self) { try await connection.value }
         #expect(try manager.loadCredentials()?.clientKey == nil)
