@@ -156,10 +156,6 @@ extension Replica {
         var given: [MachineID: Set<Bytes16>] = [:]
         for case .grant(let grant) in entry.parts {
             given[grant.recipient, default: []].formUnion(grant.keys)
-            let read = entry.frame.acknowledged[grant.recipient]?.index ?? 0
-            for key in grant.keys {
-                answers[grant.recipient, default: [:]].merge([key: read]) { max($0, $1) }
-            }
             guard writer == id else { continue }
             owed[grant.recipient]?.subtract(grant.keys)
             if owed[grant.recipient]?.isEmpty ?? false { owed[grant.recipient] = nil }
@@ -231,18 +227,11 @@ extension Replica {
             owe(key)
         }
         for (machine, keys) in all {
-            // A key that the machine asked for after others had granted it is granted once more.
-            let own = mine[machine] ?? []
-            let settled = keys.filter { own.contains($0) || !isUnanswered(machine, $0) }
-            owed[machine]?.subtract(settled)
+            // A machine that asks for a key can't use the grants of others.
+            let asked = (requests[machine] ?? []).subtracting(mine[machine] ?? [])
+            owed[machine]?.subtract(keys.subtracting(asked))
             if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
         }
-    }
-
-    /// Whether a machine has asked for a key, and no grant of it was written by a machine that had
-    /// read the request.
-    func isUnanswered(_ machine: MachineID, _ key: Bytes16) -> Bool {
-        (requests[machine]?[key] ?? 0) > (answers[machine]?[key] ?? 0)
     }
 
     /// Marks keys to be granted to a machine that another member added. This machine's log granted

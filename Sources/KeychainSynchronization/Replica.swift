@@ -59,10 +59,8 @@ package struct Replica: Sendable {
     var owed: [MachineID: Set<Bytes16>] = [:]
     /// Missing keys that this machine has asked for since this replica was created.
     var askedFor: Set<Bytes16> = []
-    /// For each machine and each key that it asked for, the last entry in which it did.
-    var requests: [MachineID: [Bytes16: UInt64]] = [:]
-    /// For each recipient and key, how far the writers of its grants had read the recipient's log.
-    var answers: [MachineID: [Bytes16: UInt64]] = [:]
+    /// The keys that other machines have asked for.
+    var requests: [MachineID: Set<Bytes16>] = [:]
     /// The keys that the logs grant: by log, index of the entry and recipient.
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     /// For each group key, the last entry of each log that has a version under it.
@@ -289,10 +287,9 @@ package struct Replica: Sendable {
                 }
             case .wanted(let wanted):
                 guard writer != id else { continue }
-                for key in wanted { requests[writer, default: [:]][key] = entry.index }
+                requests[writer, default: []].formUnion(wanted)
                 let mine = wanted.filter { key in
                     groupKeys[key].map { mayHave($0, writer) } ?? false
-                        && isUnanswered(writer, key)
                 }
                 if !mine.isEmpty { owed[writer, default: []].formUnion(mine) }
             }
