@@ -17,7 +17,7 @@ package struct StoreAuthenticator: Sendable {
 
     /// Returns an authenticator with a key derived from this authenticator's key.
     package func derived(for purpose: String) -> StoreAuthenticator {
-        StoreAuthenticator(key: SecretBytes(copying: tag(of: Array(purpose.utf8))))
+        StoreAuthenticator(key: keyed.secretCode(of: Array(purpose.utf8)))
     }
 
     /// - Returns: 32 bytes.

@@ -156,6 +156,7 @@ package struct Relay: Sendable {
                     changes.add(.all)
                 }
             }
+            try Task.checkCancellation()
         }
     }
 
@@ -167,13 +168,15 @@ package struct Relay: Sendable {
         let own = Hexadecimal.text(demand.machine.bytes)
         var pause = timing.firstPause
         while !Task.isCancelled {
+            let begun = ContinuousClock.now
             do {
                 let keysOfChanges = try await store.changes(keys.all)
                 changes.setWatched(true)
                 // The watch doesn't show changes from before it began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
-                    // Only a change shows that the watch works: a proxy may answer reads alone.
+                    // A watch works if it shows a change, or if it doesn't end soon: a proxy may answer
+                    // reads alone.
                     pause = timing.firstPause
                     if let change = PendingChanges.Change(key, keys, besides: own) {
                         changes.add(change)
@@ -183,6 +186,7 @@ package struct Relay: Sendable {
                 try Task.checkCancellation()
             }
             changes.setWatched(false)
+            if .now - begun > timing.longestPause { pause = timing.firstPause }
             try await timing.pause(pause)
             pause = min(pause * 2, timing.longestPause)
         }

@@ -67,13 +67,16 @@ package struct MemoryFolder {
 
     /// Overwrites and removes all files, and removes the folder.
     package func remove() {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        let names = try? FileManager.default.subpathsOfDirectory(atPath: folder)
         for name in names ?? [] { Self.overwrite(folder + "/" + name) }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
     private static func overwrite(_ path: String) {
         guard let status = Files.status(ofLink: path), status.isPlainFile,
+            // A program may have made the file read-only.
+            // SAFETY: the path is read within the call.
+            unsafe chmod(path, 0o600) == 0,
             let file = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
         else { return }
         let zeros = [UInt8](repeating: 0, count: 1 << 16)

@@ -227,7 +227,9 @@ extension Replica {
             owe(key)
         }
         for (machine, keys) in all {
-            owed[machine]?.subtract(keys)
+            // A machine that asks for a key can't use the grants of others.
+            let asked = (requests[machine] ?? []).subtracting(mine[machine] ?? [])
+            owed[machine]?.subtract(keys.subtracting(asked))
             if owed[machine]?.isEmpty ?? false { owed[machine] = nil }
         }
     }

@@ -59,6 +59,8 @@ package struct Replica: Sendable {
     var owed: [MachineID: Set<Bytes16>] = [:]
     /// Missing keys that this machine has asked for since this replica was created.
     var askedFor: Set<Bytes16> = []
+    /// The keys that other machines have asked for.
+    var requests: [MachineID: Set<Bytes16>] = [:]
     /// The keys that the logs grant: by log, index of the entry and recipient.
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     /// For each group key, the last entry of each log that has a version under it.
@@ -284,6 +286,8 @@ package struct Replica: Sendable {
                     changes += take(grant, in: entry, with: recoveryKeys)
                 }
             case .wanted(let wanted):
+                guard writer != id else { continue }
+                requests[writer, default: []].formUnion(wanted)
                 let mine = wanted.filter { key in
                     groupKeys[key].map { mayHave($0, writer) } ?? false
                 }

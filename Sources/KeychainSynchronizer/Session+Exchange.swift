@@ -142,7 +142,7 @@ extension Session {
 
     /// The next entry of this machine's own log, which an earlier session has given to the relay,
     /// and which the server doesn't show. `nil` if there is none, or if it isn't known yet.
-    private var unsent: LogEntry? {
+    var unsent: LogEntry? {
         guard !isRestored, isOwnLogAtEnd, let entry = state.entry,
             entry.frame.previous == replica.readHeads[replica.id]
         else { return nil }

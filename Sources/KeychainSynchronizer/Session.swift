@@ -159,6 +159,11 @@ struct Session: Sendable {
                     + " that it has no key for. Until another machine gives it the keys, nothing "
                     + "in its log is sealed again, not even after a machine is removed.")
         }
+        if unsent != nil {
+            status.notices.append(
+                "The server has not stored the last entry of this machine's log yet. Until it has, "
+                    + "this machine reads nothing new.")
+        }
         status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status
     }

@@ -168,6 +168,16 @@ private let own = AccessGroups(["default"])
         #expect(try sample.findings() == [.missing(files[0].first...files[1].first - 1)])
     }
 
+    @Test func `a file that is pruned when the audit is continued is recorded, too`() throws {
+        var limits = AuditLimits()
+        limits.fileByteCount = 2000
+        limits.fileCount = 3
+        let sample = try AuditSample(limits)
+        for _ in 0..<60 { try sample.write(1) }
+        #expect(try sample.folder.files().count == 3)
+        #expect(try sample.findings().isEmpty)
+    }
+
     // MARK: Requests
 
     @Test func `a record says who requested what, and identifies items without their names`() throws

@@ -7,6 +7,7 @@ import KeychainEngine
 @testable import KeychainCrypto
 import KeychainCore
 import KeychainRuntime
+import Synchronization
 import Testing
 
 @testable import KeychainDaemon
@@ -66,6 +67,31 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct RegistryTests {
+    @Test func `a program that isn't known to be unnamed gets no access`() throws {
+        let place = try Place()
+        try place.entry(plainEntry)
+        let isListed = Mutex(true)
+        let registry = ProgramRegistry(folder: place.registry.folder) { folder in
+            isListed.withLock { $0 }
+                ? try? FileManager.default.contentsOfDirectory(atPath: folder) : nil
+        }
+        let named = try #require(Executable(at: place.program))
+        let other = try #require(Executable(at: "/bin/sh"))
+        let revision = registry.revision()
+        for _ in 1...2 {
+            #expect(registry.answer(about: named).groups == granted)
+            #expect(registry.answer(about: other) == .unnamed)
+            // As when the service has no descriptor left.
+            isListed.withLock { $0 = false }
+            for program in [named, other] {
+                #expect(registry.answer(about: program).refusal?.contains("listed") == true)
+            }
+            isListed.withLock { $0 = true }
+        }
+        #expect(registry.answer(about: other) == .unnamed)
+        #expect(registry.revision() == revision + 4)
+    }
+
     @Test func `an entry gives a program its entitlements`() throws {
         let place = try Place()
         try place.entry(plainEntry)

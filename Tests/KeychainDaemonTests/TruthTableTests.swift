@@ -436,6 +436,13 @@ private struct Row {
         #expect(census.objection(to: "a.service", of: 0) != nil)
     }
 
+    @Test func `a unit is no identity while its own processes can't be seen`() {
+        let running = Processes()
+        running.list.withLock { $0 = [] }
+        let census = UnitCensus { running.list.withLock { $0 } }
+        #expect(census.objection(to: "a.service", of: 7)?.contains("/proc") == true)
+    }
+
     // From the documentation of Flatpak and Snap.
     @Test func `a sandbox is identified from the metadata of Flatpak and snapd`() {
         let info = "[Application]\nname=org.example.App\nruntime=x\n[Instance]\nname=no\n"

@@ -74,6 +74,42 @@ import Testing
         #expect(try first(keychain, key, of: .internetPassword) == added[0])
     }
 
+    /// The items differ in an attribute of the primary key that the search doesn't name. Some have
+    /// data that doesn't fit on one page, and some are in another group.
+    @Test(arguments: [ItemClass.genericPassword, .internetPassword], 1...4)
+    func `a search for the data alone returns the same item as one with attributes`(
+        itemClass: ItemClass, run: Int
+    ) throws {
+        let keychain = try TemporaryKeychain()
+        let key: Attributes = [
+            itemClass.firstKey: .string("s"), itemClass.secondKey: .string("a"),
+        ]
+        for number in 0..<12 {
+            try keychain.engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: itemClass,
+                        attributes: key.merging([.syncViewHint: .string("\(number)")]) { $1 },
+                        accessGroup: number % 3 == 0 ? "G2" : "G1",
+                        data: Data(count: number % 2 == 0 ? 10_000 : 10))),
+                as: keychain.caller)
+        }
+        for group in ["G1", "G2", nil] {
+            let query = ItemQuery(
+                itemClass: itemClass, attributes: key, accessGroup: group, isSynchronizable: false)
+            let found = try [true, false].map { includesAttributes in
+                try keychain.engine.perform(
+                    FindItems(
+                        query,
+                        Retrieval(includesData: true, includesAttributes: includesAttributes)),
+                    as: keychain.caller
+                ).map(\.reference)
+            }
+            #expect(found[0].count == 1)
+            #expect(found[0] == found[1])
+        }
+    }
+
     @Test func `among many items, one is found by an attribute that has no label`() throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 150)

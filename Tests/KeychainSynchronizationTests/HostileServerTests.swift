@@ -39,6 +39,14 @@ import Testing
         }
     }
 
+    @Test func `an entry of a gap that arrives late is no fork`() throws {
+        let late = try entries(of: a, 3)
+        b.replica.skip(a.id, to: late[2].index)
+        #expect(failure(late[1], by: b) != nil)
+        #expect(b.replica.notices == [])
+        #expect(failure(late[2], by: b) == nil)
+    }
+
     @Test func `an entry after a dropped one, or out of order, is not taken`() throws {
         let new = try entries(of: a, 3)
         guard case .gap = failure(new[1], by: b), case .gap = failure(new[2], by: b) else {

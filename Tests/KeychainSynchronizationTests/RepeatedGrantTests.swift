@@ -116,6 +116,23 @@ import Testing
         #expect(try entries(of: a).flatMap(\.parts).count == count)
     }
 
+    @Test func `a key that a machine can't use is granted once by a later session of another`()
+        throws
+    {
+        let a = try TestMachine.founder(server)
+        let (b, c) = (try a.add("second"), try a.add("third"))
+        try a.set("one", "1")
+        try converge(a, b, c)
+        try b.set("two", "2")
+        let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
+        let keys = Set(a.replica.groupKeys.keys)
+        server.append(try LogEntry(own.frame, [.wanted(keys)], by: b.replica.keys))
+        let again = try begunAgain(c)
+        #expect(try appendAll(again) == 1)
+        #expect(try granted(by: c)[b.id] == keys)
+        #expect(try appendAll(begunAgain(again)) == 0)
+    }
+
     // MARK: Lost
 
     @Test func `a key whose grants never reached the server is granted by the next session`()

@@ -12,9 +12,13 @@ import Testing
 @Suite struct `A relay without changes` {
     /// A server that counts what is read.
     private final class CountingStore: RecordStore {
+        /// How long a watch lasts. `nil`: as long as the relay wants.
+        let watchTime: Duration?
         /// Other machines use this store itself, so that their reads aren't counted.
         let server = MemoryStore()
         private let reads = Mutex<[String]>([])
+
+        init(watchTime: Duration? = nil) { self.watchTime = watchTime }
 
         /// The prefixes that were read since the last call.
         func takeReads() -> [String] {
@@ -46,7 +50,11 @@ import Testing
         func changes(
             _ prefix: String
         ) async throws -> AsyncThrowingStream<String, any Error> {
-            try await server.changes(prefix)
+            guard let watchTime else { return try await server.changes(prefix) }
+            return AsyncThrowingStream {
+                try await Task.sleep(for: watchTime)
+                throw MemoryStore.Unreachable()
+            }
         }
     }
 
@@ -77,35 +85,6 @@ import Testing
         }
     }
 
-    /// A server whose watches fail.
-    private struct UnwatchedStore: RecordStore {
-        let server = MemoryStore()
-
-        func records(
-            _ prefix: String, after previous: String?, limit: Int
-        ) async throws -> [StoredRecord] {
-            try await server.records(prefix, after: previous, limit: limit)
-        }
-
-        func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
-            try await server.create(key, value)
-        }
-
-        func put(_ key: String, _ value: [UInt8]) async throws {
-            try await server.put(key, value)
-        }
-
-        func delete(from first: String, to end: String) async throws {
-            try await server.delete(from: first, to: end)
-        }
-
-        func changes(
-            _ prefix: String
-        ) async throws -> AsyncThrowingStream<String, any Error> {
-            AsyncThrowingStream { $0.finish(throwing: MemoryStore.Unreachable()) }
-        }
-    }
-
     private func circle() async throws -> (CountingStore, Device, Device) {
         let server = CountingStore()
         let (one, two) = (try Device("one", server), try Device("two", server.server))
@@ -125,12 +104,14 @@ import Testing
         #expect(counts.withLock { $0.quiet } == 50)
     }
 
-    @Test func `a watch that fails again and again is begun less and less often`() async throws {
-        let device = try Device("one", UnwatchedStore())
+    /// The pauses of a relay whose watches last for a while.
+    private func pauses(watchTime: Duration, longestPause: Duration) async throws -> [Duration] {
+        let device = try Device("one", CountingStore(watchTime: watchTime))
         try await device.found()
         let pauses = Mutex<[Duration]>([])
         var timing = Relay.Timing()
         timing.interval = .seconds(3600)
+        timing.longestPause = longestPause
         timing.pause = { pause in
             pauses.withLock { $0.append(pause) }
             await Task.yield()
@@ -140,9 +121,21 @@ import Testing
         try await device.relay.run(localChanges: changes, timing: timing) { _ in
             pauses.withLock { $0.count } < 10
         }
+        return Array(pauses.withLock { $0 }.prefix(10))
+    }
+
+    @Test func `a watch that ends at once is begun less and less often`() async throws {
         let expected: [Duration] = [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]
             .map { .milliseconds($0) }
-        #expect(Array(pauses.withLock { $0 }.prefix(10)) == expected)
+        let longestPause = Relay.Timing().longestPause
+        #expect(try await pauses(watchTime: .zero, longestPause: longestPause) == expected)
+    }
+
+    @Test func `a watch that lasts longer than the longest pause is begun again soon`()
+        async throws
+    {
+        let pauses = try await pauses(watchTime: .milliseconds(2), longestPause: .milliseconds(1))
+        #expect(pauses == Array(repeating: .milliseconds(200), count: 10))
     }
 
     @Test func `a head is not stored on a server that has lost the machine's log`() async throws {

@@ -99,6 +99,27 @@ import Testing
         #expect(try await two.status().notices == [])
     }
 
+    @Test func `the status says that the last entry has to be stored before anything is read`()
+        async throws
+    {
+        let (one, two) = try await pair()
+        try two.set("b", "2")
+        try await two.settle()
+        try one.set("a", "1")
+        server.setReadOnly(true)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        try one.restart()
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        let status = try await one.status()
+        #expect(status.state == .restoring)
+        #expect(status.notices.contains { $0.contains("not stored the last entry") })
+        server.setReadOnly(false)
+        try await converge(one, two)
+        #expect(try await one.status().notices == [])
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+
     // MARK: Conflicts
 
     @Test func `the later of two changes counts on both machines`() async throws {

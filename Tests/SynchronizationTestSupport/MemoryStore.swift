@@ -15,6 +15,7 @@ package final class MemoryStore: RecordStore {
         /// All values that were ever stored.
         package var everything: [[UInt8]] = []
         var isUnreachable = false
+        var isReadOnly = false
         /// Keys whose records aren't shown.
         var isHidden: @Sendable (String) -> Bool = { _ in false }
         /// Called with each record that is read.
@@ -36,6 +37,11 @@ package final class MemoryStore: RecordStore {
 
     package func setUnreachable(_ isUnreachable: Bool) {
         state.withLock { $0.isUnreachable = isUnreachable }
+    }
+
+    /// Whether the server refuses to store anything, as one without space does.
+    package func setReadOnly(_ isReadOnly: Bool) {
+        state.withLock { $0.isReadOnly = isReadOnly }
     }
 
     package func hide(_ isHidden: @escaping @Sendable (String) -> Bool) {
@@ -69,6 +75,7 @@ package final class MemoryStore: RecordStore {
         try state.withLock { state in
             if state.isUnreachable { throw Unreachable() }
             if let present = state.records[key] { return .exists(present) }
+            if state.isReadOnly { throw Unreachable() }
             state.store(key, value)
             if state.unansweredCount > 0 {
                 state.unansweredCount -= 1
@@ -80,7 +87,7 @@ package final class MemoryStore: RecordStore {
 
     package func put(_ key: String, _ value: [UInt8]) async throws {
         try state.withLock { state in
-            if state.isUnreachable { throw Unreachable() }
+            if state.isUnreachable || state.isReadOnly { throw Unreachable() }
             state.store(key, value)
         }
     }

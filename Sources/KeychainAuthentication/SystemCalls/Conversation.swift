@@ -152,10 +152,12 @@ final class Conversation {
     /// Waits until the prompter has closed its end, for a limited time and a limited number of
     /// bytes that it still sends.
     private func hasClosed() -> Bool {
+        let end = ContinuousClock.now + .milliseconds(Self.grace)
         for _ in 0..<Assuan.longestLine {
-            guard
+            let left = Int32((end - .now) / .milliseconds(1))
+            guard left >= 0,
                 case .readable = Descriptor.wait(
-                    for: socket.number, until: nil, milliseconds: Self.grace)
+                    for: socket.number, until: nil, milliseconds: left)
             else { return false }
             if Descriptor.nextByte(of: socket.number) == nil { return true }
         }

@@ -85,8 +85,7 @@ final class AuditTrail: Sendable {
                 if state.writer == nil { try open(&state) }
                 let count = underWay.load(ordering: .relaxed) + 1
                 if let number = try state.writer?.takeRoom(for: count) {
-                    try append(.prune, result: Int64(clamping: number), &state)
-                    log.note("audit: records up to \(number) were removed with their file")
+                    try appendPrune(upTo: number, &state)
                 }
                 underWay.add(1, ordering: .relaxed)
             } catch {
@@ -177,8 +176,9 @@ final class AuditTrail: Sendable {
 
     private func open(_ state: inout State) throws(KeychainFailure) {
         var (writer, opening) = try AuditWriter.open(folder, limits)
-        _ = try writer.takeRoom(for: underWay.load(ordering: .relaxed) + 1)
+        let pruned = try writer.takeRoom(for: underWay.load(ordering: .relaxed) + 1)
         state.writer = writer
+        if let pruned { try appendPrune(upTo: pruned, &state) }
         if opening.hasGap { try append(.gap, &state) }
         if !state.isStarted {
             try append(.start, result: Int64(opening.removedByteCount), &state)
@@ -190,6 +190,13 @@ final class AuditTrail: Sendable {
         state.unrecordedCount = 0
         state.isStarted = true
         state.isFailing = false
+    }
+
+    private func appendPrune(
+        upTo number: UInt64, _ state: inout State
+    ) throws(KeychainFailure) {
+        try append(.prune, result: Int64(clamping: number), &state)
+        log.note("audit: records up to \(number) were removed with their file")
     }
 
     private func tell(_ opening: AuditWriter.Opening, _ state: State) {

@@ -28,12 +28,19 @@ final class ProgramRegistry: Sendable {
     let folder: String
 
     private let kind: DaemonConfiguration.Kind
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let digests = Digests()
 
-    init(folder: String, kind: DaemonConfiguration.Kind = .user) {
+    /// `names` lists the folder, or returns `nil` if that fails.
+    init(
+        folder: String, kind: DaemonConfiguration.Kind = .user,
+        names: @escaping @Sendable (String) -> [String]? = {
+            try? FileManager.default.contentsOfDirectory(atPath: $0)
+        }
+    ) {
         self.folder = folder
         self.kind = kind
+        state = Mutex(State(names: names))
     }
 
     /// What the program is entitled to. This may read files, and block for as long as that takes.
@@ -124,6 +131,7 @@ final class ProgramRegistry: Sendable {
 
 /// The contents of the registry as last read.
 private struct State {
+    let names: @Sendable (String) -> [String]?
     /// The identities of the folder and of each of its files, to detect changes.
     private var signature: [String: FileIdentity]?
     private(set) var entries: [RegistryEntry] = []
@@ -133,6 +141,8 @@ private struct State {
     private var lists: [FileIdentity: Entitlements] = [:]
     /// The maximum number of cached lists.
     private static let keptCount = 512
+
+    init(names: @escaping @Sendable (String) -> [String]?) { self.names = names }
 
     var problem: String? {
         problems.first.map { "the registry can't be trusted: \($0)" }
@@ -144,13 +154,18 @@ private struct State {
         guard let status = Files.status(of: folder) else {
             let isAbsent = errno == ENOENT
             let revision = revision + (signature == [:] ? 0 : 1)
-            self = State()
+            self = State(names: names)
             self.revision = revision
             signature = [:]
             if !isAbsent { problems = ["\(quoted(folder)) can't be read"] }
             return
         }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        guard let names = names(folder) ?? (status.isFolder ? nil : []) else {
+            if signature != nil { revision += 1 }
+            (signature, entries) = (nil, [])
+            problems = ["\(quoted(folder)) can't be listed"]
+            return
+        }
         let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
         var present = ["": status.identity]
         for path in paths { present[path] = Files.status(ofLink: path)?.identity }

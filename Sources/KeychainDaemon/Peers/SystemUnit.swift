@@ -63,6 +63,9 @@ final class UnitCensus: Sendable {
         for process in processes() where process.users.contains(user) {
             places.insert(SystemUnit.name(inPath: process.cgroup) ?? process.cgroup)
         }
+        guard places.contains(unit) else {
+            return "no process of \(unit) with the user id \(user) can be seen in /proc"
+        }
         let all = seen.withLock { seen in
             seen[user, default: []].formUnion(places)
             return seen[user, default: []]

@@ -46,8 +46,9 @@ extension KeychainEngine {
         let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
         try folder.checkFiles()
+        let options = options.pinned(in: folder.path)
         guard try Conversion.isNeeded(folder, options) else { return false }
-        return try Conversion.openKeybag(folder, options.pinned(in: folder.path)) {
+        return try Conversion.openKeybag(folder, options) {
             $0?.keybag.hasPasscode ?? false
         }
     }

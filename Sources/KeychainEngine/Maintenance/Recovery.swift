@@ -50,8 +50,8 @@ package struct RecoveryReport: Hashable, Sendable {
 
     /// Whether nothing is lost.
     package var isComplete: Bool {
-        isContinued
-            ? !hasUnknownLoss && damagedItems.isEmpty : isVerified && expectedCount == itemCount
+        !hasUnknownLoss
+            && (isContinued ? damagedItems.isEmpty : isVerified && expectedCount == itemCount)
     }
 }
 

@@ -19,6 +19,12 @@ final class ChangeListener: Sendable {
         /// The process that started the thread, and the user whose keychain it listens to. After a
         /// fork, the child doesn't have the thread.
         var holder: ConnectionHolder?
+
+        /// After a fork, the parent's thread must not be interrupted, which would end it in the
+        /// parent.
+        var wakeOfThisProcess: Interruption? {
+            holder?.processID == ConnectionHolder.current.processID ? wake : nil
+        }
     }
 
     private let path: String
@@ -57,7 +63,7 @@ final class ChangeListener: Sendable {
             state.handlers[id] = nil
             guard state.handlers.isEmpty else { return nil }
             defer { state.wake = nil }
-            return state.wake
+            return state.wakeOfThisProcess
         }
         wake?.interrupt()
     }
@@ -79,9 +85,8 @@ final class ChangeListener: Sendable {
         let (isWanted, earlier) = state.withLock { state -> (Bool, Interruption?) in
             // All handlers may have been removed in the meantime.
             guard !state.handlers.isEmpty else { return (false, nil) }
-            // If the process has changed its user, the thread for the earlier user is ended. The
-            // thread of a parent process is left alone.
-            let earlier = state.holder?.processID == connection.holder.processID ? state.wake : nil
+            // If the process has changed its user, the thread for the earlier user is ended.
+            let earlier = state.wakeOfThisProcess
             state.wake = wake
             state.holder = connection.holder
             return (true, earlier)

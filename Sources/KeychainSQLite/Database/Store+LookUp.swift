@@ -1,19 +1,21 @@
-// Store+LookUp: looks up one item by its primary key, which is what most requests need.
+// Store+LookUp: looks up one item by its two key attributes, which is what most requests need.
 //   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
 //       sufficient, the caller uses `Store.visit`.
 //   (2) It doesn't read the header to learn which tiers have items: a row that is found exists.
+//   (3) If several rows match, it returns none: `Store.visit` decides, so that a search for a secret
+//       alone finds the same item as one with attributes.
 
 package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// The row, with its secret, that has both key attributes and the one access group of a query.
+    /// The one row, with its secret, that has both key attributes and the access group of a query.
     ///
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller whose groups are searched if the query names none.
-    /// - Returns: `nil` if there is no such row in the guarded tier, if the query has fewer or
-    ///   further conditions, or if damage is known or found.
+    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the query has
+    ///   fewer or further conditions, or if damage is known or found.
     /// - Throws: Errors of SQLite.
     package func lookUp(
         _ query: ItemQuery, visibleTo caller: AccessGroups
@@ -52,8 +54,10 @@ extension Store {
         of key: KeyLabels, _ statement: String, in database: DatabaseConnection
     ) throws(KeychainFailure) -> SealedRow? {
         let cursor = try database.rows(statement, [key.first, key.second, key.group])
-        guard try cursor.next() else { return nil }
-        return try? SealedRow(cursor, includesSecret: true)
+        guard try cursor.next(), let row = try? SealedRow(cursor, includesSecret: true),
+            try !cursor.next()
+        else { return nil }
+        return row
     }
 
     /// The row, unless it has other labels or damage was found since `encounterCount` was read.
@@ -66,14 +70,13 @@ extension Store {
     }
 }
 
-/// The labels of a look-up by primary key.
+/// The labels of a look-up by both key attributes.
 private struct KeyLabels {
     let first: Label
     let second: Label
     let group: Label
 
-    /// `nil` if the query lacks one of these labels or has further conditions. Items of several
-    /// primary keys may have the same labels; the look-up returns any one of them.
+    /// `nil` if the query lacks one of these labels or has further conditions.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

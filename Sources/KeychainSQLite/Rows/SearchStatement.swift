@@ -128,7 +128,7 @@ package struct SearchStatement: Hashable, Sendable {
             let entries =
                 "(SELECT entry.id AS id FROM items AS entry INDEXED BY \(index)"
                 + Self.clause(ofEntries) + " ORDER BY entry.id LIMIT -1) AS entry"
-            return Self.select(includesSecret: includesSecret, entries: entries)
+            return Self.select(Self.columns(includesSecret: includesSecret), entries: entries)
                 + Self.clause(ofRows)
         }
         let order = driver.index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
@@ -161,25 +161,35 @@ package struct SearchStatement: Hashable, Sendable {
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
-    /// The same look-up among the first `window` entries, without rows that have overflow pages.
-    static let shortSecretOfKeySQL =
-        select(
-            includesSecret: true,
+    /// The same look-up among the first `window` entries. Of rows that have overflow pages, it returns
+    /// neither the metadata nor the secret.
+    static let shortSecretOfKeySQL: String = {
+        let isShort =
+            "length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"
+        let shortened = columns(includesSecret: true).split(separator: ", ").map { column in
+            let mayBeLong = ["items.meta", "items.secret"].contains(column)
+            return mayBeLong ? "iif(\(isShort), \(column), NULL)" : String(column)
+        }
+        return select(
+            shortened.joined(separator: ", "),
             entries: "(SELECT entry.id AS id FROM items AS entry INDEXED BY items_key"
                 + " WHERE entry.k1 = ? AND entry.k2 = ? LIMIT \(window)) AS entry")
-        + " WHERE +items.grp = ?"
-        + " AND length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"
+            + " WHERE +items.grp = ?"
+    }()
 
     /// The beginning of a statement that returns rows. With an index, it returns the rows to which
     /// the index's entries lead; an entry is named `entry`. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
         select(
-            includesSecret: includesSecret, entries: index.map { "items AS entry INDEXED BY \($0)" }
-        )
+            columns(includesSecret: includesSecret),
+            entries: index.map { "items AS entry INDEXED BY \($0)" })
     }
 
-    private static func select(includesSecret: Bool, entries: String?) -> String {
-        let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
+    private static func columns(includesSecret: Bool) -> String {
+        StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
+    }
+
+    private static func select(_ columns: String, entries: String?) -> String {
         let rows = entries.map { "\($0) CROSS JOIN items ON items.id = entry.id" } ?? "items"
         return "SELECT \(columns) FROM \(rows)"
     }

@@ -104,6 +104,8 @@ struct LogFrames: Sendable {
     private(set) var pages: [UInt32] = []
     private var soundness: [Bool] = []
     private var commits: [Bool] = []
+    /// The number of frames of the newest generation. Frames of earlier ones follow them.
+    private var generationCount = 0
     /// The last frame that ends a transaction of the newest generation; -1 if there is none.
     private(set) var lastCommit = -1
     private var newest: [UInt32: Int] = [:]
@@ -154,14 +156,15 @@ struct LogFrames: Sendable {
             soundness.append(frame.isSound && isAuthentic)
             commits.append(frame.databasePageCount != 0)
         }
-        lastCommit = commits[..<(last + 1)].lastIndex(of: true) ?? -1
+        generationCount = last + 1
+        lastCommit = commits[..<generationCount].lastIndex(of: true) ?? -1
         for frame in 0..<(lastCommit + 1) { newest[pages[frame]] = frame }
     }
 
     var passingOverUnsound: LogFrames? {
         guard soundness.contains(false) else { return nil }
         var sound = self
-        sound.lastCommit = commits.indices.last { commits[$0] && soundness[$0] } ?? -1
+        sound.lastCommit = (0..<generationCount).last { commits[$0] && soundness[$0] } ?? -1
         sound.newest = [:]
         for frame in 0..<(sound.lastCommit + 1) where soundness[frame] {
             sound.newest[pages[frame]] = frame

@@ -45,11 +45,11 @@ package struct LogCursor: Hashable, Sendable {
         let name = "entry \(entry.index) of \(writer)"
         guard frame.circle == circle.id, frame.writer == writer else { throw .misplaced(name) }
         guard entry.index > head.index else {
-            throw entry.index == head.index && entry.digest != head.digest
-                ? .fork(name) : .repeated(name)
+            let isOther = entry.index == head.index && entry.digest != head.digest
+            // The digest of a skipped entry isn't known.
+            throw isOther && head.digest != .zero ? .fork(name) : .repeated(name)
         }
         guard entry.index == head.index + 1 else { throw .gap(name) }
-        // The digest of a skipped entry isn't known.
         let isBehindDeleted = skipped.last?.upperBound == entry.index
         guard isBehindDeleted || frame.previous.digest == head.digest else { throw .fork(name) }
         guard let known = circle.digest(at: frame.membership.index) else {
