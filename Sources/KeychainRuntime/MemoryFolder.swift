@@ -75,8 +75,7 @@ package struct MemoryFolder {
     private static func overwrite(_ path: String) {
         guard let status = Files.status(ofLink: path), status.isPlainFile,
             // A program may have made the file read-only.
-            // SAFETY: the path is read within the call.
-            unsafe chmod(path, 0o600) == 0,
+            Files.setMode(path, 0o600),
             let file = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
         else { return }
         let zeros = [UInt8](repeating: 0, count: 1 << 16)
