@@ -13,6 +13,7 @@ struct DeviceKeyCommand: ParsableCommand {
 
     struct Seal: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "seal",
             abstract: "Seals the device key with the machine's TPM.",
             discussion: """
                 The keychain then opens only on this machine, and every process that opens it \
@@ -54,6 +55,7 @@ struct DeviceKeyCommand: ParsableCommand {
 
     struct Unseal: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "unseal",
             abstract: "Puts the device key back into its file, unencrypted.",
             discussion: "The keychain can then be opened without the TPM.")
 

@@ -66,6 +66,7 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Sets the first passcode.",
             discussion: """
                 From then on, every process must provide the passcode before it can read items, \
@@ -97,6 +98,7 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Change: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "change",
             abstract: "Replaces the passcode. Items are not changed.",
             discussion: "--recovery-code or --credential replaces a forgotten passcode.")
 
@@ -124,6 +126,7 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Removes the passcode, and with it all items that exist only while one is "
                 + "set.",
             discussion: """

@@ -25,6 +25,7 @@ struct ProgramCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Grants access groups to a program, replacing any earlier entry for it.",
             discussion: """
                 Without --group and --entitlements, the program gets the groups in the file next \
@@ -59,6 +60,7 @@ struct ProgramCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Lists the programs that have entries, with their access groups.")
 
         @Flag(help: "Writes an array of JSON objects.")
@@ -73,6 +75,7 @@ struct ProgramCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Removes the entry of a program, which then counts as one without an entry.")
 
         @Argument(

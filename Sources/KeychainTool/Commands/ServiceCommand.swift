@@ -17,6 +17,7 @@ struct ServiceCommand: ParsableCommand {
 
     struct Enable: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "enable",
             abstract: "Starts the service, now and at each login.",
             discussion: """
                 With systemd, this installs the units keychaind.service and keychaind.socket \
@@ -55,6 +56,7 @@ struct ServiceCommand: ParsableCommand {
 
     struct Disable: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "disable",
             abstract: "Stops the service, and no longer starts it at login.",
             discussion: """
                 Programs that are started afterwards open the keychain themselves. If your login \

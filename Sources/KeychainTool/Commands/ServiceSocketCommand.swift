@@ -20,6 +20,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Creates a socket, or replaces its groups, and prints its path.")
 
         @Argument(
@@ -48,6 +49,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Lists the sockets, with their access groups.")
 
         @Flag(help: "Writes an array of JSON objects.")
@@ -62,6 +64,7 @@ struct ServiceSocketCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Removes a socket, and closes its connections.")
 
         @Argument(help: ArgumentHelp("The name, as shown by `list`.", valueName: "name"))

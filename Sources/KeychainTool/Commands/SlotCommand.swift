@@ -13,6 +13,7 @@ struct SlotCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Lists the ways in, with their numbers.")
 
         @Flag(help: "Writes an array of JSON objects.")
@@ -36,6 +37,7 @@ struct SlotCommand: ParsableCommand {
 
     struct Add: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Adds a recovery code or a credential.",
             subcommands: [Code.self, Credential.self])
 
@@ -106,6 +108,7 @@ struct SlotCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Removes a way in by its number. The last one can't be removed.",
             discussion: """
                 `keychainctl passcode remove` removes the protection by a passcode altogether, and \
