@@ -106,7 +106,7 @@ struct ItemNames {
     private var counts: [[String]: Int] = [:]
     private let group: String?
 
-    /// - Parameter group: The group of all items. With `nil`, they are those of all groups.
+    /// `group` is the group of all the items, or `nil` if they are from every group.
     init(_ items: [ItemSnapshot], group: String?) {
         self.group = group
         for item in items {
