@@ -270,7 +270,8 @@ package struct KeyHierarchy: Sendable {
             case .passcode:
                 throw .param(
                     keybag.hasPasscode
-                        ? "No passcode is set. A credential or a recovery code unlocks the keychain."
+                        ? "No passcode is set. A credential or a recovery code unlocks the "
+                            + "keychain."
                         : "No passcode is set.")
             case .recoveryCode: throw .param("There is no recovery code.")
             case .credential: throw .param("No credential opens this keychain.")

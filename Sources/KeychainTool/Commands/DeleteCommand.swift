@@ -39,8 +39,8 @@ struct DeleteCommand: ParsableCommand {
             }
             guard !selection.isNarrowed, !all else {
                 throw ValidationError(
-                    "--all-items deletes every item of the --class and can't be combined with other "
-                        + "options that select items. To delete only some items, use --all with "
+                    "--all-items deletes every item of the --class and can't be combined with "
+                        + "other options that select items. To delete only some items, use --all with "
                         + "--service or --server.")
             }
         } else if all {
