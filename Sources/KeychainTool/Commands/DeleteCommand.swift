@@ -40,8 +40,8 @@ struct DeleteCommand: ParsableCommand {
             guard !selection.isNarrowed, !all else {
                 throw ValidationError(
                     "--all-items deletes every item of the --class and can't be combined with "
-                        + "other options that select items. To delete only some items, use --all with "
-                        + "--service or --server.")
+                        + "other options that select items. To delete only some items, use --all "
+                        + "with --service or --server.")
             }
         } else if all {
             guard selection.key.namesPlace else {
