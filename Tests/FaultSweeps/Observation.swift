@@ -156,15 +156,18 @@ package struct Observation: CustomStringConvertible {
         return nil
     }
 
-    /// An answer that is wrong even if the keychain reports damage: a wrong value, or "not found"
-    /// for an existing item. `nil` if there is none.
+    /// An answer that is wrong even if the keychain reports damage: a wrong value, "not found" for
+    /// an existing item, or a failure that reports neither damage nor a lock. `nil` if there is
+    /// none.
     package func lie(about states: [KeychainState]) -> String? {
         for (account, answer) in answers.sorted(by: { $0.key < $1.key }) where !answer.isDamage {
             let wanted = states.map { state in
                 state.values[account].map { Answer.value($0) } ?? .absent
             }
             // For a locked item, neither presence nor absence is known.
-            if case .failed(let failure) = answer, failure.status != .itemNotFound { continue }
+            if case .failed(let failure) = answer, failure.status == .interactionNotAllowed {
+                continue
+            }
             if !wanted.contains(answer) {
                 return "account \(account): \(answer) instead of \(wanted)"
             }

@@ -5,6 +5,7 @@
 
 import FaultSweeps
 import Foundation
+import KeychainCore
 import TestPrograms
 import Testing
 
@@ -92,14 +93,45 @@ func onThread(
     ) async throws {
         let report = try await onThread { scratch in
             var sweep = try FlipSweep(scratch: scratch, mode)
+            var (orders, masks): (Set<Int>, Set<UInt8>) = ([], [])
             for page in RootPage.indexes {
-                for flip in sweep.flips(in: "keychain.db", page.bytes) where flip.offset % 8 == 0 {
-                    try sweep.check([flip], first: flip.offset % 4)
+                // One offset of eight, at each place among the eight in turn: the offset determines
+                // the bit.
+                for flip in sweep.flips(in: "keychain.db", page.bytes)
+                where flip.offset % 8 == flip.offset / 8 % 8 {
+                    let first = flip.offset / 8 % sweep.writeCount
+                    try sweep.check([flip], first: first)
+                    orders.insert(first)
+                    masks.insert(flip.mask)
                 }
             }
-            return sweep.report
+            var result = sweep.report
+            result.count("orders of writes", orders.count)
+            result.count("bits", masks.count)
+            return result
         }
         #expect(report["flips"] > 50)
+        // Each of the five writes was made first, and each bit of a byte was flipped.
+        #expect(report["orders of writes"] == 5)
+        #expect(report["bits"] == 8)
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+    }
+
+    @Test func `only damage and a lock excuse a failed look-up`() throws {
+        let folder = try TemporaryFolder()
+        let addition = Step.add(0, 5)
+        #expect(StepRunner.run([addition], in: folder.path) == nil)
+        let state = KeychainState().after(addition)
+        var seen = Observation(of: folder.path, knowing: [state])
+        #expect(seen.lie(about: [state]) == nil)
+        let rows: [(failure: KeychainFailure, isExcused: Bool)] = [
+            (.lostItems, true), (.misleadingIndex, true), (.locked(.whenUnlocked), true),
+            (.busy("Busy."), false), (.notPermitted("Not permitted."), false),
+            (KeychainFailure(.ioError, "Not read."), false),
+        ]
+        for row in rows {
+            seen.answers[0] = .failed(row.failure)
+            #expect((seen.lie(about: [state]) == nil) == row.isExcused, "\(row.failure)")
+        }
     }
 }

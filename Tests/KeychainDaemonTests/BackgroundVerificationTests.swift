@@ -66,7 +66,7 @@ private let own = AccessGroups(["default"])
     }
 
     @Test func `a service verifies its keychain when it starts`() throws {
-        let (folder, _) = try keychain()
+        let (folder, before) = try keychain()
         let log = LogLines()
         let service = try service(folder, boot: 2, log: log)
         // No request is needed.
@@ -77,6 +77,9 @@ private let own = AccessGroups(["default"])
         // The result is remembered, so the next service doesn't verify again.
         let next = try self.service(folder, boot: 2, log: again)
         #expect(try standing(next) == .verified)
+        // The background thread has come around once it finds a page that was put back.
+        try putBack(.itemsKey, of: before, in: folder)
+        try expectFound(next, again)
         #expect(!again.all.contains { $0.contains("verified: ") })
     }
 

@@ -229,10 +229,11 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let reply = try client.reply()
         #expect(reply.kind == .failure)
         #expect(try client.isClosed())
-        // A connection with a valid hello is accepted, and the service continues.
+        // The limit applies to the first message only, and the service continues.
         let greeted = try RawClient(service.configuration.socket)
         try greeted.greet()
-        try goesOn(service)
+        let large = password("large", String(repeating: "x", count: WireLimits.helloByteCount))
+        #expect(try greeted.ask(2, AddItem(large), as: ["default"]).kind == .answer)
     }
 
     // Attack: sockets in flight that no client receives use up the number that the kernel lets the

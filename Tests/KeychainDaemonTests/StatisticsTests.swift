@@ -29,8 +29,7 @@ import Testing
             #expect(operation.longestMicroseconds > 0)
         }
         for word in ["account", "secret", "service", "default", "another"] {
-            #expect(!"\(statistics)".contains("\"\(word)\""), "\(word)")
-            #expect(!"\(statistics)".contains("an account"))
+            #expect(!"\(statistics)".contains(word), "\(word)")
         }
         // Reading the statistics is counted too.
         #expect(try client.perform(ReadStatistics()).operations.last?.name == "statistics")

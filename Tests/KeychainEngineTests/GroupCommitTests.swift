@@ -214,19 +214,24 @@ extension TemporaryKeychain {
         try keychain.expect(["before", "behind"])
     }
 
-    @Test func `a write with a wrong keybag generation isn't run, and reports a stale keybag`()
-        throws
-    {
+    @Test(arguments: [true, false])
+    func `a write with a wrong keybag generation isn't run, and reports a stale keybag`(
+        isOlder: Bool
+    ) throws {
         let keychain = try TemporaryKeychain()
+        let older = try keychain.engine.store.header().keybagGeneration
+        try keychain.engine.setPasscode(passcode("1234"))
         let store = keychain.engine.store
         let generation = try store.header().keybagGeneration
+        try #require(older < generation)
+        let wrong = isOlder ? older : generation + 1
         let isStale = Atomic<Bool>(false)
         let failures = try together(
             in: store,
             [
                 keychain.addition(of: "a"),
                 {
-                    let outcome = try store.write(keybagGeneration: generation + 1) { _ in
+                    let outcome = try store.write(keybagGeneration: wrong) { _ in
                         Issue.record("The write ran.")
                     }
                     if case .staleKeybag = outcome { isStale.store(true, ordering: .relaxed) }

@@ -23,6 +23,8 @@ extension `With etcd` {
                 for writer in 0..<4 {
                     let client = try EtcdClient(await cluster.configuration())
                     group.addTask {
+                        // A writer that fails ends the wait for progress, and so the test.
+                        defer { reporter.finish() }
                         var written: [EtcdKey: Int64] = [:]
                         for index in 0..<100 {
                             let key = EtcdKey("log/\(writer)/\(100 + index)")

@@ -74,10 +74,13 @@ import Testing
                 return
             }
             #expect(servers[0].requests(Self.range).count == 2)
+            let before = servers[0].connectionCount
             try await StandInServer.with([]) { _, others in
                 let stranger = try standInClient([servers[0].endpoint], others)
                 #expect(await reason { _ = try await stranger.get("k") } == .untrusted)
             }
+            // Each try has a connection of its own.
+            #expect(servers[0].connectionCount == before + 2)
         }
     }
 

@@ -41,6 +41,9 @@ final class StandInServer: Sendable {
     /// The requests to a path, in their order.
     func requests(_ path: String) -> [StandInRequest] { log.requests(path) }
 
+    /// The number of connections that arrived, including those whose handshake fails.
+    var connectionCount: Int { log.connectionCount }
+
     private init(channel: any Channel, log: RequestLog) {
         (self.channel, self.log) = (channel, log)
         endpoint = "https://127.0.0.1:\(channel.localAddress?.port ?? 0)"
@@ -67,7 +70,8 @@ final class StandInServer: Sendable {
             let log = RequestLog()
             let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
+                    log.noteConnection()
+                    return channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(NIOSSLServerHandler(context: context))
                         try pipeline.configureHTTPServerPipeline()
@@ -89,6 +93,11 @@ final class StandInServer: Sendable {
 
 private final class RequestLog: Sendable {
     private let all = Mutex<[StandInRequest]>([])
+    private let connections = Mutex(0)
+
+    var connectionCount: Int { connections.withLock { $0 } }
+
+    func noteConnection() { connections.withLock { $0 += 1 } }
 
     func note(path: String, token: String?, body: String) -> StandInRequest {
         all.withLock { all in

@@ -222,10 +222,16 @@ import Testing
             let client = try standInClient(
                 [servers[0].endpoint], files, watchCheck: .milliseconds(20))
             var events = client.watch("", from: 5).makeAsyncIterator()
-            guard case .put(let first)? = try await events.next() else { return }
+            guard case .put(let first)? = try await events.next() else {
+                Issue.record("The first event isn't a put.")
+                return
+            }
             #expect(first.modRevision == 6)
             for await _ in died { break }
-            guard case .put(let second)? = try await events.next() else { return }
+            guard case .put(let second)? = try await events.next() else {
+                Issue.record("The second event isn't a put.")
+                return
+            }
             #expect(second.modRevision == 7)
         }
     }

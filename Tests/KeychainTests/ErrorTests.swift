@@ -235,6 +235,21 @@ extension KeychainKey where Value == DeviceState {
         #expect(error.cause == .contention)
     }
 
+    @Test(
+        arguments: [
+            (KeychainError.Code.interactionNotAllowed, KeychainError.Cause.other, "ask the user"),
+            (.notAvailable, .other, "hardware"), (.notAvailable, .damage, "Check the keychain."),
+            (.notAvailable, .permission, "password of the TPM"),
+            (.decode, .otherMachine, "original machine"),
+        ])
+    func `the remedy covers every failure that has the code and the cause`(
+        code: KeychainError.Code, cause: KeychainError.Cause, remedy: String
+    ) {
+        var error = KeychainError(code)
+        error.cause = cause
+        #expect(error.recoverySuggestion?.contains(remedy) == true)
+    }
+
     @Test(arguments: Way.allCases)
     func `a symmetric key of an unsupported size is not saved`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()

@@ -112,12 +112,15 @@ import Testing
         let outcome = try home.run(
             "fish -c 'source ~/script.fish; complete -C \"keychainctl get \"; echo ==; "
                 + "complete -C \"keychainctl mv db/prod https\"; echo ==; "
+                + "complete -C \"keychainctl history db\"; "
+                + "complete -C \"keychainctl purge db\"; echo ==; "
                 + "complete -C \"keychainctl get --service \"; complete -C \"keychainctl status \"'"
         )
         #expect(
             outcome.output.split(separator: "\n").map(String.init)
                 == Self.hostile.sorted() + [
                     "==", "https://example.org/ada", "https://example.org/eva", "==",
+                    "db/prod", "db/prod", "==",
                 ], "\(outcome.errors)")
         #expect(!FileManager.default.fileExists(atPath: home.path + "/ran"))
     }

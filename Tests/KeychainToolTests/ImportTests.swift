@@ -28,6 +28,10 @@ import Testing
                 .netrc, "machine m login a password x\nmacdef init\nmachine y\n\nmachine n login b",
                 ["m a=x"]
             ),
+            (
+                .netrc, "macdef init machine \"y\nmachine z\n\nmachine n login b password x",
+                ["n b=x"]
+            ),
             (.netrc, "machine m\u{1B} login a password x", ["m\\u{1b} a=x"]),
         ] as [(ImportSource, String, [String])])
     func `secrets in other programs' files are imported`(

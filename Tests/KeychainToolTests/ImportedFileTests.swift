@@ -70,6 +70,17 @@ import Testing
          {"class": "internet", "server": "h", "account": "b", "protocol": "https", "port": 443,
           "path": "/p", "data": ""}]
         """#
+    /// One name in two groups, and once more with the mark for synchronization.
+    private static let repeated = #"""
+        [{"class": "generic", "service": "db", "group": "g", "synchronizable": false,
+          "data": "eA=="},
+         {"class": "generic", "service": "db", "group": "h", "synchronizable": false,
+          "data": "eQ=="},
+         {"class": "generic", "service": "db", "group": "h", "synchronizable": true,
+          "data": "eA=="},
+         {"class": "generic", "service": "db", "group": "g", "synchronizable": false,
+          "data": "eA=="}]
+        """#
 
     @Test(
         arguments: [
@@ -90,6 +101,7 @@ import Testing
             (.keychainDump, dump, ["s\"t aé=p\"w", "h:443 b=xé"]),
             (.json, exported, ["db ada=x", "h:443/p b="]),
             (.json, "[]", []),
+            (.json, repeated, ["db=x", "db=y", "db=x"]),
         ] as [(ImportSource, String, [String])])
     func `secrets in exports of other programs are imported`(
         _ source: ImportSource, _ text: String, _ items: [String]

@@ -184,6 +184,26 @@ import Testing
         #expect(outcome.errors.contains("is not a keychaind of this user. Nothing was terminated."))
     }
 
+    @Test func `a service whose socket another process took isn't reported as started`() throws {
+        let home = try TestHome()
+        // A stand-in for keychaind: it only starts the process that listens.
+        let outcome = try home.run(
+            """
+            export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin
+            cp '\(ChildProcess.programs)/keychainctl' bin
+            cat >bin/keychaind <<'END'
+            #!/bin/sh
+            '\(ChildProcess.programs)/keychaind' --log-level error & wait
+            END
+            chmod 755 bin/keychaind
+            bin/keychainctl service enable --manager none | head -1
+            keychainctl service disable --manager none | grep -c 'stopped keychaind'
+            """)
+        #expect(
+            outcome.output == "done:      nothing: the service is already running\n1\n",
+            "\(outcome.errors)")
+    }
+
     @Test func `without a runtime folder the command says what is missing`() throws {
         let outcome = try TestHome().run("keychainctl service enable --manager none")
         #expect(outcome.ending == .exit(1))

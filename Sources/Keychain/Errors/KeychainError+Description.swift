@@ -64,7 +64,10 @@ extension KeychainError: LocalizedError {
     /// What the user or the program can do about the failure.
     public var recoverySuggestion: String? {
         switch code {
-        case .interactionNotAllowed: "Unlock the device or the keychain and try again."
+        case _ where cause == .otherMachine:
+            "Use the keychain's original machine or its recovery code. Nothing was deleted."
+        case .interactionNotAllowed:
+            "Unlock the device or the keychain, or let the program ask the user, and try again."
         case .authFailed: "Check the passcode and try again."
         case .userCanceled: "Try again and confirm."
         case .missingEntitlement:
@@ -80,11 +83,14 @@ extension KeychainError: LocalizedError {
             "Try again when other programs have finished."
         case .notAvailable where cause == .interruption:
             "Check whether the change was made, and try again if not."
-        case .notAvailable where cause == .otherMachine:
-            "Use the keychain's original machine or its recovery code. Nothing was deleted."
         case .notAvailable where cause == .permission:
-            "Check the owner and the permissions of the keychain's folder."
-        case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."
+            "Check the owner and the permissions of the keychain's folder, or the password of the "
+                + "TPM."
+        case .notAvailable where cause == .damage, .invalidKeychain:
+            "Check the keychain. Nothing was deleted."
+        case .notAvailable:
+            "Make the keychain and the hardware that it needs available, and try again. Nothing "
+                + "was deleted."
         case .wrongVersion: "Update this program."
         case .dataNotAvailable: "Delete the item and obtain its data again."
         case .duplicateItem: "Replace the existing item, or use a different name."

@@ -12,10 +12,17 @@ extension KeyHierarchy {
     package func settingPasscode(
         _ passcode: SecretBytes, cost: PasscodeCost, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
-        guard !keybag.hasPasscode else {
-            throw .param("A passcode is already set. Change it instead.")
-        }
+        guard !keybag.hasPasscode else { throw guardedAlready }
         return try guarding(with: .passcode(passcode), cost: cost, at: now)
+    }
+
+    /// The error if a first way in is to be added although there is one.
+    var guardedAlready: KeychainFailure {
+        .param(
+            keybag.hasPasscodeSlot
+                ? "A passcode is already set. Change it instead."
+                : "A credential or a recovery code is already set. With it as the proof, a change "
+                    + "of the passcode sets one.")
     }
 
     /// Replaces the passcode if there is one; otherwise adds it.

@@ -41,7 +41,7 @@ extension KeyHierarchy {
         at now: Double
     ) throws(KeychainFailure) -> Rotated {
         if keybag.hasPasscode {
-            guard new == nil else { throw .param("A passcode is set already. Change it.") }
+            guard new == nil else { throw guardedAlready }
             if let proof, proof.kind != .passcode,
                 keybag.slots.contains(where: { $0.kind == .passcode })
             {

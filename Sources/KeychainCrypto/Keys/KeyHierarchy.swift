@@ -267,7 +267,12 @@ package struct KeyHierarchy: Sendable {
         let slots = keybag.slots.filter { $0.kind == way.kind }
         guard !slots.isEmpty else {
             switch way {
-            case .passcode: throw .param("No passcode is set.")
+            case .passcode:
+                throw .param(
+                    keybag.hasPasscode
+                        ? "No passcode is set. A credential or a recovery code unlocks the "
+                            + "keychain."
+                        : "No passcode is set.")
             case .recoveryCode: throw .param("There is no recovery code.")
             case .credential: throw .param("No credential opens this keychain.")
             }

@@ -29,28 +29,46 @@ struct BackupFile: ~Copyable {
                 "\(printable(path)) is not a regular file. Choose "
                     + "another name.")
         }
-        guard let file = Files.open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
-        else {
-            let code = errno
-            throw ControlFailure(
-                code == EACCES ? .denied : .failure,
-                "Can't write \(printable(part)): \(errorText(code)).")
-        }
-        guard let status = Files.status(of: file), status.isPlainFile, status.owner == geteuid()
-        else {
-            throw ControlFailure(
-                .denied,
-                "\(printable(part)) belongs to another user, or is not a regular file. "
-                    + "Remove it.")
-        }
-        guard Files.lock(file) else {
-            throw ControlFailure(.failure, "Another process is writing \(printable(path)).")
-        }
+        let file = try Self.openPart(part, of: path)
         guard fchmod(file.number, 0o600) == 0, ftruncate(file.number, 0) == 0 else {
             throw ControlFailure(
                 .failure, "Can't write \(printable(part)): \(errorText(errno)).")
         }
         self.file = file
+    }
+
+    /// Opens and locks the partial file, which is created if there is none.
+    private static func openPart(
+        _ part: String, of path: String
+    ) throws(ControlFailure) -> OwnedDescriptor {
+        for _ in 0..<8 {
+            guard
+                let file = Files.open(
+                    part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+            else {
+                let code = errno
+                throw ControlFailure(
+                    code == EACCES ? .denied : .failure,
+                    "Can't write \(printable(part)): \(errorText(code)).")
+            }
+            guard let status = Files.status(of: file), status.isPlainFile, status.owner == geteuid()
+            else {
+                throw ControlFailure(
+                    .denied,
+                    "\(printable(part)) belongs to another user, or is not a regular file. "
+                        + "Remove it.")
+            }
+            guard Files.lock(file) else { break }
+            let isNamed = { (name: String) in
+                Files.status(ofLink: name)?.identity.isSameFile(as: status.identity) == true
+            }
+            // Another process may have completed the file after it was opened here.
+            guard isNamed(part) else { continue }
+            guard isNamed(path) else { return file }
+            // A process that was killed in `commit` left the complete file with both names.
+            Files.remove(part)
+        }
+        throw ControlFailure(.failure, "Another process is writing \(printable(path)).")
     }
 
     /// Renames the complete file to its final name.

@@ -39,8 +39,9 @@ struct DeleteCommand: ParsableCommand {
             }
             guard !selection.isNarrowed, !all else {
                 throw ValidationError(
-                    "--all-items deletes a whole class. To delete fewer items, use --all with "
-                        + "--service or --server.")
+                    "--all-items deletes every item of the --class and can't be combined with "
+                        + "other options that select items. To delete only some items, use --all "
+                        + "with --service or --server.")
             }
         } else if all {
             guard selection.key.namesPlace else {

@@ -96,6 +96,7 @@ struct ExportCommand: ParsableCommand {
     private func text(of items: [ItemSnapshot]) throws(ControlFailure) -> String {
         if format == .json { return JSON.array(items.map(GetRequest.json)).text + "\n" }
         var lines = ""
+        var names: Set<String> = []
         for item in items {
             guard case .string(let name) = item.attributes[.account],
                 NamedItem.isVariable(name[...])
@@ -105,6 +106,13 @@ struct ExportCommand: ParsableCommand {
                     .failure,
                     NamedItem.complaint(about: name[...])
                         + " Nothing was written. The format json accepts any name.")
+            }
+            guard names.insert(name).inserted else {
+                throw ControlFailure(
+                    .failure,
+                    "Several items have the account \(name) and differ in the access group or the "
+                        + "mark for synchronization. Nothing was written. The format json accepts "
+                        + "them.")
             }
             guard let data = item.data, !data.contains(0),
                 let value = String(validating: data, as: UTF8.self)

@@ -59,7 +59,7 @@ struct FindCommand: ParsableCommand {
             } else if tree {
                 NameTree(found).text
             } else {
-                ItemNames(all).lines(for: found).map { $0 + "\n" }.joined()
+                ItemNames(all, group: group).lines(for: found).map { $0 + "\n" }.joined()
             }
         if !found.isEmpty || json { try Output.print(shown) }
         if EngineLog.tellsOfDamage {
@@ -100,12 +100,15 @@ extension ItemSnapshot {
 
 // MARK: - Lines
 
-/// Determines how other verbs can name each item of a keychain.
+/// Determines how other verbs can name each item of a keychain, or of one access group.
 struct ItemNames {
     /// The number of items that a word or a set of options matches.
     private var counts: [[String]: Int] = [:]
+    private let group: String?
 
-    init(_ items: [ItemSnapshot]) {
+    /// `group` is the group of all the items, or `nil` if they are from every group.
+    init(_ items: [ItemSnapshot], group: String?) {
+        self.group = group
         for item in items {
             // A service alone matches all of its accounts.
             counts[Self.key(item), default: 0] += 1
@@ -123,21 +126,28 @@ struct ItemNames {
     func lines(for items: [ItemSnapshot]) -> [String] { items.map(line) }
 
     private func line(_ item: ItemSnapshot) -> String {
-        guard counts[Self.key(item)] == 1 else { return "--reference \(item.reference)" }
+        guard let name = name(of: item), group?.hasPrefix("-") != true else {
+            return "--reference \(item.reference)"
+        }
+        return name + (group.map { " --group \(shellQuoted($0))" } ?? "")
+    }
+
+    /// The word or the options that name an item in the group, or `nil` if none do.
+    private func name(of item: ItemSnapshot) -> String? {
+        guard counts[Self.key(item)] == 1 else { return nil }
         switch item.itemClass {
         case .genericPassword:
-            guard let word = item.word, !word.hasPrefix("-") else { break }
+            guard let word = item.word, !word.hasPrefix("-") else { return nil }
             return shellQuoted(word)
         case .internetPassword:
             let server = item.plainText(of: .server)
-            guard !server.isEmpty, !server.hasPrefix("-") else { break }
+            guard !server.isEmpty, !server.hasPrefix("-") else { return nil }
             let account = item.plainText(of: .account)
-            guard !account.hasPrefix("-") else { break }
+            guard !account.hasPrefix("-") else { return nil }
             return "--server \(shellQuoted(server))"
                 + (account.isEmpty ? "" : " --account \(shellQuoted(account))")
-        case .certificate, .key: break
+        case .certificate, .key: return nil
         }
-        return "--reference \(item.reference)"
     }
 }
 

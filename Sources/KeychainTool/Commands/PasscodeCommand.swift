@@ -84,7 +84,11 @@ struct PasscodeCommand: ParsableCommand {
             guard try !session.isLockable else {
                 throw ControlFailure(
                     .exists,
-                    "A passcode is already set. `keychainctl passcode change` replaces it.")
+                    try session.hasPasscode
+                        ? "A passcode is already set. `keychainctl passcode change` replaces it."
+                        : "No passcode is set, but a credential or a recovery code is. "
+                            + "`keychainctl passcode change` with --credential or --recovery-code "
+                            + "sets a passcode.")
             }
             let request = SetPasscode(try new.read(), allowsWeak: new.weak)
             let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in

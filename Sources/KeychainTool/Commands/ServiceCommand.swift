@@ -45,10 +45,10 @@ struct ServiceCommand: ParsableCommand {
                             + "there. See `systemctl --user status \(UserUnits.socketName)` for "
                             + "the reason.")
                 }
-            } else if service.isRunning {
-                report.add("nothing: the service is already running")
+            } else if !service.isRunning, let process = try service.start() {
+                report.add("started keychaind in the background, process \(process)")
             } else {
-                report.add("started keychaind in the background, process \(try service.start())")
+                report.add("nothing: the service is already running")
             }
             try report.show(isEnabled: true)
         }

@@ -60,16 +60,17 @@ struct StatusCommand: ParsableCommand {
         }
         let keychain = try ProcessKeychain.administration()
         let status = try keychain.perform(ReadStatus())
+        let passcode = passcode(status, hasPasscode: try keychain.perform(HasPasscode()))
         let enclave = flag(
             "secure enclave", "secureEnclave", try keychain.perform(HasSecureEnclave()),
             try hardware(keychain, mode))
         switch mode {
         case .embedded:
             return [flag("exists", "exists", true, "yes")]
-                + fields(of: status, lock: "in each process separately") + [enclave]
+                + fields(of: status, passcode, lock: "in each process separately") + [enclave]
         case .service:
             return [field("keychain", "directory", status.directory)]
-                + fields(of: status, lock: "for every program") + [enclave]
+                + fields(of: status, passcode, lock: "for every program") + [enclave]
                 + StatisticsFields.of(try? keychain.perform(ReadStatistics()))
         }
     }
@@ -147,12 +148,23 @@ struct StatusCommand: ParsableCommand {
         return fields
     }
 
-    private func fields(of status: KeychainStatus, lock: String) -> [ItemField] {
-        let passcode =
-            status.hasPasscode
-            ? "set: reading items requires it in addition to the device key"
-            : "none. Until one is set, the device key opens every item"
-        return [
+    /// `status.hasPasscode` is also true if another way in protects the keychain.
+    private func passcode(_ status: KeychainStatus, hasPasscode: Bool) -> ItemField {
+        let text =
+            switch (status.hasPasscode, hasPasscode) {
+            case (true, true): "set: reading items requires it in addition to the device key"
+            case (true, false):
+                "none. Reading items requires a credential or a recovery code in addition to the "
+                    + "device key"
+            case (false, _): "none. Until one is set, the device key opens every item"
+            }
+        return flag("passcode", "passcode", hasPasscode, text)
+    }
+
+    private func fields(
+        of status: KeychainStatus, _ passcode: ItemField, lock: String
+    ) -> [ItemField] {
+        [
             field("format version", "formatVersion", status.formatVersion),
             field("items", "items", Int(clamping: status.itemCount)),
             field(
@@ -164,8 +176,7 @@ struct StatusCommand: ParsableCommand {
         ] + verification(status.verification) + [
             deviceKey(status.deviceKeyPath, status.deviceKeyProtection),
             sealed(status.deviceKeyProtection),
-            flag("passcode", "passcode", status.hasPasscode, passcode),
-            machine(status), staying(status),
+            passcode, machine(status), staying(status),
             field(
                 "lock state", "lockState", status.lockState.rawValue,
                 status.lockState == .unlocked

@@ -37,6 +37,7 @@ enum NameCompletion {
         SetCommand.self, GenerateCommand.self, GetCommand.self, RenameCommand.self,
         DuplicateCommand.self, LabelCommand.self, DeleteCommand.self, ListCommand.self,
         InfoCommand.self, DoctorCommand.self, OTPCommand.self, EditCommand.self, CopyCommand.self,
+        HistoryCommand.self, PurgeCommand.self,
     ]
 
     /// The options of these verbs that take no value.

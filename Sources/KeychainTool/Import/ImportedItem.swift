@@ -84,10 +84,12 @@ struct ImportedItem {
         }
     }
 
-    /// Equal for two items exactly if they have the same class and the same attributes of the
-    /// primary key. The access group and `isSynchronizable` are not compared.
+    /// Equal for two items exactly if they have the same class, the same attributes of the primary
+    /// key, the same access group and the same `isSynchronizable`.
     var identity: [String] {
-        [String(describing: itemClass)] + itemClass.primaryKey.map { text($0) }
+        let mark = isSynchronizable.map { $0 ? "yes" : "no" } ?? ""
+        return [String(describing: itemClass), group ?? "", mark]
+            + itemClass.primaryKey.map { text($0) }
     }
 }
 

@@ -2,7 +2,8 @@
 // inetutils.
 //   (1) Words are separated by blanks, on one line or several. In double quotes a word may contain
 //       blanks and the escapes \", \\, \n, \r and \t, as in curl.
-//   (2) A macro extends to the next empty line. `default` names no machine: it is an error.
+//   (2) A macro extends from its name to the next empty line. `default` names no machine: it is an
+//       error.
 //   (3) A machine without a password contains no secret, and is skipped.
 
 enum NetrcFile {
@@ -22,7 +23,7 @@ enum NetrcFile {
         for (index, bytes) in lines.enumerated() {
             let number = index + 1
             let words = try words(
-                of: Array(bytes), line: number, isMacro: isMacro, isValue: awaiting != nil)
+                of: Array(bytes), line: number, isMacro: isMacro, after: awaiting?.word)
             if isMacro {
                 isMacro = !words.isEmpty
                 continue
@@ -58,7 +59,6 @@ enum NetrcFile {
                         line: number,
                         text: "A word is not one of machine, login, password, account and macdef.")
                 }
-                if isMacro { break }
             }
         }
         if let awaiting {
@@ -75,18 +75,20 @@ enum NetrcFile {
         }
     }
 
+    /// The words of a line. What follows the name of a macro belongs to the macro, and is left out.
     private static func words(
-        of line: [UInt8], line number: Int, isMacro: Bool, isValue: Bool
+        of line: [UInt8], line number: Int, isMacro: Bool, after awaited: String?
     ) throws(ImportProblem) -> [String] {
         var words: [String] = []
+        // The keyword whose value is the next word. Keywords and values alternate.
+        var keyword = awaited
         var rest = line[...]
         let isBlank = { (byte: UInt8) in [0x20, 0x09, 0x0D].contains(byte) }
         while true {
             rest = rest.drop(while: isBlank)
             guard let first = rest.first else { return words }
-            // A comment, unless a value is expected. Keywords and values alternate.
-            let awaitsValue = words.count.isMultiple(of: 2) == isValue
-            if !isMacro, !awaitsValue, first == UInt8(ascii: "#") { return words }
+            // A comment, unless a value is expected.
+            if !isMacro, keyword == nil, first == UInt8(ascii: "#") { return words }
             var word: [UInt8] = []
             if first == UInt8(ascii: "\""), !isMacro {
                 rest.removeFirst()
@@ -101,7 +103,10 @@ enum NetrcFile {
                 word = Array(rest.prefix { !isBlank($0) })
                 rest = rest.dropFirst(word.count)
             }
-            words.append(String(decoding: word, as: UTF8.self))
+            let text = String(decoding: word, as: UTF8.self)
+            words.append(text)
+            if keyword == "macdef" { return words }
+            keyword = keyword == nil ? text : nil
         }
     }
 

@@ -107,10 +107,11 @@ struct PasswordStore {
         defer { reading.close() }
         guard code == 0 else { throw failure("can't be decrypted: \(errorText(code))") }
         let content = Files.content(of: reading, atMost: Self.largest)
-        guard let status = ProgramStart.exitStatus(of: process), status == 0 else {
-            throw failure("can't be decrypted: gpg failed")
-        }
+        // If the rest is not read, gpg would otherwise wait for ever to write it.
+        reading.close()
+        let status = ProgramStart.exitStatus(of: process)
         guard let content else { throw failure("has more than \(Self.largest) bytes") }
+        guard status == 0 else { throw failure("can't be decrypted: gpg failed") }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw failure("doesn't contain UTF-8 text")
         }

@@ -17,14 +17,30 @@ extension Descriptor {
     }
 
     /// Whether bytes that are read from one descriptor are no longer available from the other: the
-    /// descriptors are the same, or refer to the same pipe or socket.
+    /// descriptors are the same, or refer to the same pipe or socket, or one of a regular file is a
+    /// duplicate of the other.
     static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {
         if first == second { return true }
-        guard let a = Files.systemStatus(of: first), let b = Files.systemStatus(of: second) else {
-            return false
+        guard let a = Files.systemStatus(of: first), let b = Files.systemStatus(of: second),
+            a.st_dev == b.st_dev, a.st_ino == b.st_ino
+        else { return false }
+        switch a.st_mode & S_IFMT {
+        case S_IFIFO, S_IFSOCK: return true
+        case S_IFREG: return sharesPosition(first, second)
+        default: return false
         }
-        return a.st_dev == b.st_dev && a.st_ino == b.st_ino
-            && [S_IFIFO, S_IFSOCK].contains(a.st_mode & S_IFMT)
+    }
+
+    /// Whether moving the position of the first descriptor moves that of the second. It is moved
+    /// back.
+    private static func sharesPosition(_ first: Int32, _ second: Int32) -> Bool {
+        let start = lseek(first, 0, SEEK_CUR)
+        guard start >= 0, lseek(second, 0, SEEK_CUR) == start,
+            lseek(first, 1, SEEK_CUR) == start + 1
+        else { return false }
+        let isShared = lseek(second, 0, SEEK_CUR) == start + 1
+        _ = lseek(first, start, SEEK_SET)
+        return isShared
     }
 
     /// Reads until the end of the input.

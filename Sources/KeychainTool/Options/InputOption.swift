@@ -17,7 +17,7 @@ struct InputOption {
     }
 
     /// - Throws: `ValidationError` with the names of two options that read the same descriptor, or
-    ///   the same pipe by two numbers.
+    ///   the same input by two numbers.
     static func requireDistinct(_ options: [InputOption]) throws {
         let given = options.filter { $0.descriptor != nil }
         for (index, option) in given.enumerated() {
@@ -29,7 +29,7 @@ struct InputOption {
                     first == second
                         ? "\(other.name) and \(option.name) read the same descriptor, \(first). "
                             + "Use a separate one for each."
-                        : "\(other.name) and \(option.name) read the same pipe, through the "
+                        : "\(other.name) and \(option.name) read the same input, through the "
                             + "descriptors \(first) and \(second). Use a separate one for each.")
             }
         }

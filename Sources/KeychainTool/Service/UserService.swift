@@ -83,8 +83,8 @@ struct UserService {
     // MARK: Without systemd
 
     /// Starts the service in the background, and waits until a process listens at the socket.
-    /// - Returns: The process ID of the service.
-    func start() throws(ControlFailure) -> pid_t {
+    /// - Returns: The process ID of the service, or `nil` if another process took the socket.
+    func start() throws(ControlFailure) -> pid_t? {
         let program = try program()
         let file = try openLog()
         defer { file.close() }
@@ -102,18 +102,19 @@ struct UserService {
         else {
             throw ControlFailure(.failure, "Can't start \(program): \(errorText(errno)).")
         }
-        var hasEnded = false
-        let answers = eventually {
-            hasEnded = child.hasEnded
-            return hasEnded || isRunning
+        var peer: pid_t?
+        _ = eventually {
+            let hasEnded = child.hasEnded
+            peer = RunningService.process(at: socket)?.pid
+            return hasEnded || peer != nil
         }
-        guard answers, !hasEnded || isRunning else {
+        guard let listener = peer else {
             throw ControlFailure(
                 .failure,
                 "keychaind was started but doesn't answer. See its log for the reason: "
                     + "\(log).")
         }
-        return child.process
+        return listener == child.process ? listener : nil
     }
 
     /// Terminates the process that listens at the socket, and waits until it has ended.

@@ -35,7 +35,8 @@ struct SyncMembersCommand: ParsableCommand {
             }
             let status = try keychain.status()
             switch status.state {
-            case .none, .locked: throw ControlFailure.noCircle
+            case .none: throw ControlFailure.noCircle
+            case .locked: throw ControlFailure.lockedCircle
             case .removed: throw ControlFailure.removedFromCircle
             case .restoring, .comparing, .current: break
             }
@@ -143,7 +144,8 @@ struct SyncLeaveCommand: ParsableCommand {
             }
             try keychain.requireUnlocked()
             switch try keychain.status().state {
-            case .none, .locked: throw ControlFailure.noCircle
+            case .none: throw ControlFailure.noCircle
+            case .locked: throw ControlFailure.lockedCircle
             case .removed: break
             case .restoring, .comparing, .current:
                 try leave(SyncSession(keychain, options.configuration()))

@@ -15,7 +15,7 @@ do {
     case errSecUserCanceled:
         print("You canceled.")
     case errSecInteractionNotAllowed:
-        print("You can't be asked for the passcode here.")
+        print("The keychain is locked, or you can't be asked here.")
     default:
         let text = SecCopyErrorMessageString(error.status, nil) as String?
         print(text ?? "Status \(error.status)")

@@ -197,7 +197,7 @@ import Testing
                 }
             }
             group.addTask {
-                while keychain.readCount == 0 { await Task.yield() }
+                try await keychain.waitForRead()
                 keychain.goOn(count)
                 return nil
             }

@@ -8,6 +8,7 @@ import Foundation
 import KeychainTesting
 import Security
 import Synchronization
+import Testing
 
 enum Place: CaseIterable {
     case mock, real
@@ -127,6 +128,15 @@ final class StuckKeychain: KeychainServiceProtocol {
 
     /// The number of reads.
     var readCount: Int { asked.withLock { $0 } }
+
+    /// Waits for the first read, a minute at most.
+    func waitForRead() async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while readCount == 0 {
+            try #require(ContinuousClock.now < end, "nothing is read")
+            await Task.yield()
+        }
+    }
 
     func goOn(_ count: Int) { for _ in 1...count { gate.signal() } }
 

@@ -33,7 +33,7 @@ import Testing
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: keychain))
         let first = Task { await model.loadDeviceIdIfNeeded() }
-        while keychain.readCount == 0 { await Task.yield() }
+        try await keychain.waitForRead()
         #expect(model.isLoading)
         // This call does not wait.
         await model.loadDeviceIdIfNeeded()
