@@ -67,8 +67,8 @@ struct DaemonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock a keychain when no item that requires it to be unlocked has been read, added or "
-                + "saved over for this long.",
+            "Lock a keychain when no secret that requires it to be unlocked has been read or saved "
+                + "for this long.",
             discussion: "A number and s, m or h: 90s, 15m, 8h. Default: never.",
             valueName: "duration"))
     var lockAfter: TimeSpan?

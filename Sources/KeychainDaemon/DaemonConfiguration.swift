@@ -32,8 +32,8 @@ package struct DaemonConfiguration: Sendable {
     /// The path of the tool that may use every access group of its own user's keychain. `nil` if
     /// there is none.
     package var keychainctl: String?
-    /// The duration after which a keychain is locked if no program has read, added or saved over an
-    /// item of its when-unlocked classes. `nil` to never lock it.
+    /// The duration after which a keychain is locked if no program has read or saved a secret of
+    /// its when-unlocked classes. `nil` to never lock it.
     package var lockAfter: Duration?
     package var limits: Limits
     package var audit = AuditLimits()

@@ -118,7 +118,7 @@ package actor EtcdClient {
             }
         authentication = task
         do {
-            let token = try await task.value
+            let token = try await Self.token(of: task, within: limit)
             if authentication == task { (self.token, authentication) = (token, nil) }
             return token
         } catch EtcdTryFailure.unanswered(let reason) {
@@ -128,6 +128,29 @@ package actor EtcdClient {
         } catch {
             if authentication == task { authentication = nil }
             throw error
+        }
+    }
+
+    /// Waits for an authentication, until the deadline or until this request is canceled. The
+    /// authentication itself continues, since other requests may wait for it. The closure that
+    /// returns the password may take any time.
+    private static func token(
+        of authentication: Task<String, any Error>, within limit: Duration
+    ) async throws -> String {
+        let (results, result) = AsyncStream.makeStream(of: Result<String, any Error>.self)
+        Task { result.yield(await authentication.result) }
+        return try await withThrowingTaskGroup(of: String.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                for await result in results { return try result.get() }
+                throw CancellationError()
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw EtcdTryFailure.notCarriedOut(.deadline)
+            }
+            guard let token = try await group.next() else { throw CancellationError() }
+            return token
         }
     }
 

@@ -16,7 +16,7 @@ package struct EtcdConfiguration: Sendable {
     package struct User: Sendable {
         package let name: String
         /// Called for each authentication: the first, and each one after a token was rejected or
-        /// expired.
+        /// expired. A request doesn't wait for it beyond its deadline.
         package let password: @Sendable () async throws -> String
 
         package init(name: String, password: @escaping @Sendable () async throws -> String) {

@@ -45,7 +45,7 @@ extension SecItemHandler {
             identifier: name, protection: request.key.protection,
             constraints: request.key.constraints, publicKey: try publicKey(of: key),
             wrappedKey: Data(name.bytes), sealedAuthorization: Self.nothingSealed)
-        keys.hold(key, for: blob.encoded)
+        keys.hold(key, for: blob.encoded, isStored: false)
         return MadeSecureEnclaveKey(blob: blob.encoded, publicKey: blob.publicKey)
     }
 
@@ -165,8 +165,9 @@ extension SecItemHandler {
     }
 }
 
-/// The keys that a handler holds, by their blobs: the last `limit` keys that were generated, added
-/// or found. A held key remains usable after its item is deleted.
+/// The keys that a handler holds, by their blobs: the last ones that were added or found and,
+/// separately, those that were generated and are not stored yet. No search finds the latter again,
+/// so many more of them are held. A held key remains usable after its item is deleted.
 final class SecureEnclaveKeys: Sendable {
     /// `@unchecked` because no lock is needed: a key doesn't change, and its functions may be
     /// called from many threads at once. Apple's declaration is not `Sendable`.
@@ -175,28 +176,48 @@ final class SecureEnclaveKeys: Sendable {
         let key: SecKey
     }
 
-    private static let limit = 64
+    /// Keys in the order in which they were last held. Beyond the limit, the first one is dropped.
+    private struct Keys {
+        let limit: Int
+        var held: [Held] = []
 
-    private let held = Mutex<[Held]>([])
-
-    func hold(_ key: SecKey, for blob: Data) {
-        let new = Held(blob: blob, key: key)
-        held.withLock { held in
+        mutating func hold(_ new: Held) {
             held.removeAll { $0.blob == new.blob }
-            if held.count == Self.limit { held.removeFirst() }
+            if held.count == limit { held.removeFirst() }
             held.append(new)
+        }
+
+        func key(for blob: Data) -> Held? {
+            held.first { $0.blob == blob }
+        }
+
+        mutating func take(_ blob: Data) -> Held? {
+            guard let index = held.firstIndex(where: { $0.blob == blob }) else { return nil }
+            return held.remove(at: index)
+        }
+    }
+
+    private let stored = Mutex(Keys(limit: 64))
+    private let notStored = Mutex(Keys(limit: 4096))
+
+    func hold(_ key: SecKey, for blob: Data, isStored: Bool = true) {
+        let new = Held(blob: blob, key: key)
+        if isStored {
+            stored.withLock { $0.hold(new) }
+        } else {
+            notStored.withLock { $0.hold(new) }
         }
     }
 
     func key(for blob: Data) -> SecKey? {
-        held.withLock { held in held.first { $0.blob == blob } }?.key
+        let held = stored.withLock { $0.key(for: blob) } ?? notStored.withLock { $0.key(for: blob) }
+        return held?.key
     }
 
     /// Returns a key and stops holding it.
     func take(_ blob: Data) -> SecKey? {
-        held.withLock { held in
-            held.firstIndex { $0.blob == blob }.map { held.remove(at: $0) }
-        }?.key
+        let held = notStored.withLock { $0.take(blob) } ?? stored.withLock { $0.take(blob) }
+        return held?.key
     }
 }
 

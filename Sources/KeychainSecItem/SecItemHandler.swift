@@ -91,6 +91,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
             var item = try SecItemQuery.item(dictionary, of: request.query.itemClass)
             if isKey, let reference = dictionary[kSecValueRef] {
                 item.data = try blob(of: item, reference: reference as CFTypeRef)
+                item.hasData = true
             }
             items.append(item)
         }
@@ -183,23 +184,36 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// The access group of an added item whose request names none.
     ///
     /// The system reveals this group only in an item that was added. So a probe item is added and
-    /// deleted at once, once per process.
+    /// deleted at once, once per process. The lock is held meanwhile, so that concurrent calls
+    /// don't add one each.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
-        if let known = Self.knownDefaultGroup.withLock({ $0 }) { return known }
+        try Self.knownDefaultGroup.withLock { known throws(KeychainFailure) in
+            if let known { return known }
+            let group = try groupOfProbe()
+            known = group
+            return group
+        }
+    }
+
+    /// The access group of a probe item. Subscribers are not notified of it: they could call
+    /// ``defaultGroup(of:)`` again.
+    private func groupOfProbe() throws(KeychainFailure) -> String {
         let attributes: Attributes = [
             .service: .string("swift-keychain"), .account: .string(UUID().uuidString),
         ]
-        let probe = try execute(
-            AddItem(
-                NewItem(
-                    itemClass: .genericPassword, attributes: attributes,
-                    protection: .afterFirstUnlockThisDeviceOnly, data: Data())), as: caller)
-        _ = try execute(
-            DeleteItems(
-                ItemQuery(itemClass: .genericPassword, attributes: attributes),
-                tombstones: .automatic), as: caller)
-        Self.knownDefaultGroup.withLock { $0 = probe.accessGroup }
-        return probe.accessGroup
+        let addition = try SecItemQuery.addition(
+            NewItem(
+                itemClass: .genericPassword, attributes: attributes,
+                protection: .afterFirstUnlockThisDeviceOnly, data: Data()))
+        let query =
+            try SecItemQuery.query(ItemQuery(itemClass: .genericPassword, attributes: attributes))
+            as CFDictionary
+        // SAFETY: as above.
+        let result = try unsafe answer(to: addition, SecItemAdd)
+        // If the probe can't be deleted, it remains, and does no harm.
+        try? call { SecItemDelete(query) }
+        guard let dictionary = result as? NSDictionary else { throw Self.unexpectedResult }
+        return try SecItemQuery.item(dictionary, of: .genericPassword).accessGroup
     }
 
     #else

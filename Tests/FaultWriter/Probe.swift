@@ -102,8 +102,7 @@ struct Probe {
 /// Replaces root's rights, which override all permissions, with those of a user without files.
 func becomeNobody() throws {
     guard geteuid() == 0 else { return }
-    // SAFETY: with a count of 0, no group is read.
-    guard unsafe setgroups(0, nil) == 0 else {
+    guard setgroups(0, nil) == 0 else {
         throw KeychainFailure(.internalError, "can't leave root's groups")
     }
     guard setgid(65_534) == 0, setuid(65_534) == 0 else {

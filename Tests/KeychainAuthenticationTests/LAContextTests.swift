@@ -236,6 +236,30 @@ import Testing
         }
     }
 
+    @Test func `a context that is invalidated while it looks for recent proofs takes none`()
+        async throws
+    {
+        _ = try withPasscode()
+        let proofs = RecentProofs()
+        let earlier = AuthenticationEnvironment(
+            OwnerAuthenticator(), recentProofs: proofs, clock: { .zero })
+        await AuthenticationEnvironment.$current.withValue(earlier) {
+            #expect(await code(LAContext()) == nil)
+        }
+        let context = LAContext()
+        context.touchIDAuthenticationAllowableReuseDuration = 10
+        // The clock is read between the check of the context and the use of the proofs.
+        let environment = AuthenticationEnvironment(
+            OwnerAuthenticator(), recentProofs: proofs,
+            clock: {
+                context.invalidate()
+                return .zero
+            })
+        await AuthenticationEnvironment.$current.withValue(environment) {
+            #expect(await code(context) == .invalidContext)
+        }
+    }
+
     // MARK: Access controls
 
     private func control(_ flags: SecAccessControlCreateFlags) throws -> SecAccessControl {
@@ -318,6 +342,15 @@ import Testing
         }
         #expect(answers.0 == false)
         #expect(answers.1 == .userCancel)
+    }
+}
+
+/// Enters the right passcode.
+private struct OwnerAuthenticator: Authenticator {
+    var canAsk: Bool { true }
+
+    func ask(_ question: Question, until interruption: Interruption) -> Answer {
+        .entered(SecretBytes(copying: Array("1234".utf8)))
     }
 }
 

@@ -187,6 +187,46 @@ private let own = AccessGroups(["default"])
         keychain.close()
     }
 
+    @Test func `a change that seals a secret counts as use of an unlocked keychain`() {
+        func counts(_ changes: ItemChanges, _ protection: ProtectionClass? = nil) -> Bool {
+            let query = ItemQuery(itemClass: .genericPassword, protection: protection)
+            return UpdateItems(query, changes).usedUnlockedKeys(1)
+        }
+        let secret = Data([1])
+        #expect(counts(ItemChanges(data: secret)))
+        #expect(counts(ItemChanges(data: secret), .whenUnlocked))
+        #expect(counts(ItemChanges(protection: .whenUnlocked), .afterFirstUnlock))
+        #expect(counts(ItemChanges(constraints: .userPresence), .whenUnlockedThisDeviceOnly))
+        #expect(!counts(ItemChanges(data: secret), .afterFirstUnlock))
+        #expect(!counts(ItemChanges(protection: .afterFirstUnlock, data: secret)))
+        #expect(!counts(ItemChanges(attributes: [.label: .string("l")])))
+
+        let identities = IdentityQuery(
+            certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
+        let rows: [(ProtectionClass, Bool)] = [(.whenUnlocked, true), (.always, false)]
+        for (protection, isUse) in rows {
+            let changes = ItemChanges(protection: protection)
+            #expect(
+                UpdateIdentities(identities, IdentityChanges(certificate: changes, key: changes))
+                    .usedUnlockedKeys(1) == isUse)
+        }
+    }
+
+    @Test func `restoring a secret counts as use of an unlocked keychain`() {
+        let request = RestoreVersion(ItemQuery(itemClass: .genericPassword), number: 1)
+        for protection in ProtectionClass.allCases {
+            for hasData in [true, false] {
+                let item = ItemSnapshot(
+                    itemClass: .genericPassword, reference: .random(), attributes: [:],
+                    accessGroup: "default", protection: protection, isSynchronizable: false,
+                    isTombstone: false, hasData: hasData)
+                #expect(
+                    request.usedUnlockedKeys(item)
+                        == (hasData && protection.availability == .whileUnlocked))
+            }
+        }
+    }
+
     @Test func `a client can check the keychain and read its status through the service`() throws {
         let service = try TestService()
         let client = service.client()

@@ -2,6 +2,7 @@
 
 import Crypto
 import Foundation
+import Glibc
 import KeychainCrypto
 import KeychainEngine
 import KeychainCore
@@ -153,5 +154,47 @@ import Testing
             }
         }
         #expect(keychain.engine.lockState == .unlocked)
+    }
+
+    // MARK: The search
+
+    @Test func `a key in pages that were made read-only is found`() throws {
+        let key = SecretBytes.random(byteCount: 32)
+        // SAFETY: a page of its own, which is unmapped when nothing uses it any more.
+        let mapped = unsafe mmap(
+            nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+        guard let page = unsafe mapped, Int(bitPattern: page) != -1 else {
+            throw UnreadableMemory()
+        }
+        defer { _ = unsafe munmap(page, 4096) }
+        unsafe key.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: page, count: 4096).copyMemory(from: $0)
+        }
+        #expect(try Needle(key).occurrenceCount() == 2)
+        let code = unsafe mprotect(page, 4096, PROT_READ)
+        try #require(code == 0)
+        #expect(try Needle(key).occurrenceCount() == 2)
+        withExtendedLifetime(key) {}
+    }
+
+    /// In a separate process, because searches of other tests would throw too.
+    @Test func `a search throws if memory that is mapped as readable can't be read`() async {
+        await #expect(processExitsWith: .success) {
+            let needle = Needle(SecretBytes.random(byteCount: 32))
+            _ = try needle.occurrenceCount()
+            let path = FileManager.default.temporaryDirectory
+                .appending(path: "needle-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: path) }
+            try Data(count: 4096).write(to: path)
+            let file = try FileHandle(forUpdating: path)
+            // The second page lies beyond the end of the file.
+            // SAFETY: nothing uses the pages.
+            let mapped = unsafe mmap(
+                nil, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file.fileDescriptor, 0)
+            guard let pages = unsafe mapped, Int(bitPattern: pages) != -1 else {
+                throw CocoaError(.fileReadUnknown)
+            }
+            #expect(throws: UnreadableMemory.self) { try needle.occurrenceCount() }
+        }
     }
 }

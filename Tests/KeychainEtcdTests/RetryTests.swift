@@ -149,6 +149,43 @@ import Testing
         }
     }
 
+    /// A user whose password doesn't arrive, and a stream of the requests for it.
+    private static func silentUser() -> (user: EtcdConfiguration.User, asked: AsyncStream<Void>) {
+        let (asked, signal) = AsyncStream.makeStream(of: Void.self)
+        let user = EtcdConfiguration.User(name: "u") {
+            signal.yield()
+            try await Task.sleep(for: .seconds(3600))
+            return "late"
+        }
+        return (user, asked)
+    }
+
+    @Test func `a request doesn't wait for a password beyond its deadline`() async throws {
+        try await StandInServer.with([{ _ in Self.found }]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: Self.silentUser().user,
+                try: .milliseconds(100), overall: .milliseconds(300))
+            let failure = await #expect(throws: EtcdFailure.self) {
+                _ = try await client.putIfAbsent("k", [1])
+            }
+            #expect(failure?.reason == .deadline)
+            #expect(failure?.mayHaveBeenApplied == false)
+        }
+    }
+
+    @Test func `a cancelled request doesn't wait for a password`() async throws {
+        try await StandInServer.with([{ _ in Self.found }]) { servers, files in
+            let (user, asked) = Self.silentUser()
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: user, try: .seconds(600),
+                overall: .seconds(600))
+            let call = Task { try await client.putIfAbsent("k", [1]) }
+            for await _ in asked { break }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+        }
+    }
+
     @Test func `a node that accepts no token is given up, and so is one whose token is invalid`()
         async throws
     {

@@ -253,6 +253,7 @@ struct ChoiceRow: Sendable {
         #expect(throws: KeychainFailure.self) { try KeychainChoice(context) }
         try FileManager.default.removeItem(atPath: file)
         try write("")
+        #expect(throws: KeychainFailure.self) { try KeychainChoice(context) }
         try FileManager.default.removeItem(atPath: file)
         // A folder with the file's name is an unreadable configuration file.
         try FileManager.default.createDirectory(

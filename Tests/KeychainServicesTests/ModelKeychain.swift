@@ -197,7 +197,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     func execute(
         _ request: HasPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
-        false
+        state.withLock { $0.hasPasscode }
     }
 
     func execute(
@@ -282,9 +282,12 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     ) throws(KeychainFailure) -> ItemSnapshot {
         var attributes: Attributes = [:]
         for name in new.itemClass.primaryKey {
-            attributes[name] = new.attributes[name]
+            attributes[name] = new.attributes[name] ?? .empty(of: name.kind)
         }
-        let query = ItemQuery(itemClass: new.itemClass, attributes: attributes)
+        let query = ItemQuery(
+            itemClass: new.itemClass, attributes: attributes,
+            accessGroup: try Self.writableGroup(new.accessGroup, caller),
+            isSynchronizable: new.isSynchronizable)
         return try find(query, Retrieval(includesData: true), as: caller)[0]
     }
 

@@ -187,6 +187,19 @@ import Testing
         #expect(circle.roster.members == [machine.id])
     }
 
+    @Test(arguments: [
+        ("a", true), ("Rechner für Ämter", true), ("\u{A0}", true),
+        (String(repeating: "é", count: 127) + "e", true),
+        (String(repeating: "é", count: 128), false), ("", false), ("a\u{0}", false),
+        ("a\u{1F}b", false), ("\u{7F}", false), ("a\u{80}", false), ("\u{9B}31m", false),
+        ("a\u{9F}", false),
+    ])
+    func `a machine's name has 1 to 255 bytes and no control characters`(
+        name: String, isName: Bool
+    ) {
+        #expect(CircleKey.isName(name) == isName)
+    }
+
     // MARK: What is on the server
 
     @Test func `names and values are not on the server`() throws {

@@ -310,9 +310,17 @@ import Testing
         return try #require(JoinToken(decoding: secret.plainBytes))
     }
 
-    /// Waits until the server has a request with a token.
-    private func request() async {
-        while !server.records.keys.contains(where: { $0.contains("/t/") }) { await Task.yield() }
+    /// Waits until the server's records are as expected, for at most a minute.
+    private func wait(
+        for what: String, sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: ([String: [UInt8]]) -> Bool
+    ) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !condition(server.records) {
+            try #require(
+                ContinuousClock.now < end, "no \(what)", sourceLocation: sourceLocation)
+            await Task.yield()
+        }
     }
 
     @Test func `a token lets one machine join, and no second one`() async throws {
@@ -322,7 +330,9 @@ import Testing
         let joiner = TokenJoiner(
             token, try await description(of: two), store: server, timing: Self.patient)
         async let admission = joiner.join()
-        await request()
+        try await wait(for: "a request with a token") { records in
+            records.keys.contains { $0.contains("/t/") }
+        }
         try await one.settle()
         try await begin(two, try await admission)
         #expect(!server.records.keys.contains { $0.contains("/t/") })
@@ -370,7 +380,9 @@ import Testing
         server.records[key] = forged.bytes
         let joiner = TokenJoiner(token, machine, store: server, timing: Self.patient)
         async let admission = joiner.join()
-        while server.records[key] == forged.bytes { await Task.yield() }
+        try await wait(for: "a request in place of the forged one") {
+            $0[key] != forged.bytes
+        }
         try await one.settle()
         let log = try await admission
         #expect(log.includes(machine))

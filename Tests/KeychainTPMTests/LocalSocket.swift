@@ -7,24 +7,30 @@ import Glibc
 enum LocalSocket {
     static func connected(to path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        // SAFETY: the address and its size belong together.
-        let code = try unsafe withAddress(path) { unsafe connect(descriptor, $0, $1) }
-        guard code == 0 else {
+        do {
+            // SAFETY: the address and its size belong together.
+            let code = try unsafe withAddress(path) { unsafe connect(descriptor, $0, $1) }
+            guard code == 0 else { throw RawFailure(code: UInt32(errno)) }
+            return descriptor
+        } catch {
             close(descriptor)
-            throw RawFailure(code: UInt32(errno))
+            throw error
         }
-        return descriptor
     }
 
     static func listening(at path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        // SAFETY: the address and its size belong together.
-        let code = try unsafe withAddress(path) { unsafe bind(descriptor, $0, $1) }
-        guard code == 0, listen(descriptor, 8) == 0 else {
+        do {
+            // SAFETY: the address and its size belong together.
+            let code = try unsafe withAddress(path) { unsafe bind(descriptor, $0, $1) }
+            guard code == 0, listen(descriptor, 8) == 0 else {
+                throw RawFailure(code: UInt32(errno))
+            }
+            return descriptor
+        } catch {
             close(descriptor)
-            throw RawFailure(code: UInt32(errno))
+            throw error
         }
-        return descriptor
     }
 
     /// The next connection, or `nil` if the socket was shut down.

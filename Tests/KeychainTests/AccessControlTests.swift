@@ -219,7 +219,8 @@ import Testing
             let error = failure { try keychain.save("lost", for: key(.applicationPassword)) }
             #expect(error?.code == .authFailed)
         }
-        #expect(third.allSatisfy { $0 == .applicationPassword })
+        // A wrong password can be corrected twice.
+        #expect(third == [.applicationPassword, .applicationPassword, .applicationPassword])
         test.person = TestKeychain.Person(applicationPassword: "open")
         #expect(try keychain.load(key(nil)) == "newer")
     }
@@ -315,6 +316,19 @@ import Testing
         #expect(try elsewhere.migrateAll(from: keychain).isComplete)
         #expect(try elsewhere.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try keychain.items().isEmpty)
+    }
+
+    @Test(arguments: ways)
+    func `a migration that changes an item in place prompts once`(way: Way) throws {
+        let keychain = keychain(way)
+        try keychain.save("secret", for: key(.userPresence))
+        test.person = .owner
+        let stricter = Keychain(
+            service: keychain.service, accessibility: .whenUnlockedThisDeviceOnly,
+            in: keychain.database)
+        let outcome = try stricter.migrate(KeychainKey<String>("vault"), from: keychain)
+        #expect(outcome == .changedInPlace)
+        #expect(test.askedQuestions.count == 1)
     }
 
     @Test func `a migration moves no item whose access control the SecItem functions can't show`()

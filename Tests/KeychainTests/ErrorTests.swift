@@ -352,14 +352,23 @@ extension KeychainKey where Value == DeviceState {
         let keychain = try TestDatabase(.typed).keychain("SERVICE-7")
         let values = [
             #"{"deviceID":"d","level":"SECRET-7"}"#, #"{"SECRET-7":1,"deviceID":[]}"#,
-            "SECRET-7", #"{"deviceID":"d","level":1e77777}"#,
+            "SECRET-7",
         ]
+        var errors: [KeychainError] = []
         for value in values {
             try keychain.save(value, for: KeychainKey("ACCOUNT-7"))
-            var error = try #require(
+            let error = try #require(
                 failure { _ = try keychain.load(KeychainKey<DeviceState>("ACCOUNT-7")) })
             #expect(error.storedData == Data(value.utf8))
-            if value.contains("1e77777") { error.underlyingError = nil }
+            errors.append(error)
+        }
+        // The coder quotes a number out of range, and its key.
+        try keychain.save(#"{"SECRET-7":77777}"#, for: KeychainKey("ACCOUNT-7"))
+        errors.append(
+            try #require(
+                failure { _ = try keychain.load(KeychainKey<[String: Int8]>("ACCOUNT-7")) }))
+        for error in errors {
+            #expect(error.underlyingError != nil)
             #expect("\(error)".contains(". "))
             // The coder's original error may quote the value. None of these texts may.
             var texts = [
@@ -373,6 +382,7 @@ extension KeychainKey where Value == DeviceState {
             texts.append(dumped)
             for text in texts {
                 #expect(!text.contains("SECRET-7"))
+                #expect(!text.contains("77777"))
                 #expect(!text.contains("ACCOUNT-7"))
                 #expect(!text.contains("SERVICE-7"))
             }

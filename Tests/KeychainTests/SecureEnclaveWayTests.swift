@@ -153,6 +153,33 @@ import Testing
             try other.perform(AddItem(imported), as: caller)
         }
     }
+
+    @Test func `with the SecItem functions a key can be stored after many others were`() throws {
+        let handler = SecItemHandler { test.connection }
+        let caller = AccessGroups(["default"])
+        func make() throws -> Data {
+            let new = NewSecureEnclaveKey(constraints: .privateKeyUsage)
+            return try handler.perform(MakeSecureEnclaveKey(new), as: caller).blob
+        }
+        func store(_ blob: Data, _ label: String) throws {
+            let item = NewItem(
+                itemClass: .key, attributes: [.label: .string(label)],
+                constraints: .privateKeyUsage, data: blob)
+            _ = try handler.perform(AddItem(item), as: caller)
+        }
+        let first = try make()
+        // The handler holds 64 of the keys that were stored or found.
+        for number in 1...65 { try store(try make(), "\(number)") }
+        try store(first, "first")
+        let digest = Data(SHA256.hash(data: Data("message".utf8)))
+        let query = ItemQuery(itemClass: .key, attributes: [.label: .string("first")])
+        let found = try handler.perform(
+            FindItems(query, Retrieval(includesData: true)), as: caller
+        ).first
+        let blob = try #require(found?.data)
+        #expect(found?.hasData == true)
+        #expect(try handler.perform(SignDigest(digest, with: blob), as: caller).count == 64)
+    }
 }
 
 #endif

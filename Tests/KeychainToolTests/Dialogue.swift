@@ -7,6 +7,8 @@ import Testing
 final class Dialogue {
     let process: pid_t
     private let terminal: Int32
+    /// The bytes of a character or line end of which the terminal has not shown all.
+    private var incomplete: [UInt8] = []
     /// The output of the terminal that no expectation has consumed yet.
     private var pending = ""
     /// The whole output of the terminal, with plain newlines.
@@ -115,11 +117,39 @@ final class Dialogue {
             unsafe read(terminal, $0.baseAddress, $0.count)
         }
         // EIO means that no process has the terminal open any more.
-        guard count > 0 else { return false }
-        let text = String(decoding: bytes[..<count], as: UTF8.self)
+        guard count > 0 else {
+            show(incomplete[...])
+            incomplete = []
+            return false
+        }
+        bytes = incomplete + bytes[..<count]
+        incomplete = Array(bytes.suffix(Self.incompleteCount(bytes)))
+        show(bytes.dropLast(incomplete.count))
+        return true
+    }
+
+    private func show(_ bytes: ArraySlice<UInt8>) {
+        let text = String(decoding: bytes, as: UTF8.self)
             .replacingOccurrences(of: "\r\n", with: "\n")
         pending += text
         shown += text
-        return true
+    }
+
+    /// The number of bytes at the end that may be the beginning of a character in UTF-8, or of CR
+    /// and LF.
+    private static func incompleteCount(_ bytes: [UInt8]) -> Int {
+        if bytes.last == 0x0D { return 1 }
+        // The first byte of a character tells how many there are, at most four.
+        let tail = bytes.suffix(3)
+        guard let first = tail.lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return 0 }
+        let wholeCount =
+            switch tail[first] {
+            case 0xC0..<0xE0: 2
+            case 0xE0..<0xF0: 3
+            case 0xF0...: 4
+            default: 1
+            }
+        let count = tail.endIndex - first
+        return count < wholeCount ? count : 0
     }
 }

@@ -1,5 +1,6 @@
 // The random secrets and passphrases of the `generate` command.
 
+import KeychainCrypto
 import Testing
 
 @testable import KeychainTool
@@ -33,6 +34,8 @@ import Testing
     @Test func `a generated passphrase has words from the list, with 11 bits each`() {
         let secret = RandomSecret(words: 6, separator: " ")
         #expect(secret.bits == 66)
-        #expect(secret.text.split(separator: " ").count == 6)
+        let (words, list) = (secret.text.split(separator: " "), Set(RecoveryWords.all))
+        #expect(words.count == 6)
+        #expect(words.allSatisfy { list.contains(Array($0.utf8)) })
     }
 }

@@ -290,6 +290,22 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
+    /// The pauses let the test read each part before the next one is there.
+    @Test func `a character or a line end that is shown in two parts is read as one`() throws {
+        let home = try TestHome()
+        let script = #"""
+            stty -onlcr
+            printf '\303'
+            sleep 0.3
+            printf '\251\r'
+            sleep 0.3
+            printf '\n!'
+            """#
+        let dialogue = try Dialogue(home, program: "/bin/sh", ["-c", script])
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown == "\u{E9}\n!")
+    }
+
     /// Copies a keychain with a database of version 1 into the home, which has no keychain yet.
     private func putOldKeychain(_ name: String, in home: TestHome) throws {
         let files = FileManager.default

@@ -60,14 +60,23 @@ package struct Needle: Sendable {
         var places: [UInt] = []
         for region in try Self.readableRegions() {
             var start = region.lowerBound
+            var failureCount = 0
             while start < region.upperBound {
                 let wanted = min(Self.windowByteCount, Int(region.upperBound - start))
                 let count = unsafe pread(memory, window, wanted, off_t(start))
-                if count > 0 {
-                    places += unsafe offsets(of: page, in: window, count).map { start + UInt($0) }
+                guard count > 0 else {
+                    // Another thread may have unmapped this place, and perhaps mapped it again.
+                    let next = try Self.firstReadable(from: start) ?? region.upperBound
+                    failureCount = next == start ? failureCount + 1 : 0
+                    guard failureCount < 3 else { throw UnreadableMemory() }
+                    start = next
+                    continue
                 }
-                // Windows overlap, so that a key across a boundary is found.
-                start += UInt(max(wanted - masked.count + 1, 4096))
+                failureCount = 0
+                places += unsafe offsets(of: page, in: window, count).map { start + UInt($0) }
+                // Windows overlap, so that a key across a boundary is found. A read that gave less
+                // than was wanted is continued in the same way.
+                start += UInt(count < masked.count ? count : count - masked.count + 1)
             }
         }
         places = Set(places).filter { !ownWindow.contains($0) }.sorted()
@@ -95,6 +104,15 @@ package struct Needle: Sendable {
         return found
     }
 
+    /// The first address from this one on that is in a region of ``readableRegions()`` now.
+    private static func firstReadable(from address: UInt) throws -> UInt? {
+        try readableRegions().first { $0.upperBound > address }.map { max($0.lowerBound, address) }
+    }
+
+    /// Pages of the kernel that are mapped as readable and can't be read through the file.
+    private static let kernelPages: Set<Substring> = ["[vvar]", "[vvar_vclock]", "[vsyscall]"]
+
+    /// All readable regions that can contain what this process wrote, in order.
     private static func readableRegions() throws -> [Range<UInt>] {
         // Reading it as a file of a known size would give only its beginning.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/maps") else {
@@ -102,12 +120,12 @@ package struct Needle: Sendable {
         }
         let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         return maps.split(separator: "\n").compactMap { line in
+            // The bounds, the rights, the offset, the device, the file's number and its name.
             let fields = line.split(separator: " ")
-            // Files that are mapped read-only contain nothing that this process wrote, and not all
-            // of the kernel's pages can be read.
-            guard fields.count >= 2, fields[1].hasPrefix("rw"), !line.contains("[v") else {
-                return nil
-            }
+            guard fields.count >= 5, fields[1].hasPrefix("r") else { return nil }
+            if fields.count > 5, kernelPages.contains(fields[5]) { return nil }
+            // Files that are mapped read-only contain nothing that this process wrote.
+            guard fields[1].hasPrefix("rw") || fields[4] == "0" else { return nil }
             let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
             return bounds.count == 2 ? bounds[0]..<bounds[1] : nil
         }

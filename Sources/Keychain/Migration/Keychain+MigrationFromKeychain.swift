@@ -1,8 +1,9 @@
 // Keychain+MigrationFromKeychain: migrates values within a keychain, or between keychains: to
 // another accessibility, service, access group, synchronizability, account or database.
 //   (1) Bytes are moved as they are stored. They are not decoded.
-//   (2) Before anything is written, the persistent reference determines whether source and
-//       destination are the same item. Such an item is changed in place and never removed.
+//   (2) Before anything is written, the persistent reference and the modification date determine
+//       whether source and destination are the same item. Such an item is changed in place and
+//       never removed.
 //   (3) The source's value is removed only if it is still the version that was read.
 
 import Foundation
@@ -147,14 +148,17 @@ extension Keychain {
             guard let item = try reading.attributes() else { return .nothingToMigrate }
             // From here on, use the one item in its group, even if the source applies to all
             // groups.
-            let access = reading.inGroup(item.accessGroup)
+            var access = reading.inGroup(item.accessGroup)
+            if item.accessControl != nil || !item.accessControlIsKnown {
+                access = access.inOneContext
+            }
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
             // If an item is deleted and added again between the two reads, the reads return two
-            // references even if source and destination are the same item. References are never
-            // reused, so if the source's reference is the same before and after the check, source
+            // references even if source and destination are the same item; if it is changed, they
+            // return two dates. References are never reused and every change increases the date,
+            // so if the source has the same reference and date before and after the check, source
             // and destination are two different items, and stay so.
-            let again = try access.attributes()
-            guard again?.persistentReference == item.persistentReference else { continue }
+            guard let again = try access.attributes(), again.isVersion(item) else { continue }
             try requireAccessControl(of: item, for: form, access)
             return try MigrationRun(
                 destination: self, form: form.completed(by: item), rule: rule, hook: hook
@@ -164,6 +168,10 @@ extension Keychain {
     }
 
     /// Whether an item belongs to this keychain under the given account.
+    ///
+    /// A copied folder or a restored backup has the references of its original, so an item is only
+    /// the same if its modification date is the same too. A copy that has not changed since is
+    /// taken for the item itself. It has the same value, so none is lost.
     private func isHere(_ item: Item, as account: String) throws(KeychainError) -> Bool {
         guard item.isSynchronizable == isSynchronizable, item.account == account else {
             return false
@@ -173,7 +181,7 @@ extension Keychain {
         }
         let place = access(.migrate, account).inGroup(item.accessGroup)
         do {
-            return try place.attributes()?.persistentReference == item.persistentReference
+            return try place.attributes()?.isVersion(item) == true
         } catch {
             // The source can be another database, with a group that this program may not use in
             // this one. In that case, the item does not belong to this keychain.
@@ -220,6 +228,14 @@ extension Keychain {
                 "The item has an access control that can't be identified. Migrate it "
                     + "individually, with a key that specifies its access control. Nothing was "
                     + "changed."))
+    }
+}
+
+extension Keychain.Item {
+    /// Whether this is the other item, unchanged since the other was read.
+    fileprivate func isVersion(_ other: Keychain.Item) -> Bool {
+        persistentReference == other.persistentReference
+            && modificationDate == other.modificationDate
     }
 }
 

@@ -26,6 +26,13 @@ struct ItemAccess: Sendable {
         return access
     }
 
+    /// The same operation with one context, so that several requests ask the user only once.
+    var inOneContext: ItemAccess {
+        var access = self
+        access.database.authentication.context = database.authentication.makeContext()
+        return access
+    }
+
     /// The same operation, restricted to the version of the item with this modification date.
     func ofVersion(_ date: AttributeValue?) -> ItemAccess {
         var access = self

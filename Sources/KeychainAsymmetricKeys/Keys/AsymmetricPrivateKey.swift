@@ -39,6 +39,8 @@ package struct AsymmetricPrivateKey: Sendable {
     package static let newRSASizes = 1024...8192
 
     /// Generates a key with the system's random number generator.
+    ///
+    /// - Throws: `parameter` if an RSA key can't have this size; `generation` if the library fails.
     package init(random shape: KeyShape) throws(KeyOperationFailure) {
         do {
             switch shape {
@@ -57,7 +59,7 @@ package struct AsymmetricPrivateKey: Sendable {
                 try self.init(.x25519(Curve25519.KeyAgreement.PrivateKey()))
             }
         } catch {
-            throw AsymmetricPublicKey.notAKey(error)
+            throw error as? KeyOperationFailure ?? .generation
         }
     }
 

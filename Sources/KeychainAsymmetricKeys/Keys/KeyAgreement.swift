@@ -16,6 +16,15 @@ package struct KeyExchangeParameters: Hashable, Sendable {
 }
 
 extension KeyExchangeAlgorithm {
+    /// Checks the parameters before the hardware computes the shared secret, for which the user may
+    /// be prompted.
+    ///
+    /// - Throws: `parameter` if the algorithm includes a key derivation and the requested size is
+    ///   missing or out of range.
+    package func check(_ parameters: KeyExchangeParameters) throws(KeyOperationFailure) {
+        if case .ecdhX963 = self { _ = try parameters.derivedByteCount() }
+    }
+
     /// Derives the result of the exchange from the shared secret.
     func derive(
         from secret: [UInt8], _ parameters: KeyExchangeParameters
@@ -24,16 +33,23 @@ extension KeyExchangeAlgorithm {
         case .ecdh:
             return Data(secret)
         case .ecdhX963(let digest):
-            guard let count = parameters.requestedByteCount, count > 0,
-                count <= DigestAlgorithm.maximumDerivedByteCount
-            else {
-                throw .parameter(
-                    "The requested size of the derived key is missing or out of range.")
-            }
+            let count = try parameters.derivedByteCount()
             return Data(
                 digest.deriveX963(
                     secret: secret, sharedInfo: parameters.sharedInfo, byteCount: count))
         }
+    }
+}
+
+extension KeyExchangeParameters {
+    /// The requested size, which a key derivation requires.
+    fileprivate func derivedByteCount() throws(KeyOperationFailure) -> Int {
+        guard let count = requestedByteCount, count > 0,
+            count <= DigestAlgorithm.maximumDerivedByteCount
+        else {
+            throw .parameter("The requested size of the derived key is missing or out of range.")
+        }
+        return count
     }
 }
 

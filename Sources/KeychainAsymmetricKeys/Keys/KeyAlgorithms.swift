@@ -69,6 +69,8 @@ package enum KeyOperationFailure: Error, Hashable, Sendable {
     case parameter(String)
     /// The algorithm exists, but the crypto library doesn't support it.
     case unsupported(String)
+    /// The crypto library could not generate a key.
+    case generation
     /// The signature doesn't match the data and the key.
     case verification
 }

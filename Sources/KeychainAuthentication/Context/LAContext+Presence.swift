@@ -65,6 +65,8 @@ extension LAContext {
                 within: .seconds(seconds), at: environment.now)
         }
         return state.withLock { [recent] state in
+            // Another thread may have invalidated the context in the meantime.
+            guard !state.isInvalid else { return [] }
             for proof in recent where !state.proofs.methods.contains(proof.method) {
                 state.proofs.remember(proof)
             }

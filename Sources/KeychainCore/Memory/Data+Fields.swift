@@ -1,7 +1,7 @@
 // Data+Fields: reads fields of fixed size at fixed offsets in place.
 //   (1) Past the end, `uint32`, `uint64` and `text` return `nil`, and `ends` returns `false`.
-//   (2) The offset of `isZero` and the ranges of `copy` and `array` must lie within the bytes.
-//       Release builds don't check them.
+//   (2) The offset of `isZero` and the ranges of `copy` and `array` must lie within the bytes. This
+//       is checked, in release builds too: a buffer's own checks are for debug builds only.
 //   (3) Slices of `Data` cost more than the rest of opening a row. Nothing here creates one.
 
 #if canImport(Darwin)
@@ -33,8 +33,9 @@ extension Data {
 
     /// Whether all bytes from `offset` on are zero.
     package func isZero(from offset: Int) -> Bool {
-        // SAFETY: the offset is not negative, see (2), and every subscript is below the count.
-        unsafe withUnsafeBytes { bytes in
+        precondition((0...count).contains(offset), "the offset is outside the bytes")
+        // SAFETY: the offset was checked, and every subscript is below the count.
+        return unsafe withUnsafeBytes { bytes in
             var sum: UInt8 = 0
             var index = offset
             while index < bytes.count {
@@ -57,17 +58,25 @@ extension Data {
         }
     }
 
+    private func holds(_ range: Range<Int>) -> Bool {
+        range.lowerBound >= 0 && range.upperBound <= count
+    }
+
     /// Copies a range of bytes, counted from the first byte. The copy doesn't keep the other bytes
     /// in memory.
     package func copy(of range: Range<Int>) -> Data {
-        // SAFETY: the range lies within the bytes, see (2), and is copied during the call.
-        unsafe withUnsafeBytes { unsafe Data(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        precondition(holds(range), "the range is outside the bytes")
+        // SAFETY: the range was checked, and is copied during the call.
+        return unsafe withUnsafeBytes { unsafe Data(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     /// Copies a range of bytes, counted from the first byte, to an array.
     package func array(of range: Range<Int>) -> [UInt8] {
-        // SAFETY: the range lies within the bytes, see (2), and is copied during the call.
-        unsafe withUnsafeBytes { unsafe [UInt8](UnsafeRawBufferPointer(rebasing: $0[range])) }
+        precondition(holds(range), "the range is outside the bytes")
+        // SAFETY: the range was checked, and is copied during the call.
+        return unsafe withUnsafeBytes {
+            unsafe [UInt8](UnsafeRawBufferPointer(rebasing: $0[range]))
+        }
     }
 }
 

@@ -94,6 +94,10 @@ package struct UpdateIdentities: Request {
     package var showsPassword: Bool { query.showsPassword }
     package var effort: RequestEffort { .survey }
 
+    package func usedUnlockedKeys(_ answer: Int) -> Bool {
+        changes.key.needUnlock(of: query.key.protection)
+    }
+
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {

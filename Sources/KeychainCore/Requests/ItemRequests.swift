@@ -125,6 +125,10 @@ package struct UpdateItems: Request {
     package var shape: String? { query.shape }
     package var effort: RequestEffort { .survey }
 
+    package func usedUnlockedKeys(_ answer: Int) -> Bool {
+        changes.needUnlock(of: query.protection)
+    }
+
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
@@ -373,6 +377,15 @@ extension NewItem {
 extension ItemChanges {
     package var purpose: AuthorizationPurpose {
         constraints?.contains(.applicationPassword) == true ? .both : .use
+    }
+
+    /// Whether the changes seal a secret with keys that a lock erases. `protection` is the class of
+    /// the changed items. If neither the query nor the changes name a class, it can be any, and
+    /// counts as one of the when-unlocked classes.
+    func needUnlock(of protection: ProtectionClass?) -> Bool {
+        guard data != nil || self.protection != nil || constraints != nil else { return false }
+        guard let sealing = self.protection ?? protection else { return true }
+        return sealing.availability == .whileUnlocked
     }
 }
 

@@ -112,6 +112,10 @@ package struct RestoreVersion: Request {
     package var shape: String? { query.shape }
     package var effort: RequestEffort { .survey }
 
+    package func usedUnlockedKeys(_ answer: ItemSnapshot) -> Bool {
+        answer.protection.availability == .whileUnlocked && answer.hasData
+    }
+
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot {

@@ -124,6 +124,8 @@ package struct AuditFolder: Hashable, Sendable {
     }
 
     /// Overwrites the file that contains the verification key with zeros, and then removes it.
+    ///
+    /// - Throws: Also if the file was removed, but the removal may not be durable.
     package func eraseVerificationKey(of chain: Bytes16) throws(KeychainFailure) {
         let path = keyPath(chain)
         guard let descriptor = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -131,12 +133,13 @@ package struct AuditFolder: Hashable, Sendable {
                 .withPlainBytes(writeTo: descriptor.number, at: 0),
             fsync(descriptor.number) == 0, Files.remove(path)
         else { throw Self.failure("remove \(path)") }
-        synchronize()
+        try synchronize()
     }
 
     /// Makes the creation, renaming and removal of files in the folder durable.
-    package func synchronize() {
-        if let folder = Files.open(path, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
+    package func synchronize() throws(KeychainFailure) {
+        guard let folder = Files.open(path, O_RDONLY | O_DIRECTORY), fsync(folder.number) == 0
+        else { throw Self.failure("make the changes in \(path) durable") }
     }
 
     // MARK: Failures

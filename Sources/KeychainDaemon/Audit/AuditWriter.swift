@@ -103,7 +103,9 @@ struct AuditWriter: Sendable {
         self.anchor = anchor
         labels = AuditItemLabels(key: position.itemKey)
         try writeAnchor()
-        folder.synchronize()
+        // A failure is harmless unless the power fails too, and then a missing file is reported as
+        // a gap. The same applies below.
+        try? folder.synchronize()
     }
 
     private init(
@@ -162,7 +164,7 @@ struct AuditWriter: Sendable {
             file = try Self.makeFile(folder, &position)
             roomEnd = 0
             try writeAnchor()
-            folder.synchronize()
+            try? folder.synchronize()
             pruned = try prune()
         }
         let needed = end(of: count)

@@ -108,11 +108,12 @@ extension StoreFolder {
     /// - Throws: `diskFull` if there isn't enough space for a second database and its log.
     package func requireRoom(for byteCount: Int) throws(KeychainFailure) {
         guard let free = SystemCalls.freeByteCount(at: path), free < byteCount else { return }
+        let mebibyte = 1 << 20
         throw KeychainFailure(
             .diskFull,
-            "Rotating the keys requires \(byteCount >> 20) MB of free space in the keychain's file "
-                + "system, but only \(free >> 20) MB are free. Nothing was changed. Free some "
-                + "space and try again.")
+            "Rotating the keys requires \((byteCount + mebibyte - 1) / mebibyte) MiB of free space "
+                + "in the keychain's file system, but only \(free / mebibyte) MiB are free. "
+                + "Nothing was changed. Free some space and try again.")
     }
 
     package static let interruptedRotation = KeychainFailure(

@@ -161,7 +161,9 @@ extension RequestDictionary {
         return IdentityQuery(certificate: certificate, key: key)
     }
 
-    private func checkQuery(for call: ItemCall) throws(KeychainFailure) {
+    /// Checks what a search, update or deletion may contain. The caller of an update still has to
+    /// check the changes and then the reference.
+    func checkQuery(for call: ItemCall) throws(KeychainFailure) {
         try authentication.check(for: call)
         switch call {
         case .add, .copyMatching:
@@ -188,7 +190,12 @@ extension RequestDictionary {
         if synchronizable == .only(true), attributes[.sharingGroup] != nil {
             throw .param("A synchronizable item can't have a sharing group.")
         }
-        // Without the reference, the query would match other items of the class.
+        if call != .update { try checkReference() }
+    }
+
+    /// Refuses a reference to an object on a token. Without the reference, the query would match
+    /// other items of the class.
+    func checkReference() throws(KeychainFailure) {
         if reference == .token { throw Self.tokenReference }
     }
 

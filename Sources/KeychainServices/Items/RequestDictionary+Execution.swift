@@ -15,7 +15,7 @@ extension RequestDictionary {
         // class.
         try checkAdd()
         if hasItemList { return try addList() }
-        switch try subject() {
+        switch try subject(for: .add) {
         case .stored(let itemClass):
             let item = try newItem(of: itemClass)
             let keychain = try keychain()
@@ -73,7 +73,7 @@ extension RequestDictionary {
         let filters = filtersCertificates
         // The limit applies to the filtered items, so the search before the filter has no limit.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
-        switch try subject() {
+        switch try subject(for: .copyMatching) {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .copyMatching)
             let keychain = try keychain()
@@ -92,17 +92,23 @@ extension RequestDictionary {
     }
 
     func update(_ attributes: CFDictionary) throws(KeychainFailure) {
-        let kind = try subject()
+        guard let kind else {
+            try checkQuery(for: .update)
+            _ = try RequestDictionary(changes: attributes, of: nil).itemChanges()
+            throw Self.tokenReference
+        }
         switch kind {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .update)
             let changes = try RequestDictionary(changes: attributes, of: kind).itemChanges()
+            try checkReference()
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             try keychain.perform(UpdateItems(query, changes))
         case .identity:
             var query = try identityQuery(for: .update)
             let changes = try RequestDictionary(changes: attributes, of: kind).identityChanges()
+            try checkReference()
             let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
             try keychain.perform(UpdateIdentities(query, changes))
@@ -110,7 +116,7 @@ extension RequestDictionary {
     }
 
     func delete() throws(KeychainFailure) {
-        switch try subject() {
+        switch try subject(for: .delete) {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .delete)
             let keychain = try keychain()
@@ -124,13 +130,14 @@ extension RequestDictionary {
         }
     }
 
-    /// The kind of item that the request is about.
+    /// The kind of item that a request other than an update is about.
     ///
-    /// - Throws: `param` if the class is missing; `unimplemented` if the request identifies its
-    ///   item only by a reference to an object on a token.
-    private func subject() throws(KeychainFailure) -> ItemKind {
+    /// - Throws: `param` if the class is missing. If the request identifies its item only by a
+    ///   reference to an object on a token, a failure of the call's checks, or `unimplemented`.
+    private func subject(for call: ItemCall) throws(KeychainFailure) -> ItemKind {
         guard let kind else {
             if hasItemList { throw .param("The class is missing.") }
+            try checkQuery(for: call)
             throw Self.tokenReference
         }
         return kind

@@ -102,11 +102,12 @@ struct RequestDictionary {
         try checkAttributes()
     }
 
-    /// Reads the changes of an update, which may contain only attributes and data.
+    /// Reads the changes of an update, which may contain only attributes and data. Without a kind,
+    /// no attribute is refused because of the item's class.
     ///
     /// - Throws: `param` for an invalid key or value; `noSuchAttribute` for any other string key
     ///   and for an attribute that the class doesn't have.
-    init(changes: CFDictionary, of kind: ItemKind) throws(KeychainFailure) {
+    init(changes: CFDictionary, of kind: ItemKind?) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
             if key == "musr" {

@@ -81,6 +81,7 @@ extension KeychainFailure {
         switch failure {
         case .parameter(let reason): self.init(.param, reason)
         case .unsupported(let reason): self.init(.unimplemented, reason)
+        case .generation: self.init(.internalError, "The key could not be generated.")
         case .verification:
             self.init(
                 Status(rawValue: errSecVerifyFailed),

@@ -68,6 +68,9 @@ package struct SecureEnclavePrivateKey: Sendable {
         guard peer.shape == publicKey.shape else {
             throw .param("The two keys are on different curves.")
         }
+        try withKeychainFailure { () throws(KeyOperationFailure) in
+            try algorithm.check(parameters)
+        }
         let secret = try agree(with: peer.externalRepresentation)
         return try withKeychainFailure { () throws(KeyOperationFailure) in
             try algorithm.derive(fromHardware: secret, parameters)

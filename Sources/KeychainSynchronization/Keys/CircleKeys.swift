@@ -21,7 +21,7 @@ package struct CircleKey: Sendable {
     /// Whether a text can be the name of a machine.
     package static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= nameByteLimit
-            && !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     package let bytes: SecretBytes

@@ -209,6 +209,11 @@ func accessControl(
         k.update(["pref": token], ["labl": "x"]).gives(-4)
         k.delete(["pref": token]).gives(-4)
         withEachCall(k, ["pref": token, "clip": 1], give: -50)
+        k.copy(["pref": token, "sync": true, "ggrp": "x"]).gives(-50)
+        k.update(["pref": token, "R.data": true], ["labl": "x"]).gives(-50)
+        k.update(["pref": token], ["acct": true]).gives(-50)
+        k.update(["pref": token], ["R.data": true]).gives(-25303)
+        k.delete(["pref": token, "m_Other": true]).gives(-50)
         // With a class, too, the reference isn't ignored: no other item is found or changed.
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         for name in ["genp", "inet", "cert", "keys", "idnt"] {
@@ -216,6 +221,9 @@ func accessControl(
             k.copy(entries).gives(-4)
             k.update(entries, ["labl": "x"]).gives(-4)
             k.delete(entries).gives(-4)
+            k.update(entries, ["clip": 1]).gives(-50)
+            k.update(entries, ["zzzz": "x"]).gives(-25303)
+            k.delete(entries.merging(["m_Other": true]) { $1 }).gives(-50)
         }
         k.copy(genp(["labl": "x"])).gives(-25300)
         k.copy(genp(["acct": "a"])).gives(0)

@@ -382,6 +382,20 @@ import Testing
                 == errSecAuthFailed)
     }
 
+    @Test func `a missing or excessive size of a derived key is refused without a prompt`() throws {
+        try test.setPasscode("1234")
+        test.person = .owner
+        let wanted = try control([.privateKeyUsage, .userPresence])
+        let key = try #require(make(["private": ["accc": wanted]]).value)
+        let refused: [[String: Any]] = [[:], ["requestedSize": (1 << 20) + 1]]
+        for parameters in refused {
+            let derived = SecKeyCalls.exchange(
+                key, .ecdhKeyExchangeStandardX963SHA256, SampleKey.p256.publicKey, parameters)
+            #expect(derived.code == errSecParam)
+        }
+        #expect(test.askedQuestions.isEmpty)
+    }
+
     @Test func `a context with sufficient proofs causes no prompt`() throws {
         try test.setPasscode("1234")
         test.person = .owner

@@ -5,6 +5,10 @@ import Testing
 
 @testable import Keychain
 
+#if !canImport(Darwin)
+import KeychainEngine
+#endif
+
 @Suite struct KeychainMigrationTests {
     /// A destination for items of the service "com.example.app" in the group "group.main".
     enum Place: String, CaseIterable, CustomTestStringConvertible {
@@ -307,4 +311,51 @@ import Testing
         try await old.save("x", for: .token)
         #expect(try await new.migrate(.token, from: old) == .migrated)
     }
+
+    #if !canImport(Darwin)
+
+    @Test func `migrating between a keychain and its changed copy loses no value`() throws {
+        let original = FileManager.default.temporaryDirectory
+            .appending(path: "keychain-copy-test-\(UUID().uuidString)")
+        let copy = original.appendingPathExtension("copy")
+        let folders = [original, copy]
+        defer { for folder in folders { try? FileManager.default.removeItem(at: folder) } }
+        func open(_ folder: URL) throws -> (KeychainEngine, Keychain) {
+            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            return (engine, Keychain(service: "s", in: Way.typed.database(engine)))
+        }
+        // A folder may be copied only while no process has it open.
+        let (first, before) = try open(original)
+        try before.save("old", for: .token)
+        first.close()
+        try FileManager.default.copyItem(at: original, to: copy)
+        let (sourceEngine, source) = try open(original)
+        defer { sourceEngine.close() }
+        let (destinationEngine, destination) = try open(copy)
+        defer { destinationEngine.close() }
+
+        // An unchanged copy can't be told from the item itself.
+        #expect(try destination.migrate(.token, from: source) == .alreadyThere)
+        #expect(try source.load(.token) == "old")
+        #expect(try destination.load(.token) == "old")
+
+        try destination.save("new", for: .token)
+        let item = try #require(try source.item(.token))
+        let other = try #require(try destination.item(.token))
+        #expect(item.persistentReference == other.persistentReference)
+        let stricter = Keychain(
+            service: "s", accessibility: .whenUnlocked, in: destination.database)
+        for place in [destination, stricter] {
+            #expect(try place.migrate(.token, from: source) == .conflict)
+            #expect(try source.item(.token) == item)
+            #expect(try source.load(.token) == "old")
+            #expect(try destination.load(.token) == "new")
+        }
+        let outcome = try destination.migrate(.token, from: source, onConflict: .keepSource)
+        #expect(outcome == .destinationReplaced)
+        #expect(try destination.load(.token) == "old")
+        #expect(try !source.exists(.account("token")))
+    }
+
+    #endif
 }

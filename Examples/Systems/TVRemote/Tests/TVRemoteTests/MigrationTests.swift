@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import KeychainTesting
+import Synchronization
 import Testing
 
 @testable import TVRemote
@@ -23,6 +24,42 @@ private final class DefaultsWithoutFile: UserDefaults {
     override func set(_ value: Any?, forKey key: String) { values[key] = value }
     override func removeObject(forKey key: String) { if canRemove { values[key] = nil } }
     override func synchronize() -> Bool { canWrite }
+}
+
+/// A thread that a test starts and observes.
+private final class ObservedThread: Sendable {
+    /// Its folder in /proc, once it runs.
+    private let folder = Mutex<String?>(nil)
+    private let end = DispatchSemaphore(value: 0)
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread {
+            let link = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/thread-self")
+            self.folder.withLock { $0 = link }
+            body()
+            self.end.signal()
+        }
+    }
+
+    func hasEnded(within time: DispatchTimeInterval) -> Bool {
+        end.wait(timeout: .now() + time) == .success
+    }
+
+    /// Waits until the thread has slept for a while, as it does while another one has a lock.
+    /// - Returns: `false` if it ends instead, or does neither for a minute.
+    func comesToWait() -> Bool {
+        let limit = ContinuousClock.now + .seconds(60)
+        var sleepCount = 0
+        while sleepCount < 20, ContinuousClock.now < limit {
+            if hasEnded(within: .milliseconds(10)) { return false }
+            let path = "/proc/" + (folder.withLock { $0 } ?? "none") + "/stat"
+            let line = try? String(contentsOfFile: path, encoding: .utf8)
+            // The state is behind the name, which is in parentheses.
+            sleepCount = line?.contains(") S ") == true ? sleepCount + 1 : 0
+        }
+        return sleepCount == 20
+    }
 }
 
 @Suite(.cleanKeychain) struct `Migration` {
@@ -162,20 +199,20 @@ private final class DefaultsWithoutFile: UserDefaults {
         let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
         let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-race"))
         defaults.values["clientKey"] = key
-        let manager = manager
-        let saved = DispatchSemaphore(value: 0)
-        var wait: DispatchTimeoutResult?
+        let (manager, test) = (self.manager, self.keychain)
+        var saving: ObservedThread?
+        var hasWaited = false
         // The migration asks for the address after it has found no key in the keychain.
         defaults.onAddress = {
-            Task {
-                try manager.saveCredentials(newer)
-                saved.signal()
+            let thread = ObservedThread {
+                _ = try? test.withSecItem { try manager.saveCredentials(newer) }
             }
-            wait = saved.wait(timeout: .now() + .milliseconds(300))
+            saving = thread
+            hasWaited = thread.comesToWait()
         }
         #expect(try manager.migrateClientKey(from: defaults) == .migrated)
-        #expect(wait == .timedOut)
-        #expect(saved.wait(timeout: .now() + .seconds(60)) == .success)
+        try #require(hasWaited, "the save didn't wait for the migration")
+        #expect(saving?.hasEnded(within: .seconds(60)) == true)
         #expect(try manager.loadCredentials() == newer)
         #expect(defaults.values["clientKey"] == nil)
     }

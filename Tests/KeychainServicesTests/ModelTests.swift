@@ -1,0 +1,42 @@
+// ModelTests: answers of the model that no behavior case shows, compared with those of the
+// keychains that it stands for.
+
+import Foundation
+import KeychainCore
+import KeychainRuntime
+import Testing
+
+@Suite struct `The model` {
+    private let caller = AccessGroups(["G1", "G2"])
+
+    @Test(arguments: Backend.allCases)
+    func `an existing item is kept in place of a new one only if group and kind are the same`(
+        on backend: Backend
+    ) throws {
+        let keychain = try backend.open()
+        for (group, isSynchronizable) in [
+            ("G1", false), ("G2", false), ("G1", true), ("G2", true),
+        ] {
+            var item = NewItem(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("s"), .account: .string("a")], accessGroup: group,
+                isSynchronizable: isSynchronizable, data: Data("x".utf8))
+            item.keepsExisting = true
+            let added = try keychain.handler.perform(AddItems([item]), as: caller)
+            let kept = try keychain.handler.perform(AddItems([item]), as: caller)
+            #expect(kept.map(\.reference) == added.map(\.reference))
+            #expect(kept.map(\.accessGroup) == [group])
+            #expect(kept.map(\.isSynchronizable) == [isSynchronizable])
+        }
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a keychain tells whether it has a passcode`(on backend: Backend) throws {
+        let keychain = try backend.open()
+        let before = try keychain.handler.perform(HasPasscode(), as: caller)
+        #expect(before)
+        try keychain.removePasscode()
+        let after = try keychain.handler.perform(HasPasscode(), as: caller)
+        #expect(!after)
+    }
+}
