@@ -8,7 +8,9 @@ package import KeychainCore
 import Synchronization
 
 /// The search could not read all memory, so finding nothing would prove nothing.
-package struct UnreadableMemory: Error {}
+package struct UnreadableMemory: Error {
+    package init() {}
+}
 
 /// A key to search for, stored in a form that the search doesn't find.
 package struct Needle: Sendable {
