@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainAuthentication
+import KeychainCore
 import KeychainCrypto
 import KeychainServices
 import KeychainTesting
