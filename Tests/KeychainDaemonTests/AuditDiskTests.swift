@@ -62,14 +62,14 @@ private final class Disk: Sendable {
         let disk = Disk()
         let trail = try sample.trail(disk.disk)
         // The thread waits after the first record, which says that the audit was started.
-        try eventually("a rest") { disk.rests.count == 1 }
+        try eventually("the thread waits") { disk.rests.count == 1 }
         for number in 0..<100 { try AuditSample.request(trail, "account \(number)") }
         #expect(disk.synchronized.isEmpty)
         let burst = try sample.byteCount()
         disk.onSynchronize { try? AuditSample.request(trail, "while the disk is at work") }
         disk.passTime()
         // A record written during a synchronization starts the next burst.
-        try eventually("another rest") { disk.rests.count == 2 }
+        try eventually("the thread waits again") { disk.rests.count == 2 }
         let first = disk.synchronized
         let file = URL(filePath: try sample.file).lastPathComponent
         #expect(first.map(\.name) == [file, "anchor"])

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test
-    func `an identity is deleted by class only if its program added both certificate and key`()
+    func `a program deletes an identity by class only if it added both certificate and key`()
         throws
     {
         let hash = AttributeValue.data(Data(repeating: 1, count: 20))

@@ -52,7 +52,7 @@ struct World: Hashable {
     private(set) var writes: [Write] = []
     /// The latest version that is, or was, in a log.
     private var uploaded: VersionStamp?
-    /// Whether a machine took an item for deleted that was not.
+    /// Whether a machine treated an item as deleted although it wasn't.
     private var isMisled = false
     private(set) var isSuspended = false
     private(set) var isRemoved = false
@@ -154,7 +154,7 @@ struct World: Hashable {
         machine.ledger.revise(roster)
     }
 
-    /// - Returns: Whether an item is taken for deleted that isn't.
+    /// - Returns: Whether an item is treated as deleted although it isn't.
     private func read(_ machine: inout Machine, only one: MachineID? = nil) -> Bool {
         for (writer, log) in logs.sorted(by: { $0.key < $1.key })
         where writer != machine.ledger.me && one ?? writer == writer {
@@ -199,7 +199,7 @@ struct World: Hashable {
         return true
     }
 
-    /// - Returns: false where there is nothing to append.
+    /// - Returns: false if there is nothing to append, or the machine knows that it was removed.
     private mutating func append(_ index: Int, compacts: Bool = true) -> Bool {
         let id = Self.machines[index]
         // No other machine would accept an entry of a machine that knows of its removal.
@@ -235,7 +235,7 @@ struct World: Hashable {
             rounds += 1
             if rounds == 12 { return "the exchanges don't come to an end" }
         }
-        if world.isMisled { return "an item is taken for deleted that isn't" }
+        if world.isMisled { return "an item is treated as deleted although it isn't" }
         let present = isRemoved ? [0, 1] : [0, 1, 2]
         let value = world.machines[0].value
         for index in present where world.machines[index].value != value {
@@ -261,7 +261,7 @@ struct World: Hashable {
         return newcomer
     }
 
-    /// What is wrong if a new machine doesn't see the latest version that was ever in a log, or
+    /// A fault if a new machine doesn't see the latest version that was ever in a log, otherwise
     /// `nil`. Once a machine was excluded, its versions may count or not, so nothing is checked.
     private var newcomersFault: String? {
         if isRemoved || isSuspended { return nil }
@@ -284,7 +284,7 @@ struct World: Hashable {
         }
         if value >= last.stamp { return nil }
         // What a machine wrote while it was away stays, even if the others have made a deletion
-        // that is later by the clocks, and have forgotten it.
+        // that is later by the clocks, and have forgotten that deletion.
         if isSuspended, write.machine == 2, last.stamp.isDeletion { return nil }
         return last.stamp.isDeletion ? "a deleted item is back" : "an older value won"
     }

@@ -13,7 +13,7 @@ extension KeychainService {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - keyName: The key of the item.
+    ///   - keyName: The key under which the item is stored.
     /// - Throws: ``KeychainError/invalidData`` for a key of another size, in which case nothing is
     ///   stored; otherwise the errors of ``save(_:forKey:)``.
     public func saveSymmetricKey(_ key: SymmetricKey, forKey keyName: String) throws {
@@ -24,7 +24,7 @@ extension KeychainService {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - keyName: The key of the item.
+    ///   - keyName: The key under which the item is stored.
     ///   - accessibility: When the key can be read from now on, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Throws: The errors of ``saveSymmetricKey(_:forKey:)``.
@@ -38,7 +38,7 @@ extension KeychainService {
 
     /// Loads a 256-bit key.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The key under which the item is stored.
     /// - Returns: The key, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/invalidData`` if the stored data are not 32 bytes, in which case
     ///   they are kept; otherwise the errors of ``load(forKey:)``.
@@ -76,7 +76,7 @@ extension KeychainService {
 
     /// Loads the state of this device.
     ///
-    /// - Returns: The state, or `nil` if it was never saved.
+    /// - Returns: The state, or `nil` if there is none.
     /// - Throws: ``KeychainError/decodingFailed`` if the stored bytes are not a state, in which
     ///   case they are kept; otherwise the errors of ``load(forKey:)``.
     public func loadDeviceState() throws -> DeviceState? {
@@ -151,7 +151,7 @@ extension KeychainService {
 
     // MARK: Bytes
 
-    /// Returns the stored bytes of a key or, if there are none, creates and adds them.
+    /// Returns the bytes stored under a key or, if there are none, creates and adds them.
     private func read(forKey key: String, orAdd makeData: () throws -> Data) throws -> Data {
         if let data = try read(forKey: key) { return data }
         let made = try makeData()

@@ -17,7 +17,7 @@ import Testing
     static let household = "com.poopypals.household"
 
     @Test(arguments: Place.allCases)
-    func `what is saved by key is loaded, exists, is replaced and is deleted`(
+    func `data saved under a key can be loaded, found, replaced and deleted`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an addition is refused where there is an item, which stays`(place: Place) async throws {
+    func `adding under a key that has an item is refused, and the item is kept`(
+        place: Place
+    ) async throws {
         try await place.use { (storage) async throws in
             let service = storage.service
             #expect(try service.add(Data("first".utf8), for: Self.nickname))
@@ -78,7 +80,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `bytes of another form cause an error and stay`(place: Place) async throws {
+    func `a failed conversion causes an error, and the stored bytes are kept`(
+        place: Place
+    ) async throws {
         try await place.use { storage in
             let service = storage.service
             let bytes = Data([0xFF, 0xFE])
