@@ -27,8 +27,8 @@ import Testing
         ).map(\.data)
     }
 
-    /// A reopened keychain with the item `a`, to which `change` was applied and in which `pages`
-    /// were then replaced by those from before the change.
+    /// Creates a keychain with the item `a`, applies `change`, puts back `pages` from before the
+    /// change, and reopens the keychain.
     private func keychain(
         puttingBack pages: Set<RootPage>, _ change: (TemporaryKeychain) throws -> Void
     ) throws -> TemporaryKeychain {

@@ -14,7 +14,7 @@ package import FoundationEssentials
 package struct Synchronize: GeneralRequest {
     package static let code = RequestCode.synchronize
     package var message: Data
-    /// A recovery code or a join token that belongs to the message.
+    /// The recovery code, for messages that need one.
     package var secret: SecretBytes?
 
     package init(_ message: Data, secret: SecretBytes? = nil) {
@@ -22,7 +22,7 @@ package struct Synchronize: GeneralRequest {
         self.secret = secret
     }
 
-    /// The answer's bytes, and a secret that belongs to them.
+    /// The answer's bytes, and the join token if the message asks for one.
     package struct Answer: Sendable {
         package var message: Data
         package var secret: SecretBytes?

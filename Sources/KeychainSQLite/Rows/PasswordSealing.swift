@@ -1,8 +1,8 @@
 // PasswordSealing: the content of a secret whose constraints require an application password.
 // Documentation/Formats/row-v1.md, "Secret under an application password".
-//   (1) The content is sealed under a key derived only from the password, inside the sealed secret.
-//       An attacker who has all keys of the keychain but not the password can only guess the
-//       password.
+//   (1) The secret is sealed under a key derived only from the password. The result is the content,
+//       which is sealed again under a key of the keychain. An attacker who has all keys of the
+//       keychain but not the password can only guess the password.
 //   (2) The AAD binds the content to keychain, reference, protection class, item class and
 //       constraints, so it can't be used as the secret of another item or under weaker constraints.
 //   (3) Every content has its own salt. The cost is checked against its bounds before a key is

@@ -16,7 +16,8 @@ enum KeyAnswer<Value> {
 }
 
 enum SecKeyCalls {
-    /// Calls a function with an error pointer. KeyNotation has the rules that it must follow.
+    /// Calls a function with an error pointer. Its result and its error must follow the rules in
+    /// KeyNotation.
     static func answer<Value>(
         _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?,
         _ location: SourceLocation = #_sourceLocation

@@ -4,8 +4,8 @@ import Foundation
 
 /// An error of ``CaptureDevice`` that is not an error of the keychain.
 public enum CaptureError: Error, LocalizedError, Equatable, Sendable {
-    /// This device has no encryption key, because it never sealed a capture or is a different
-    /// device.
+    /// This device has no encryption key, because it never sealed a capture or isn't the device
+    /// that sealed this one.
     case encryptionKeyNotFound
     /// The bytes were altered, or are not a capture that this device sealed.
     case captureNotAuthentic
