@@ -161,7 +161,7 @@ import Testing
     @Test func `a version of a group that isn't in its writer's scope is passed over`() throws {
         var key: GroupKey?
         let (_, c) = try threeMachines { b, frame, c in
-            // The machine has got hold of the key.
+            // The writer has got hold of the other group's key.
             key = c.replica.groupKeys.values.first { $0.group == "other" }
             let item = try #require(
                 SynchronizedItem(
@@ -222,8 +222,8 @@ import Testing
         let c = try a.add("third")
         try a.set("one", "1")
         try converge(a, b, c)
-        // The founder adds a machine, and gives it keys in an entry that the second one hasn't read
-        // when it removes the third.
+        // The founder adds a fourth machine, and gives it keys in an entry that the second machine
+        // hasn't read when it removes the third machine.
         let d = try a.add("fourth")
         while try a.append() {}
         while b.replica.circle.head.index < server.membership.count {

@@ -1,5 +1,5 @@
-// MessageReading: messages as arrays, decoded and encoded as by client and service; and a
-// comparison of values.
+// MessageReading: messages as arrays, encoded as a client does and decoded as the service does; and
+// a comparison of values.
 
 import Foundation
 import KeychainCore
@@ -21,7 +21,7 @@ extension FrameBuffer {
     }
 }
 
-/// A request as the service decodes it, with the values before it.
+/// A request as the service decodes it, with the id and the claim that precede it.
 struct ReadRequest {
     var id: UInt64
     var claim: AccessGroups

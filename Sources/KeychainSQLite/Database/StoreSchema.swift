@@ -20,7 +20,7 @@ enum StoreSchema {
     /// The columns of a row, without id and secret, in the order in which `items` and `set_aside`
     /// have them.
     static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
-    /// The columns of a row of `items` with its id, for statements with more than one table.
+    /// The id and these columns of `items`, for statements with more than one table.
     static let itemColumns =
         "items.id, "
         + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")

@@ -73,10 +73,11 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a key that another process made first attests the device`() throws {
+    func `if another process makes the key first, that key attests the device`() throws {
         let first = try service.createSecureEnclaveKey(forKey: CaptureDevice.attestationKey)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: first)))
-        // The state and the key are not found. Then another process creates the key.
+        // The first search is for the state. The second one doesn't find the key, as if another
+        // process created it only afterwards.
         try keychain.inject(
             .failure(.init(rawValue: errSecItemNotFound)), into: .search, after: 1, times: 1)
         let state = try device.register(model: "m", hasLidar: false)
