@@ -1,6 +1,6 @@
 // Logs: the events that the service logs, and the format in which log lines reach standard error.
-//   (1) A log line contains names of operations and attributes, a status and the peer. It never
-//       contains the value of an attribute or a secret.
+//   (1) The log line of a request contains the operation, the names of attributes, the status, the
+//       duration and the peer. No log line contains the value of an attribute or a secret.
 //   (2) Log lines are either text for people or JSON for programs.
 //   (3) The message is fixed text of this service. Data from others, such as a path, is in a field,
 //       quoted and escaped, so that neither lines nor fields can be forged.

@@ -1,5 +1,5 @@
-// DamageTests: damaged rows, index entries that point to another item's row, either by accident or
-// forged, and a write-ahead log that lost commits.
+// DamageTests: a damaged page, index entries that point to another item's row, either by accident
+// or forged, and a write-ahead log that lost commits.
 //   (1) No request touches an item other than the one it names.
 //   (2) After a loss in the log every request fails until the keychain is recovered.
 
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `lost commits are reported and not overwritten, and a recovery brings them back`(
+    func `lost commits are reported and not overwritten, and a recovery loses at most one`(
         withAnchor: Bool
     ) throws {
         let (keychain, copy) = try killedKeychain(withAnchor: withAnchor)
@@ -246,8 +246,8 @@ import Testing
         let report = try KeychainEngine.recover(directory: copy, options: .testing)
         let engine = try KeychainEngine.open(directory: copy, options: .testing)
         defer { engine.close() }
-        // Each commit adds one item. The other items on the damaged frame's page are also in other
-        // frames.
+        // At most one item is lost, the one that the damaged frame's commit added. The other items
+        // on that frame's page are also in other frames.
         #expect(report.itemCount >= 90)
         for number in 0..<91 {
             let found = try? engine.perform(
@@ -258,7 +258,7 @@ import Testing
         #expect(try engine.check().problems.isEmpty)
     }
 
-    @Test func `another process that opens a keychain with a damaged log gets the error too`()
+    @Test func `after damage to its log, a keychain doesn't open even if the log is restored`()
         throws
     {
         let (_, copy) = try killedKeychain(withAnchor: false)

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `every method sends its request and returns the answer`() throws {
+    @Test func `every request is sent, and its answer is returned`() throws {
         let seen = Recorded<FakeRequest>()
         let service = try FakeService { peer, _ in
             peer.serve { request in
@@ -162,7 +162,7 @@ import Testing
         #expect(client.idleConnectionCount == 1)
     }
 
-    @Test func `the answer to hello says which program the client is`() throws {
+    @Test func `the answer to hello contains the client's entitlements`() throws {
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let client = ServiceClient(socketPath: service.path)
         #expect(try client.welcome() == FakePeer.welcome)
@@ -171,7 +171,7 @@ import Testing
         #expect(client.idleConnectionCount == 1)
     }
 
-    @Test func `the kernel names the process that answers the handshake`() throws {
+    @Test func `the kernel adds the client's process id to its answer to the handshake`() throws {
         let seen = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             let question = peer.beginHandshake()

@@ -64,7 +64,7 @@ import Testing
         #expect(Base32.decode(text) == nil)
     }
 
-    // From the Key URI Format, and its example.
+    // The example of the Key URI Format with some parameters changed, and that format's defaults.
     @Test func `a URI's parameters are used for the code`() throws {
         let uri =
             "otpauth://totp/ACME%20Co:john.doe@email.com?secret=HXDMVJECJJWSRB3HWIZR4IFUGFTMXBOZ"

@@ -11,8 +11,8 @@
 //       directions, and page 1 is recorded as damaged, so that it isn't trusted.
 //   (5) In a checkpoint, a page is written only if the frame that was read last contains this page,
 //       because SQLite gets the page number from memory that is shared with other processes.
-//   (6) SQLite gets zeros for the bytes that it didn't write: the ends of pages, and the salt of
-//       the file.
+//   (6) In version 2 of the database, SQLite gets zeros for the bytes that it didn't write: the
+//       ends of pages, and the salt of the file.
 
 import CKeychainSQLite
 
@@ -58,7 +58,7 @@ import CKeychainSQLite
     // MARK: Protection of the pages
 
     /// Determines the protection of the pages from the header. Called after opening and, while the
-    /// file is empty, whenever the protection is needed.
+    /// state is `new`, whenever the protection is needed.
     func classify() -> Int32 {
         let keys = PageKeys.source(forCanonicalPath: damage.path)
         // SAFETY: `scratch` has room for a page, and so for the header, which contains the salt.
@@ -97,7 +97,7 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// `nil` if the bytes are passed through unchanged, see (4), or there are no pages yet.
+    /// `nil` if the bytes are passed through unchanged, see (4), or the state is still `new`.
     var protection: PageProtection? {
         switch state {
         case .foreign: return nil

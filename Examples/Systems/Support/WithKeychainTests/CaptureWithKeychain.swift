@@ -1,4 +1,4 @@
-// The storage layer of Capture, written with Keychain: the last code block of its README.
+// A part of Capture's storage layer, written with Keychain: the last code block of its README.
 
 import CryptoKit
 import Foundation

@@ -55,6 +55,7 @@ extension KeychainService {
     /// - Parameter key: The name of the key.
     /// - Returns: The private key, whose bytes stay in the hardware, or `nil` if it does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, retry after the unlock.
+    ///   ``KeychainError/unexpectedError(_:)`` if the keychain returns something other than a key.
     public func loadSecureEnclaveKey(forKey key: String) throws -> SecKey? {
         try logger.log("load key", key) {
             var query = secureEnclaveQuery(forKey: key)

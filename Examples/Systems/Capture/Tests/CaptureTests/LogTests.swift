@@ -1,4 +1,4 @@
-// LogTests: the log contains operations and keys, and never a value.
+// LogTests: the log names operations and the keys of items, and never contains a value.
 
 import CryptoKit
 import Foundation
