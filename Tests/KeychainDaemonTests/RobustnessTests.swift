@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import KeychainRuntime
-import KeychainCrypto
 import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
 import KeychainWire
 import Logging
 import Synchronization
@@ -83,7 +83,6 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         let slow = try RawClient(service.configuration.socket)
         try slow.greet()
-        // One byte at a time.
         for byte in try slow.request(2, AddItem(password("slow")), as: ["default"]) {
             try slow.send([byte])
         }
@@ -214,11 +213,11 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         let socket = service.configuration.socket
         let silent = try (0..<20).map { _ in try RawClient(socket, isAnswering: false) }
+        defer { withExtendedLifetime(silent) {} }
         try eventually("the first refusals are logged") {
             service.log.all.count { $0.contains("too many connections") } >= RefusalTally.toldCount
         }
         try goesOn(service)
-        withExtendedLifetime(silent) {}
     }
 
     @Test func `a first message of more than 1024 bytes ends the connection`() throws {
@@ -232,8 +231,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         // The limit applies to the first message only, and the service continues.
         let greeted = try RawClient(service.configuration.socket)
         try greeted.greet()
-        let large = password("large", String(repeating: "x", count: WireLimits.helloByteCount))
-        #expect(try greeted.ask(2, AddItem(large), as: ["default"]).kind == .answer)
+        let item = password("large", String(repeating: "x", count: WireLimits.helloByteCount))
+        #expect(try greeted.ask(2, AddItem(item), as: ["default"]).kind == .answer)
     }
 
     // Attack: sockets in flight that no client receives use up the number that the kernel lets the

@@ -174,7 +174,7 @@ import Testing
         // As a backup leaves it that is killed while the complete file has both names.
         _ = try run(home, "ln b.age b.age.part")
         let recipient = try run(home, "cat to").trimmingCharacters(in: .newlines)
-        for shown in ["backed up 0 of", "backed up 1000 of", "backed up 1900 of"] {
+        for shown in ["backed up 0 of", "backed up 800 of", "backed up 1500 of"] {
             let dialogue = try Dialogue(
                 home, "backup", "-r", recipient, "--overwrite", home.path + "/b.age",
                 variables: ["KEYCHAIN_DIRECTORY": directory(home, "one")])
