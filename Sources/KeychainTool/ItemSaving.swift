@@ -62,7 +62,9 @@ struct ItemSaving {
                 return (item.attributes[name] ?? empty).isEqual(to: keys[name] ?? empty)
             }
         }
-        guard same.count <= 1 else { throw ControlFailure.ambiguous(same) }
+        guard same.count <= 1 else {
+            throw ControlFailure.ambiguous(same, hasClassAndLabel: false)
+        }
         return same.first
     }
 

@@ -189,10 +189,13 @@ struct KeychainSession {
         return result + rest
     }
 
-    /// Returns the one item that a selection matches.
+    /// Returns the one item that a selection matches. `hasClassAndLabel`: whether the command can
+    /// select items by their class and label.
     /// - Throws: ``ControlFailure`` with the differences if several items match; `itemNotFound` if
     ///   none does.
-    func findOne(_ queries: [ItemQuery], includesData: Bool = false) throws -> ItemSnapshot {
+    func findOne(
+        _ queries: [ItemQuery], includesData: Bool = false, hasClassAndLabel: Bool = true
+    ) throws -> ItemSnapshot {
         var queries = queries
         var found: [ItemSnapshot] = []
         // A caller without administrative rights gets no status. The search then reports that items
@@ -211,7 +214,9 @@ struct KeychainSession {
         }
         if found.isEmpty { found = try find(queries, limit: 2, includesData: includesData) }
         guard let item = found.first else { throw KeychainFailure.itemNotFound }
-        guard found.count == 1 else { throw ControlFailure.ambiguous(try find(queries)) }
+        guard found.count == 1 else {
+            throw ControlFailure.ambiguous(try find(queries), hasClassAndLabel: hasClassAndLabel)
+        }
         return item
     }
 }

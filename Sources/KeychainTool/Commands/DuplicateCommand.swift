@@ -49,7 +49,7 @@ struct DuplicateCommand: ParsableCommand {
         }
         defer { session.close() }
         ProcessProtection.beginHoldingSecrets()
-        let item = try session.findOne(options.queries)
+        let item = try session.findOne(options.queries, hasClassAndLabel: false)
         let key = try name.attributes(of: item.itemClass)
         guard key.contains(where: { $1 != item.attributes[$0] }) else {
             throw ControlFailure(.failure, "The new name is the name of the item itself.")

@@ -51,7 +51,7 @@ struct RenameCommand: ParsableCommand {
             throw KeychainFailure.itemNotFound
         }
         defer { session.close() }
-        let item = try session.findOne(options.queries)
+        let item = try session.findOne(options.queries, hasClassAndLabel: false)
         let attributes = try name.attributes(of: item.itemClass)
         guard attributes.contains(where: { !$1.isEqual(to: item.attributes[$0]) }) else { return }
         do {
@@ -91,7 +91,7 @@ struct LabelCommand: ParsableCommand {
             throw KeychainFailure.itemNotFound
         }
         defer { session.close() }
-        let item = try session.findOne(options.queries)
+        let item = try session.findOne(options.queries, hasClassAndLabel: false)
         try session.change(item, to: ItemChanges(attributes: [.label: .string(text)]))
     }
 }

@@ -6,9 +6,10 @@ extension ControlFailure {
     /// The maximum number of items shown.
     private static let shownCount = 20
 
-    /// The error for several matching items where one is required.
-    static func ambiguous(_ items: [ItemSnapshot]) -> ControlFailure {
-        let options = items.map(\.distinctions)
+    /// The error for several matching items where one is required. `hasClassAndLabel`: whether the
+    /// command can select items by their class and label.
+    static func ambiguous(_ items: [ItemSnapshot], hasClassAndLabel: Bool) -> ControlFailure {
+        let options = items.map { $0.distinctions(hasClassAndLabel: hasClassAndLabel) }
         var lines = [
             "\(items.count) items match. Add the options that select one of them:"
         ]
@@ -32,15 +33,15 @@ extension ItemSnapshot {
     fileprivate var referenceOption: String { "--reference \(reference)" }
 
     /// Options that match this item, quoted for a shell.
-    fileprivate var distinctions: [String] {
+    fileprivate func distinctions(hasClassAndLabel: Bool) -> [String] {
         let named: [(Attribute, String)] = [
             (.service, "service"), (.server, "server"), (.account, "account"),
             (.protocolType, "protocol"), (.port, "port"), (.path, "path"),
             (.securityDomain, "security-domain"), (.authenticationType, "authentication-type"),
             (.label, "label"),
         ]
-        var options = ["--class \(ClassName(itemClass).rawValue)"]
-        for (attribute, name) in named {
+        var options = hasClassAndLabel ? ["--class \(ClassName(itemClass).rawValue)"] : []
+        for (attribute, name) in named where hasClassAndLabel || attribute != .label {
             switch attributes[attribute] {
             case .string(let text)?:
                 let value = attributes[attribute].flatMap {
