@@ -162,7 +162,7 @@ import Testing
         #expect(try two.values() == ["b": "2"])
     }
 
-    @Test func `items stay and are sent after a recovery, which loses the outbox`() async throws {
+    @Test func `after a recovery that loses the outbox, items are kept and sent`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try await converge(one, two)
@@ -191,7 +191,7 @@ import Testing
         #expect(try two.values() == ["b": "199"])
     }
 
-    @Test func `a log of acknowledgements alone stays short`() async throws {
+    @Test func `a machine's log that contains only acknowledgements is kept short`() async throws {
         let (one, two) = try await pair()
         for number in 0..<200 {
             try one.set("a", "\(number)")
@@ -229,7 +229,7 @@ import Testing
     // MARK: What travels
 
     @Test(arguments: ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly })
-    func `only items that are synchronizable and not of this device alone travel`(
+    func `only synchronizable items that aren't this-device-only are sent to other machines`(
         protection: ProtectionClass
     ) async throws {
         let (one, two) = try await pair()
@@ -240,7 +240,7 @@ import Testing
         #expect(try two.values() == expected)
     }
 
-    @Test func `an item that is too large stays, and the status says why`() async throws {
+    @Test func `an item that is too large isn't sent, and the status says why`() async throws {
         let (one, two) = try await pair()
         try one.set("large", String(repeating: "x", count: SynchronizedItem.byteLimit))
         for number in 0..<10 {
@@ -252,7 +252,7 @@ import Testing
             try await one.status().staying == [StayingItems(reason: .tooLarge, count: 1)])
     }
 
-    @Test func `an item of a group whose name is too long stays, and the status says why`()
+    @Test func `an item of a group whose name is too long isn't sent, and the status says why`()
         async throws
     {
         let (one, two) = try await pair()
@@ -294,8 +294,7 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `nothing of items, groups and machines is on the server in the clear`() async throws
-    {
+    @Test func `the server has no plaintext of items, group names or machine names`() async throws {
         let (one, two) = (try Device("planted one", server), try Device("planted two", server))
         try await one.found()
         try await one.add(two)
@@ -309,7 +308,9 @@ import Testing
 
     // MARK: Members
 
-    @Test func `a machine with some groups gets items of those alone`() async throws {
+    @Test func `a machine that was added for certain groups gets only items of these groups`()
+        async throws
+    {
         let (one, two) = (try Device("one", server), try Device("two", server))
         try await one.found()
         try await one.add(two, groups: ["other"])
@@ -332,7 +333,7 @@ import Testing
         #expect(refusal?.reason.contains("another machine has to remove it") == true)
     }
 
-    @Test func `a removed machine gets and gives nothing more`() async throws {
+    @Test func `a removed machine neither receives nor sends any more changes`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try await converge(one, two)
@@ -356,7 +357,10 @@ import Testing
         #expect(try await one.status().notices == [])
     }
 
-    @Test func `what a removal makes void is sent again, also after a restart`() async throws {
+    @Test
+    func `a change made before another machine's removal is seen is sent again after a restart`()
+        async throws
+    {
         let (one, two) = try await pair()
         let three = try Device("three", server)
         try await one.add(three)
@@ -376,7 +380,9 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
-    @Test func `with the recovery code a machine joins though all others are lost`() async throws {
+    @Test func `a machine can join with the recovery code if all other machines are lost`()
+        async throws
+    {
         let code = RecoveryCode.random()
         let one = try Device("one", server)
         try await one.found(recovery: code)
@@ -456,7 +462,7 @@ import Testing
         }
     }
 
-    @Test func `a machine that comes second nine times still joins with the recovery code`()
+    @Test func `joining with the recovery code succeeds after nine conflicts with other changes`()
         async throws
     {
         let code = RecoveryCode.random()
@@ -473,7 +479,7 @@ import Testing
         #expect(try await two.status().machines.count == 11)
     }
 
-    @Test func `a machine that always comes second with the recovery code changes nothing`()
+    @Test func `joining with the recovery code changes nothing if every attempt meets a conflict`()
         async throws
     {
         let code = RecoveryCode.random()

@@ -10,7 +10,7 @@ import Testing
 @Suite struct `Items with wrong dates` {
     private let server = MemoryStore()
 
-    @Test func `an item with a wrong date stays, and travels once it is changed`() async throws {
+    @Test func `an item with a date out of range isn't sent until it is replaced`() async throws {
         let (one, two) = (try Device("one", server), try Device("two", server))
         try await one.found()
         try await one.add(two)
@@ -33,7 +33,7 @@ import Testing
 
     /// From about 1.76e13 on, adding a millisecond to a finite date doesn't change it.
     @Test(arguments: [1e12, -1e12, 1.8e13, 1e300, .infinity, .nan])
-    func `an item with a wrong date gives no version`(_ moment: Double) {
+    func `an item with a date out of range can't be synchronized`(_ moment: Double) {
         let record = ItemRecord(
             itemClass: .genericPassword,
             attributes: [

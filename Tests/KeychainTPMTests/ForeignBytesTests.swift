@@ -79,7 +79,7 @@ import Testing
         #expect(try module.unseal(sealed).isEqual(to: secret))
     }
 
-    @Test func `truncated and extended bytes are refused`() throws {
+    @Test func `a truncated or extended key is refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization).wrapped
@@ -109,7 +109,7 @@ import Testing
         #expect(status { _ = try module.unseal(key) } == .decode)
     }
 
-    @Test func `random bytes are refused`() throws {
+    @Test func `random bytes are refused as a key`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let area = try WrappedObject(
@@ -132,7 +132,7 @@ import Testing
     /// those of part 2, 8.3). fixedTPM and fixedParent: never duplicated to another parent.
     /// sensitiveDataOrigin: the chip generated the secret. userWithAuth: no use without
     /// authorization. noDA: wrong authorizations cause no lockout.
-    @Test func `the chip's objects can't be moved to another, or used without authorization`()
+    @Test func `the chip's objects can't be moved to another chip or used without authorization`()
         throws
     {
         let chip = try SimulatedChip()

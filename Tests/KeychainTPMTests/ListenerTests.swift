@@ -91,7 +91,7 @@ final class Listener: Sendable {
     }
 }
 
-@Suite struct `Between process and chip` {
+@Suite struct `Communication between process and chip` {
     @Test func `authorizations and secrets are encrypted between process and chip`() throws {
         let chip = try SimulatedChip()
         let listener = try Listener(to: chip)

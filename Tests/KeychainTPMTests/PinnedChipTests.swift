@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `another chip creates no keys for the keychain and isn't sent a secret`() throws {
+    @Test func `a chip other than the keychain's creates no keys and gets no secrets`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         try inProcess(chip.module()) { try makeKey($0) }
@@ -86,7 +86,7 @@ import Testing
         #expect(Files.status(ofLink: file)?.mode == S_IFREG | 0o600)
     }
 
-    @Test func `with a damaged name file no chip is accepted`() throws {
+    @Test func `no chip is accepted if the file with the chip's name is damaged`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         try inProcess(chip.module()) { try makeKey($0) }
@@ -104,8 +104,7 @@ import Testing
         #expect(failure { try inProcess(chip.module()) { try makeKey($0) } }?.cause == .damage)
     }
 
-    @Test func `the derived and the persistent storage key are both accepted as the chip's`() throws
-    {
+    @Test func `a chip is recognized by its derived or its persistent storage key`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let chip = try SimulatedChip()
         let primary = try chip.createPrimary(unique: [1, 2, 3])
