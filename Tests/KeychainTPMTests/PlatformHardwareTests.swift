@@ -44,7 +44,7 @@ import KeychainCore
     ]
 
     @Test(arguments: rows)
-    func `environment variable and device determine the hardware`(_ row: Row) {
+    func `the environment variable and the device file determine which chip is used`(_ row: Row) {
         let environment = row.value.map { [PlatformHardware.variable: $0] } ?? [:]
         let choice = HardwareChoice.of(
             environment, device: row.device)
@@ -109,7 +109,7 @@ import KeychainCore
         #expect(PlatformHardware.reason(for: choice).contains("simulated"))
     }
 
-    @Test func `without a chip the reason is reported`() {
+    @Test func `the reason is reported if there is no chip`() {
         #expect(PlatformHardware.hardware(for: .none("Because.")) == nil)
         #expect(PlatformHardware.reason(for: .none("Because.")) == "Because.")
     }

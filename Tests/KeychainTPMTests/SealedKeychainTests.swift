@@ -61,7 +61,7 @@ import Testing
 @Suite(.serialized) struct `Secrets of a chip in memory` {
     private let authorization = SecretBytes.random(byteCount: 32)
 
-    @Test func `a shared secret is in memory only once, with the caller`() throws {
+    @Test func `a shared secret is in memory only once, in the caller's copy`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Another object seals the bytes, as usually another process does.
-    @Test func `unsealed bytes are in memory only once, with the caller`() throws {
+    @Test func `unsealed bytes are in memory only once, in the caller's copy`() throws {
         let chip = try SimulatedChip()
         let sealed = try {
             let module = chip.module()

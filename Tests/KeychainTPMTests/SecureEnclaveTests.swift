@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func `a key agrees with a software key, and decrypts data encrypted to it`() throws {
+    @Test func `a key in the TPM agrees on a secret with a software key and decrypts data`() throws
+    {
         defer { try? FileManager.default.removeItem(at: folder) }
         try inProcess {
             let key = try #require(make())

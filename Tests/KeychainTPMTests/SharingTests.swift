@@ -170,7 +170,7 @@ import Testing
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
 
-    @Test func `under an owner password the persistent storage key is used`() throws {
+    @Test func `the persistent storage key is used if the chip has an owner password`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let primary = try chip.createPrimary()
@@ -181,8 +181,7 @@ import Testing
         try expectGood(key, module)
     }
 
-    @Test func `under an owner password without a persistent storage key the error says so`() throws
-    {
+    @Test func `an error names the owner password if there is no persistent storage key`() throws {
         let chip = try SimulatedChip()
         try chip.setOwnerPassword("secret")
         do {

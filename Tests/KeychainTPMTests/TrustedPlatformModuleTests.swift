@@ -26,7 +26,7 @@ import Testing
         #expect(!verifier.isValidSignature(parsed, for: SHA256.hash(data: Data("hallo".utf8))))
     }
 
-    @Test func `each key is a new one`() throws {
+    @Test func `every created key is different`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let keys = try (0..<4).map { _ in try module.makeKey(authorization: authorization) }

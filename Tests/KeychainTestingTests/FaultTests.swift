@@ -118,7 +118,7 @@ import Testing
         try expectAfterRestart("new")
     }
 
-    @Test func `a stop doesn't affect operations that only read`() throws {
+    @Test func `a stop fault doesn't affect operations that only read`() throws {
         test.inject(.stop(.beforeCommit), into: .all)
         #expect(try keychain.load(.token) == "old")
         #expect(try keychain.items().count == 1)
@@ -166,7 +166,7 @@ import Testing
         #expect(codes == [.interactionNotAllowed, .authFailed, nil])
     }
 
-    @Test func `a write that finds a duplicate doesn't use up a stop`() throws {
+    @Test func `an addition that finds a duplicate doesn't use up a stop fault`() throws {
         test.inject(.stop(.beforeCommit), into: .add, times: 1)
         #expect(code { try keychain.add("x", for: .token) } == .duplicateItem)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
@@ -184,7 +184,8 @@ import Testing
         #expect(code { try keychain.save("y", for: .token) } == .authFailed)
     }
 
-    @Test func `a save of an existing item is affected by faults of its addition and its update`()
+    @Test
+    func `a save meets the stop faults for updates if the item exists, else those for additions`()
         throws
     {
         test.inject(.stop(.afterStep(0)), into: .update, times: 1)
@@ -196,7 +197,7 @@ import Testing
         #expect(try keychain.load(.token) == "new")
     }
 
-    @Test func `no deletion can happen between the two parts of a put`() throws {
+    @Test func `no deletion can happen between PutItem's attempt to add and its update`() throws {
         let connection = test.connection
         let item = NewItem(
             itemClass: .genericPassword,
@@ -227,7 +228,8 @@ import Testing
         #expect(failures.withLock { $0 } == [])
     }
 
-    @Test func `faults don't affect administration`() throws {
+    @Test func `faults don't affect setting the passcode, locking, unlocking or restarting`() throws
+    {
         for fault in [TestKeychain.Fault.locked, .denied, .diskFull, .stop(.beforeCommit)] {
             test.inject(fault)
         }

@@ -28,7 +28,7 @@ struct Session {
 }
 
 @Suite struct `The article on locked devices` {
-    @Test func `a locked device is not a signed-out one`() throws {
+    @Test func `a session on a locked device isn't signed out`() throws {
         let test = TestKeychain()
         let session = Session(
             keychain: Keychain(service: "com.example.app", in: test.database))

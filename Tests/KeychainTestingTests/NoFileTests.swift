@@ -64,7 +64,7 @@ private func useKeychainInFolder() throws {
 }
 
 /// Each test runs in a separate process, because other tests write at the same time.
-@Suite struct `No file` {
+@Suite struct `A test keychain without files` {
     @Test func `a test keychain writes no bytes to any file`() async {
         await #expect(processExitsWith: .success) { try useTestKeychain() }
     }

@@ -165,7 +165,8 @@ import Testing
         #expect(key.publicKey.isValidSignature(signature, for: message))
     }
 
-    @Test func `the examples of the article do what it says`() async throws {
+    @Test func `the examples in the Secure Enclave article do what the article says`() async throws
+    {
         let keychain = keychain(false)
         let request = message
         do {

@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `the reason is shown, and each operation prompts again`(way: Way) throws {
+    func `without a context, each operation prompts again and shows the reason`(way: Way) throws {
         let keychain = keychain(way).authenticating(reason: "show your notes")
         try keychain.save("secret", for: key(.userPresence))
         test.person = .owner
@@ -277,7 +277,7 @@ import Testing
 
     /// Through the SecItem functions, an object doesn't use its context.
     @MainActor @Test(arguments: [true, false])
-    func `what a context remembers is shown only by objects with this context`(
+    func `a secret that needs a context's credential is shown only by objects with this context`(
         isContextFirst: Bool
     ) async throws {
         let way = Way.typedInMemory

@@ -144,7 +144,7 @@ extension KeychainKey where Value == UUID {
         #expect(try keychain.load(.legacyState) == state)
     }
 
-    @Test func `the article's example of causes works`() {
+    @Test func `the article's example of the causes of errors works`() {
         func advice(_ error: KeychainError) -> String {
             switch error.cause {
             case .contention: "try again"

@@ -116,7 +116,7 @@ import KeychainEngine
     ]
 
     @Test(arguments: Way.allCases, failures)
-    func `every failure has a state, and none is reported as absence`(
+    func `every failure has a state, and no failure is reported as absence`(
         way: Way,
         row: (
             status: Status, cause: KeychainFailure.Cause, state: Keychain.Availability.State,
