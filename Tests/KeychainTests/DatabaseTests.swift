@@ -41,7 +41,7 @@ import Testing
                 .code == .missingEntitlement)
     }
 
-    @Test func `a folder that can't be used makes each operation fail`() throws {
+    @Test func `operations fail if the database's folder can't be used`() throws {
         let folder = Folder()
         try Data("x".utf8).write(to: folder.url)
         let keychain = Keychain(
@@ -183,7 +183,7 @@ import Testing
         #expect(report.isSound)
     }
 
-    @Test func `a database without an engine can't be administered`() {
+    @Test func `the status of a database without a KeychainEngine can't be read`() {
         let database = Way.typed.database(FailingService(status: .param))
         #expect(failure { _ = try database.status() }?.code == .unimplemented)
     }

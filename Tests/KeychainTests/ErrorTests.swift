@@ -83,7 +83,8 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `an item that can be neither added nor changed fails after some attempts`(way: Way) throws
+    func `saving an item that can be neither added nor changed fails after some attempts`(way: Way)
+        throws
     {
         struct Contradiction: RequestHandler {
             func perform<R: Request>(
@@ -101,7 +102,9 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `stored bytes that don't fit the type are in the error, and stay stored`(way: Way) throws {
+    func `stored bytes that don't fit the type are in the error and remain in the keychain`(
+        way: Way
+    ) throws {
         let keychain = try TestDatabase(way).keychain()
         let bytes = Data([0xFF, 0xFE, 0x00])
         try keychain.save(bytes, for: KeychainKey("x"))
@@ -226,7 +229,7 @@ extension KeychainKey where Value == DeviceState {
             (.missingEntitlement, .permission), (.notAvailable, .other),
             (.interactionNotAllowed, .other),
         ])
-    func `without further knowledge the cause follows from the code`(
+    func `an error's cause follows from its code unless another cause is set`(
         code: KeychainError.Code, cause: KeychainError.Cause
     ) {
         #expect(KeychainError(code).cause == cause)
@@ -242,7 +245,7 @@ extension KeychainKey where Value == DeviceState {
             (.notAvailable, .permission, "password of the TPM"),
             (.decode, .otherMachine, "original machine"),
         ])
-    func `the remedy covers every failure that has the code and the cause`(
+    func `an error's recovery suggestion suits its code and its cause`(
         code: KeychainError.Code, cause: KeychainError.Cause, remedy: String
     ) {
         var error = KeychainError(code)

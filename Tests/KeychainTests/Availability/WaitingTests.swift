@@ -158,7 +158,9 @@ final class BusyService: RequestHandler {
     #endif
 
     @Test(arguments: Way.allCases)
-    func `after the timeout the reason is thrown`(way: Way) async throws {
+    func `after the timeout, waiting throws the reason why the item isn't available`(way: Way)
+        async throws
+    {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -217,7 +219,7 @@ final class BusyService: RequestHandler {
 
     @Test(
         arguments: AvailabilityTests.failures.filter { !$0.3 }.map { ($0.0, $0.1) })
-    func `a state that doesn't pass by itself is thrown at once`(
+    func `waiting fails at once if the cause of the failure can't pass by itself`(
         status: Status, cause: KeychainFailure.Cause
     ) async throws {
         let service = FailingService(status: status, cause: cause)

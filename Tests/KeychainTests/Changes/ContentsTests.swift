@@ -17,7 +17,7 @@ extension Keychain.Contents {
 
 @Suite(.timeLimit(.minutes(20))) struct ContentsTests {
     @Test(arguments: Way.allCases)
-    func `the items come first, then each change`(way: Way) async throws {
+    func `an observed keychain first reports its items, then each change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         try await keychain.save("1", for: KeychainKey("b"))
         try await keychain.save("1", for: KeychainKey("a"))
@@ -72,7 +72,7 @@ extension Keychain.Contents {
         #expect(temporary.engine.openedSecretCount == 0)
     }
 
-    @Test func `while an item is locked the list stays, and changes follow after the unlock`()
+    @Test func `an observed list of items is kept while an item is locked, and updated afterwards`()
         async throws
     {
         let test = try TestDatabase(.typed)

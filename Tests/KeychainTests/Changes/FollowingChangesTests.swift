@@ -41,7 +41,7 @@ private struct Connection: Sendable {
 }
 
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FollowingChangesTests {
-    @Test func `the example for one secret sees each change of it`() async throws {
+    @Test func `the example for one secret sees each change of this secret`() async throws {
         let (notes, continuation) = AsyncStream<String>.makeStream()
         let connection = Connection(notes: continuation)
         let task = Task {
@@ -64,7 +64,9 @@ private struct Connection: Sendable {
         #expect(seen == ["close", "open 1", "close"])
     }
 
-    @Test func `the example for the items of a service sees each change of them`() async throws {
+    @Test func `the example for the items of a service sees each change of these items`()
+        async throws
+    {
         var log: [String] = []
         var accounts: [String] = []
         for await contents in keychain.changes() {

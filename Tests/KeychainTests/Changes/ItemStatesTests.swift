@@ -25,7 +25,8 @@ extension KeychainState where Value: Equatable {
 
 @Suite(.timeLimit(.minutes(20))) struct ItemStatesTests {
     @Test(arguments: Way.allCases)
-    func `the current state comes first, then each change`(way: Way) async throws {
+    func `an observed item first reports its current state, then each change`(way: Way) async throws
+    {
         let keychain = try TestDatabase(way).keychain()
         var states = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await states.next()?.isValue(nil) == true)
@@ -43,7 +44,7 @@ extension KeychainState where Value: Equatable {
     }
 
     @Test(arguments: Way.allCases)
-    func `saving the same value again is a change`(way: Way) async throws {
+    func `saving the same value again is reported as a change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         try await keychain.save("1", for: .token)
         var states = keychain.changes(of: .token).makeAsyncIterator()
@@ -164,7 +165,9 @@ extension KeychainState where Value: Equatable {
     }
 
     #if !canImport(Darwin)
-    @Test func `a database that can't be opened is tried again`() async throws {
+    @Test func `observing an item tries again to open a database that couldn't be opened`()
+        async throws
+    {
         let folder = DatabaseTests.Folder()
         try Data("x".utf8).write(to: folder.url)
         let database = KeychainDatabase(

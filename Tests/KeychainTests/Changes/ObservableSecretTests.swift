@@ -127,7 +127,10 @@ import KeychainEngine
         #expect(try await keychain.load(.token) == "1")
     }
 
-    @Test func `a refused save before the first read shows the stored value`() async throws {
+    @Test
+    func `an observable item shows the stored value if a save before the first read is refused`()
+        async throws
+    {
         let keychain = try TestDatabase(.typed).keychain()
         try await keychain.save("1", for: .token)
         let strict = ObservableSecret(
@@ -156,7 +159,7 @@ import KeychainEngine
         init(_ text: String) { self.text = text }
     }
 
-    @Test func `a previous value is released`() async throws {
+    @Test func `an observable item releases the previous value after a save`() async throws {
         let key = KeychainKey<Canary>(
             "canary", encode: { Data($0.text.utf8) },
             decode: { Canary(String(decoding: $0, as: UTF8.self)) })
@@ -212,7 +215,7 @@ import KeychainEngine
         }
     }
 
-    @Test func `two properties with one key are in step`() async throws {
+    @Test func `two properties with the same key show the same value`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let one = Session(keychain)
         let other = Session(keychain)

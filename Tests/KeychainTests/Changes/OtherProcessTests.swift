@@ -8,7 +8,7 @@ import Testing
 @testable import Keychain
 
 extension ContentsTests {
-    @Test func `changes by another process are seen, of this keychain's items only`()
+    @Test func `a keychain reports another process's changes, but only to its own items`()
         async throws
     {
         let test = try TestDatabase(.typed)
@@ -26,7 +26,7 @@ extension ContentsTests {
 }
 
 extension ItemStatesTests {
-    @Test func `changes by another process are seen`() async throws {
+    @Test func `another process's changes to an item are reported`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let other = try OtherProcess(test)
