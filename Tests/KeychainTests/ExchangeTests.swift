@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `of many tasks that create a value one succeeds, and all get its value`(way: Way)
+    func `many tasks that create a value at the same time all get the same value`(way: Way)
         async throws
     {
         let keychain = try TestDatabase(way).keychain()

@@ -85,7 +85,7 @@ import Testing
         #expect(addition[kSecAttrAccessible] == nil)
     }
 
-    @Test func `without a chosen group a query contains none`() throws {
+    @Test func `a query contains no access group unless one was chosen`() throws {
         let query = try SecItemQuery.query(
             ItemQuery(
                 itemClass: .genericPassword, attributes: [.service: .string("s")],

@@ -76,7 +76,7 @@ import Testing
         nil, Keychain.AccessControl.userPresence, .devicePasscode, .biometryAny,
         .biometryCurrentSet, .applicationPassword, .devicePasscode.withApplicationPassword,
     ])
-    func `both handlers store the same item for a key`(
+    func `the typed and the SecItem handler store the same item for a key`(
         accessControl: Keychain.AccessControl?
     ) throws {
         test.biometry = TestKeychain.Biometry()

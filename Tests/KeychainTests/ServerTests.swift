@@ -85,7 +85,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `an absent attribute is the same as an empty one`(way: Way) throws {
+    func `an absent attribute of a server is the same as an empty attribute`(way: Way) throws {
         let test = try TestDatabase(way)
         try keychain(Keychain.Server("example.com"), in: test)
             .save("x", for: KeychainKey("alice"))
@@ -94,7 +94,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a server and a service of one name are separate, as are local and synchronizable items`(
+    func `a server and a service with the same name are separate, as are local and synced items`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -112,7 +112,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked password isn't confused with one of a server with other attributes`(
+    func `a locked password isn't found for a server with different attributes`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -135,7 +135,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `an error has the server and the account, and its description lacks the server`(
+    func `an error has the server and the account, but its description omits the server`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -172,7 +172,7 @@ import KeychainTesting
 
 extension ServerTests {
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `both handlers store the same item for a password`(way: Way) throws {
+    func `the typed and the SecItem handler store the same item for a password`(way: Way) throws {
         let test = TestKeychain()
         let database = way == .typedInMemory ? test.database : test.secItemDatabase
         try Keychain(server: Self.full, in: database).save("x", for: KeychainKey("alice"))

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `deleting returns whether there was something`(way: Way) throws {
+    func `deleting an item returns whether the item existed`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         #expect(try keychain.exists(.token))
@@ -124,7 +124,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `keychains don't affect each other`(way: Way) throws {
+    func `keychains that differ in service, group or synchronizability don't affect each other`(
+        way: Way
+    ) throws {
         let database = try TestDatabase(way)
         let keychains = [
             database.keychain("a", group: "group.main"),
@@ -188,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `two keychains of one service and group see the same items`(way: Way) throws {
+    func `a keychain without a group saves items in the default group`(way: Way) throws {
         let database = try TestDatabase(way)
         try database.keychain().save("x", for: .token)
         #expect(try database.keychain(group: "group.main").load(.token) == "x")
@@ -214,7 +216,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `using another program's access group is a missing entitlement`(way: Way) throws {
+    func `using another program's access group is reported as a missing entitlement`(way: Way)
+        throws
+    {
         let keychain = try TestDatabase(way).keychain(group: "group.foreign")
         #expect(failure { try keychain.save("x", for: .token) }?.code == .missingEntitlement)
         #expect(failure { _ = try keychain.load(.token) }?.code == .missingEntitlement)

@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `generic code stores a value in the same form as other code`(way: Way) throws {
+    func `generic code stores a value in the same form as code for one type`(way: Way) throws {
         func save<Value: Codable & Sendable>(_ value: Value, in keychain: Keychain) throws {
             try keychain.save(value, for: KeychainKey("value"))
         }

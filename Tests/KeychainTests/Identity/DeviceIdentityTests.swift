@@ -19,7 +19,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier is created once and stays`(way: Way) throws {
+    func `an identifier is created once and then kept`(way: Way) throws {
         let test = try TestDatabase(way)
         let first = identity(test)
         #expect(try first.existing() == nil)
@@ -138,7 +138,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an identifier in UserDefaults is migrated, and an equal one is later only removed`(
+    func `an identifier in UserDefaults is migrated, or only removed if the keychain has it`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)

@@ -205,7 +205,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that doesn't fit the type stays, and doesn't stop the others`(
+    func `a value that doesn't fit the type is kept in the defaults, and others are moved`(
         way: Way
     ) throws {
         let keychain = try TestDatabase(way).keychain()
@@ -298,7 +298,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `the asynchronous form takes the name of the suite`(way: Way) async throws {
+    func `an asynchronous migration takes the suite name of the defaults`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         old.defaults.set("s3cr3t", forKey: "token")

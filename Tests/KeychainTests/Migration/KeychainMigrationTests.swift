@@ -266,7 +266,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a value in another program's access group can't be moved, and stays`(way: Way) throws {
+    func `a value can't be moved to another program's access group, and is kept`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain(group: "group.foreign")
@@ -280,7 +280,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a locked value can't be moved, and stays`(way: Way) throws {
+    func `a locked value can't be moved, and is kept`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -293,7 +293,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `of many concurrent migrations each succeeds and nothing is lost`(way: Way) async throws {
+    func `many concurrent migrations all succeed and lose no value`(way: Way) async throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
