@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Killed
 
-    @Test func `a killed backup leaves the previous file`() throws {
+    @Test func `a backup that is killed doesn't change the previous backup file`() throws {
         let home = try TestHome()
         try makeKeys(home)
         try fill(home, "one", 2000)

@@ -32,7 +32,7 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `is cleared at once if possible, and the error says whether it was`(
+    func `if clearing later fails, the clipboard is cleared at once or the error says it isn't`(
         _ canClear: Bool, _ end: String
     ) throws {
         let home = try TestHome()

@@ -12,7 +12,7 @@ import Testing
 
     /// ArgumentParser derives a missing name from the type. It does so for all commands at every
     /// start, which took a millisecond for 16 of them.
-    @Test func `every command states its name`() {
+    @Test func `every command sets its commandName explicitly`() {
         #expect(unnamed(RootCommand.self) == [])
     }
 }

@@ -17,7 +17,9 @@ import Testing
     ]
 
     @Test(arguments: understood)
-    func `a direct get gives the same request as the parser`(_ arguments: [String]) throws {
+    func `parsing get directly gives the same request as ArgumentParser`(_ arguments: [String])
+        throws
+    {
         let direct = try #require(DirectGet.request(arguments))
         let parsed = try #require(try RootCommand.parseAsRoot(arguments) as? GetCommand)
         #expect(direct == parsed.request)
@@ -34,7 +36,9 @@ import Testing
         ["get", "-s", "mail", "--passcode-fd", "3"], ["get", "--", "-s", "mail"],
         ["help", "get"], ["get", "-s", "mail", "--label", "x"], ["get", "--serv", "mail"],
     ])
-    func `a direct get leaves all other command lines to the parser`(_ arguments: [String]) {
+    func `parsing get directly leaves all other command lines to ArgumentParser`(
+        _ arguments: [String]
+    ) {
         #expect(DirectGet.request(arguments) == nil)
     }
 }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: ["", "When-Unlocked", "unlocked", "when-unlocked ", "AK"])
-    func `any other name of a protection class is refused`(_ name: String) {
+    func `an unknown name of a protection class is refused`(_ name: String) {
         #expect(ProtectionClass(commandLineName: name) == nil)
     }
 
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `any other four-character code is used as it is`() {
+    @Test func `an unknown four-character protocol code is used unchanged`() {
         #expect(NetworkNames.value(of: "sshx", for: .protocolType) == .string("sshx"))
         #expect(NetworkNames.name(of: .string("sshx"), for: .protocolType) == nil)
     }

@@ -77,7 +77,7 @@ import Testing
             ("2026-02-31", nil), ("2026-02-29", nil), ("2026-13-01", nil),
             ("2026-05-01T24:00:00Z", nil), ("yesterday", nil), ("", nil),
         ] as [(String, Int64?)])
-    func `a moment argument must be a date that exists`(_ text: String, _ seconds: Int64?) {
+    func `a date on the command line must exist`(_ text: String, _ seconds: Int64?) {
         #expect(MomentArgument(argument: text)?.milliseconds == seconds.map { $0 * 1000 })
     }
 
@@ -125,7 +125,7 @@ import Testing
     @Test(arguments: [
         ("Mail", "mail ", true), ("e\u{301}", "\u{E9}", true), ("mail", "mail2", false),
     ])
-    func `similar names differ only in case, spaces or Unicode form`(
+    func `names that differ only in case, spaces or Unicode form count as similar`(
         _ a: String, _ b: String, _ isLike: Bool
     ) {
         #expect(Diagnosis.isLike(.string(a), .string(b)) == isLike)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KeychainTool
 
-@Suite struct `A change of names alone` {
+@Suite struct `Renaming an item` {
     private func engine(_ home: TestHome) throws -> KeychainEngine {
         try GuardedItems.add(to: home)
         return try KeychainEngine.open(

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite struct `A program with the rights of others` {
+@Suite struct `A program with set-user-id rights` {
     /// Copies the tool as a set-user-id program of another user, or of this user if it isn't root.
     /// - Returns: Whether the copy belongs to another user.
     private func copy(to home: TestHome) throws -> Bool {

@@ -204,7 +204,7 @@ import Testing
             "\(outcome.errors)")
     }
 
-    @Test func `without a runtime folder the command says what is missing`() throws {
+    @Test func `without a runtime folder, service enable says what is missing`() throws {
         let outcome = try TestHome().run("keychainctl service enable --manager none")
         #expect(outcome.ending == .exit(1))
         #expect(outcome.errors.contains("set XDG_RUNTIME_DIR to it for every program"))

@@ -39,7 +39,9 @@ import Testing
         "60D",
         "", "Never", "0", "9223372036854775807d", "9223372036854775808d", "60d\u{2028}",
     ])
-    func `any other time is refused, and the error states the allowed ones`(_ text: String) throws {
+    func `an invalid suspension time is refused, and the error states the allowed times`(
+        _ text: String
+    ) throws {
         let failure = try #require(throws: ControlFailure.self) { try limit("\"\(text)\"") }
         #expect(
             failure.message.hasSuffix(
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["60", "true", #"["60d"]"#, "{}"])
-    func `a time that isn't a string is refused`(_ json: String) {
+    func `a suspension time that isn't a string is refused`(_ json: String) {
         #expect(throws: ControlFailure.self) { try limit(json) }
     }
 }

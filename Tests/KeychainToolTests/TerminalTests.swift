@@ -47,7 +47,7 @@ import Testing
         #expect(dialogue.shown == "Secret: \nSecret again: ")
     }
 
-    @Test func `two empty answers store nothing`() throws {
+    @Test func `an empty secret that is entered twice isn't stored`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -58,7 +58,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").ending == .exit(3))
     }
 
-    @Test func `two different answers are requested again`() throws {
+    @Test func `a secret is requested again if the two entries differ`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -291,7 +291,9 @@ import Testing
     }
 
     /// The pauses let the test read each part before the next one is there.
-    @Test func `a character or a line end that is shown in two parts is read as one`() throws {
+    @Test func `the test terminal reads a character or line end as one if it arrives in two parts`()
+        throws
+    {
         let home = try TestHome()
         let script = #"""
             stty -onlcr

@@ -25,7 +25,8 @@ import Testing
             ([0, 0, 0, 100], 100, 100),
             ([0, 0, 1, 0, 9, 9], 256, 256), ([4, 0, 0, 0], WireLimits.messageByteCount, 64 << 20),
         ] as [([UInt8], Int, Int?)])
-    func `a size within the limit is accepted`(_ bytes: [UInt8], _ limit: Int, _ size: Int?) throws
+    func `a frame size within the limit is accepted`(_ bytes: [UInt8], _ limit: Int, _ size: Int?)
+        throws
     {
         #expect(try FrameHeader.messageByteCount(of: bytes, limit: limit) == size)
     }
@@ -35,7 +36,7 @@ import Testing
             ([0, 0, 0, 0], 100), ([0, 0, 0, 101], 100), ([0xFF, 0xFF, 0xFF, 0xFF], 64 << 20),
             ([4, 0, 0, 1], 64 << 20), ([0x80, 0, 0, 0], 64 << 20),
         ] as [([UInt8], Int)])
-    func `a size of zero or above the limit is refused`(_ bytes: [UInt8], _ limit: Int) {
+    func `a frame size of zero or above the limit is refused`(_ bytes: [UInt8], _ limit: Int) {
         let failure = #expect(throws: KeychainFailure.self) {
             try FrameHeader.messageByteCount(of: bytes, limit: limit)
         }
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `no part of a message remains in memory`() throws {
+    @Test func `no part of a message remains in memory after its frames are released`() throws {
         let secret = SecretBytes.random(byteCount: 40)
         let needle = Needle(secret)
         #expect(try needle.occurrenceCount() == 1)
