@@ -69,7 +69,7 @@ import Testing
         return (tokens + bytes).contains { text.lowercased().contains($0) }
     }
 
-    @Test func `no function reveals a secret in a request or an answer`() {
+    @Test func `no way to print a request or an answer shows a secret`() {
         // Shows that the test can find the secrets.
         #expect(shows(texts([Self.secret])) && shows(texts(Self.grant.token)))
         for value in Self.requests as [Any] + Self.answers {

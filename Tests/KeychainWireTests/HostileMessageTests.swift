@@ -127,7 +127,7 @@ struct Hostile: Sendable, CustomStringConvertible {
     }
 
     @Test(arguments: Hostile.requests + Hostile.answers)
-    func `an invalid value is refused`(_ value: Hostile) {
+    func `a request or an answer with an invalid field is refused`(_ value: Hostile) {
         let failure = #expect(throws: KeychainFailure.self) { try value.read(value.bytes) }
         #expect(failure?.status == .param)
     }

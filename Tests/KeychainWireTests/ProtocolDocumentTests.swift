@@ -152,7 +152,7 @@ import Testing
         #expect(Welcome.Kind.allCases == [.user, .system])
     }
 
-    @Test func `the example is what the codec encodes`() throws {
+    @Test func `the protocol document's example is what the codec encodes`() throws {
         let digits = Array("0123456789abcdef")
         let blocks = try Self.examples().map { name, bytes in
             let lines = stride(from: 0, to: bytes.count, by: 32).map { start in

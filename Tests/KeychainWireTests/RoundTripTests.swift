@@ -52,7 +52,7 @@ import Testing
         #expect(names == answers.union(["Welcome"]) && names.count == 18)
     }
 
-    @Test func `the other messages of a client round-trip`() throws {
+    @Test func `client messages other than requests round-trip`() throws {
         var values = RandomValues(seed: 7)
         var seen: Set<[UInt8]> = []
         for id in 1...UInt64(Self.rounds) {
@@ -71,7 +71,7 @@ import Testing
         #expect(seen.count == 3 * Self.rounds)
     }
 
-    @Test func `the other messages of the service round-trip`() throws {
+    @Test func `service messages other than answers round-trip`() throws {
         var values = RandomValues(seed: 8)
         let (failure, progress) = (values.failure(), RequestProgress(done: 1, total: 2))
         let messages = [
@@ -93,7 +93,7 @@ import Testing
 
     /// If a field is added to a type but not to its message, the tests above fail, because the
     /// random values contain at least two values of each field.
-    @Test func `the random values differ in every field`() {
+    @Test func `the random values in these tests differ in every field of a message`() {
         var values = RandomValues(seed: 3)
         var seen: [String: Set<String>] = [:]
         func note(_ value: Any) {
@@ -130,7 +130,7 @@ import Testing
         #expect(try Messages.value(Authorization.self, Messages.bytes(shown)) == Authorization())
     }
 
-    @Test func `absent and empty values stay different`() throws {
+    @Test func `absent and empty values are still different after a round trip`() throws {
         let item = NewItem(itemClass: .key, attributes: [:])
         var empty = item
         empty.data = Data()
@@ -140,7 +140,7 @@ import Testing
         #expect(item != empty)
     }
 
-    @Test func `values are compared in every field, including their secrets`() {
+    @Test func `requests that differ only in a secret aren't compared as equal`() {
         let passcodes = [1, 2].map { SecretBytes(copying: [$0]) }
         let request = ChangePasscode(from: passcodes[0], to: passcodes[1])
         #expect(Messages.isSame(request, request) && !Messages.isSame(Lock(), LockAll()))

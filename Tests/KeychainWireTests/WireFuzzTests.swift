@@ -11,7 +11,7 @@ import Testing
 @Suite struct `Fuzzed messages` {
     private static let rounds = 5000
 
-    @Test func `no request traps, and accepted ones round-trip`() throws {
+    @Test func `a damaged request never traps, and round-trips if it is accepted`() throws {
         var values = RandomValues(seed: 5)
         var (count, taken) = (0, 0)
         while count < Self.rounds {
@@ -31,7 +31,7 @@ import Testing
         #expect(taken > Self.rounds / 100 && taken < Self.rounds)
     }
 
-    @Test func `no answer traps, and accepted ones round-trip`() throws {
+    @Test func `a damaged answer never traps, and round-trips if it is accepted`() throws {
         var values = RandomValues(seed: 6)
         var (count, taken) = (0, 0)
         func check<Value: MessageCodable>(_ value: Value) throws {

@@ -37,7 +37,7 @@ import Testing
 
     // MARK: The document
 
-    @Test func `the document lists every module and its state on Apple's platforms`() throws {
+    @Test func `ApplePlatforms.md lists every module and its state on Apple's platforms`() throws {
         let (built, sources) = (try Self.built(), try Repository.sources())
         var expected: [String: String] = [:]
         for module in Set(sources.compactMap(\.module)) {
@@ -58,7 +58,9 @@ import Testing
     }
 
     /// A file that is left out completely on Apple's platforms doesn't have to be listed.
-    @Test func `the document lists every other file with a platform condition`() throws {
+    @Test func `ApplePlatforms.md lists every file in Apple's build that has a platform condition`()
+        throws
+    {
         let files = try Repository.sources().filter {
             !$0.platformConditions.isEmpty && !$0.isLeftOutOnApple
         }
@@ -71,7 +73,7 @@ import Testing
     }
 
     /// The document lists the file that does.
-    @Test func `only one source checks the version of a system`() throws {
+    @Test func `only one source file checks the version of an operating system`() throws {
         let path = "Keychain/Values/KeychainValue+Crypto.swift"
         #expect(try Repository.file(Self.document).contains("`\(path)`"))
         for file in try Repository.sources() where file.path != "Sources/\(path)" {
@@ -107,18 +109,18 @@ import Testing
         ("canImport(Glibc) || canImport(Musl)", false, true),
         ("!(os(Linux) || canImport(Darwin))", false, false), ("TPM", true, true),
     ])
-    func `a condition is parsed`(_ text: String, _ onApple: Bool, _ onLinux: Bool) {
+    func `a platform condition is parsed`(_ text: String, _ onApple: Bool, _ onLinux: Bool) {
         #expect(PlatformCondition.holds(text[...], on: .apple) == onApple)
         #expect(PlatformCondition.holds(text[...], on: .linux) == onLinux)
         #expect(PlatformCondition.isAboutPlatform(text[...]) == (onApple != onLinux || !onApple))
     }
 
     @Test(arguments: ["canImport(Unknown)", "os(Plan9)", "TPM &&", "(TPM", "a ? b"])
-    func `a condition that can't be parsed is reported`(_ text: String) {
+    func `a platform condition that can't be parsed is reported`(_ text: String) {
         #expect(PlatformCondition.holds(text[...], on: .apple) == nil)
     }
 
-    @Test func `the branches of a file are told apart`() {
+    @Test func `the code for Apple's platforms and the code for Linux in a file are told apart`() {
         let file = RepositoryFile(
             path: "Sources/M/F.swift",
             lines: [
@@ -154,7 +156,9 @@ import Testing
             })
     }
 
-    @Test func `the package for Linux builds the same modules with the same dependencies`() throws {
+    @Test func `the AppleConfiguration package has the modules and dependencies of Apple's build`()
+        throws
+    {
         let (built, manifest) = (try Self.built(), try Manifest())
         let targets = try Self.packageTargets()
         #expect(Set(targets.keys) == built)

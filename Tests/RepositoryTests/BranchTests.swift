@@ -50,7 +50,8 @@ import Testing
         return names
     }
 
-    @Test func `every branch has a test, difference or reason, and everything it names exists`()
+    @Test
+    func `every row of Branches.md has a test, difference or reason, and what it names exists`()
         throws
     {
         let tests = try Self.tests()
@@ -78,7 +79,7 @@ import Testing
         #expect(branches.count > 100)
     }
 
-    @Test func `the document states the number of its branches`() throws {
+    @Test func `Branches.md states the number of its branches`() throws {
         let text = try Repository.file("Documentation/Branches.md")
         let counts = try #require(
             text.firstMatch(of: /(\d+) branches: (\d+) same, (\d+) different, (\d+) not here\./))

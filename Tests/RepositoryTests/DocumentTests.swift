@@ -21,7 +21,7 @@ import Testing
         #expect(taken.sorted() == explained.sorted())
     }
 
-    @Test func `the Swift line that run prints is compiled in the example`() throws {
+    @Test func `the Swift line that dev run prints is compiled in the Quickstart example`() throws {
         let dev = try Repository.file("dev")
         let line = try #require(dev.firstMatch(of: /let password = (try Keychain\(.*)/)).1
         let compiled = line.replacing("\"com.example.app\"", with: "service")
@@ -61,13 +61,13 @@ import Testing
         "swift run -c release --package-path Benchmarks || status=1",
         "[ \"$status\" -eq 0 ] || fail",
     ])
-    func `dev measures what the sources of the example systems require`(_ command: String) throws {
+    func `dev measures the limits that the example systems have to meet`(_ command: String) throws {
         let lines = try Repository.file("dev").split(separator: "\n")
         #expect(
             lines.contains { $0.contains(command) && !$0.drop { $0 == " " }.hasPrefix("#") })
     }
 
-    @Test func `the benchmark of the example systems has the limits of their sources`() throws {
+    @Test func `the benchmark of the example systems checks the required limits`() throws {
         let text = try Repository.file("Examples/Systems/Support/Benchmarks/main.swift")
         let rows = text.matches(of: /name: "(.+)", milliseconds: ([0-9.]+)\)/)
         let limits = Dictionary(rows.map { (String($0.1), Double($0.2)) }) { first, _ in first }
@@ -83,7 +83,9 @@ import Testing
     }
 
     /// Rows with a path, a function and its purpose.
-    @Test func `the functions of a load and a save are where Architecture says`() throws {
+    @Test func `the functions of a load and a save are in the files that Architecture.md names`()
+        throws
+    {
         let section = try #require(
             try Repository.file("Documentation/Architecture.md")
                 .components(separatedBy: "\n## ")
@@ -177,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["dev", ".ci/run"])
-    func `a script is executable`(_ path: String) {
+    func `the scripts dev and .ci/run are executable`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)
         #expect(FileManager.default.isExecutableFile(atPath: file))
     }
