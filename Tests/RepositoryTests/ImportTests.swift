@@ -135,13 +135,13 @@ struct ImportRow: CustomStringConvertible {
         "keychainctl",
     ]
 
-    @Test func `the table has a row for every module and no other`() throws {
+    @Test func `the table of allowed imports contains exactly the modules of the package`() throws {
         let modules = Set(try Repository.sources().compactMap(\.module))
         #expect(modules == Set(Self.table.map(\.module)))
     }
 
     @Test(arguments: table)
-    func `each row matches the manifest`(_ row: ImportRow) throws {
+    func `each row of the table of allowed imports matches the manifest`(_ row: ImportRow) throws {
         let target = try #require(try Manifest().target(row.module))
         // These are modules of the system, which are in no manifest.
         let others = row.imports.subtracting(["Security", "LocalAuthentication", "CryptoKit"])
@@ -149,7 +149,8 @@ struct ImportRow: CustomStringConvertible {
     }
 
     @Test(arguments: table)
-    func `a module imports only what its row allows`(_ row: ImportRow) throws {
+    func `a module imports only what the table of allowed imports permits`(_ row: ImportRow) throws
+    {
         let files = try Repository.sources().filter { $0.module == row.module }
         #expect(!files.isEmpty)
         let common = row.module == "KeychainCore" ? Self.pure : Self.everywhere

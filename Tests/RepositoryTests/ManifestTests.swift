@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct `The manifest` {
-    @Test func `every target is parsed`() throws {
+    @Test func `every target in Package.swift is parsed`() throws {
         let text = try Repository.file("Package.swift")
         let manifest = Manifest(text: text)
         let count = text.matches(
@@ -24,7 +24,8 @@ import Testing
     /// Two targets with the same name in different packages make a build with SwiftPM fail. The
     /// packages are those named in Documentation/SourceCompatibility.md, and the target names are
     /// from their manifests.
-    @Test func `no target has the name of one in a package that is commonly used with this one`()
+    @Test
+    func `no target has the name of a target in a package that is often used with this package`()
         throws
     {
         let others: [(package: String, targets: [String])] = [

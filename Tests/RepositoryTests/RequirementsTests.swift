@@ -92,7 +92,7 @@ struct RequirementRow: CustomStringConvertible {
 }
 
 @Suite struct `Requirements` {
-    @Test func `every sentence has a test or says what it waits for`() throws {
+    @Test func `every sentence in Requirements.md has a test or says what it waits for`() throws {
         for row in try Self.rows() {
             #expect(!row.sentence.isEmpty, "\(row)")
             if let reason = row.waitsFor {
@@ -103,7 +103,7 @@ struct RequirementRow: CustomStringConvertible {
         }
     }
 
-    @Test func `every named test exists in the named file`() throws {
+    @Test func `every test named in Requirements.md exists in the named file`() throws {
         var texts: [String: String] = [:]
         var count = 0
         for row in try Self.rows() {
@@ -123,7 +123,7 @@ struct RequirementRow: CustomStringConvertible {
         #expect(count > 40)
     }
 
-    @Test func `every section has its rows`() throws {
+    @Test func `every section of Requirements.md has at least ten rows`() throws {
         let sections = Dictionary(grouping: try Self.rows(), by: \.section)
         for section in ["0", "S1", "S2", "S3", "S4", "S5"] {
             #expect((sections[section]?.count ?? 0) >= 10, "section \(section)")
@@ -136,7 +136,9 @@ struct RequirementRow: CustomStringConvertible {
         #expect(sections.count == 6)
     }
 
-    @Test func `the document states the number of rows, and of those not met completely`() throws {
+    @Test func `Requirements.md states the number of its rows, and of those not met completely`()
+        throws
+    {
         let rows = try Self.rows()
         let waiting = rows.filter { $0.waitsFor != nil }
         let partial = rows.filter(\.isPartial)
@@ -154,7 +156,7 @@ struct RequirementRow: CustomStringConvertible {
 
     // MARK: Reading
 
-    @Test func `the rows of the document are parsed`() {
+    @Test func `the rows of Requirements.md are parsed`() {
         let rows = RequirementRow.all(in: [
             "# Title", "| no section | `a` | B.swift |", "## S1. Name", "",
             "| Sentence | Test | File |",
@@ -215,13 +217,13 @@ struct RequirementRow: CustomStringConvertible {
 }
 
 @Suite struct `Behaviour cases` {
-    @Test func `the document has each number once, in order`() throws {
+    @Test func `Cases.md has each number once, in order`() throws {
         let numbers = try Self.documented()
         #expect(numbers.count > 250)
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test func `each number that a test cites is in the document`() throws {
+    @Test func `each number that a test cites is in Cases.md`() throws {
         let documented = Set(try Self.documented())
         var count = 0
         for file in try Repository.files(
@@ -239,7 +241,7 @@ struct RequirementRow: CustomStringConvertible {
     }
 
     /// The numbers are in the last column of the tables of differences.
-    @Test func `each number that a difference cites is in the document`() throws {
+    @Test func `each number that a difference cites is in Cases.md`() throws {
         let documented = Set(try Self.documented())
         var count = 0
         for line in try Repository.file("Documentation/Differences.md").split(separator: "\n") {

@@ -16,7 +16,7 @@ import Testing
         return (library + examples).filter { $0.lines.contains { $0.contains("kSec") } }
     }
 
-    @Test func `no key of a dictionary is a literal`() throws {
+    @Test func `no key of a SecItem dictionary is a string literal`() throws {
         var constantCount = 0
         for file in try Self.builders() {
             for (index, line) in file.lines.enumerated() {
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Each call creates a new dictionary, because an earlier call could have changed a stored one.
-    @Test func `no builder stores a dictionary`() throws {
+    @Test func `no SecItem dictionary is kept in a stored property`() throws {
         var count = 0
         for file in try Self.builders() {
             for (index, line) in file.lines.enumerated() where line.contains("[String: Any]") {

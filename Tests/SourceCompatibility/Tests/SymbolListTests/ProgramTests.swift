@@ -13,7 +13,9 @@ import Testing
         .resolvingSymlinksInPath().deletingLastPathComponent()
 
     @Test(arguments: ["SymbolsInSwift5", "SymbolsInSwift6"])
-    func `all results of the program are Apple's`(program: String) throws {
+    func `the program that uses every symbol gets the same results as on Apple's platforms`(
+        program: String
+    ) throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "symbols-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -18,7 +18,7 @@ import Testing
     /// contain them.
     private static let unavailable: Set<String> = ["CFRetain", "CFRelease"]
 
-    @Test func `the list has every section with all of its names, each once`() throws {
+    @Test func `Symbols.txt has every section with all of its names, each once`() throws {
         let sections = try Self.sections()
         #expect(sections.mapValues(\.count) == Self.counts)
         let names = sections.values.flatMap { $0 }
@@ -26,7 +26,9 @@ import Testing
     }
 
     @Test(arguments: ["Symbols", "SymbolsInSwift5"])
-    func `every name occurs in the code of a target`(target: String) throws {
+    func `every available name in Symbols.txt occurs in the code of the target`(target: String)
+        throws
+    {
         let words = try Self.words(of: target)
         for (section, names) in try Self.sections() {
             let missing = names.filter { !words.contains($0) && !Self.unavailable.contains($0) }
