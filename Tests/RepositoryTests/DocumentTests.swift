@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["dev", ".ci/run"])
-    func `the scripts dev and .ci/run are executable`(_ path: String) {
+    func `dev and the CI script are executable`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)
         #expect(FileManager.default.isExecutableFile(atPath: file))
     }
