@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct PaddingTests {
-    @Test func `padded sizes have few steps and cost at most 12 percent`() {
+    @Test func `padding rounds sizes up to few steps and adds at most 12 percent`() {
         // Padmé sizes (see `Padding`) of a content together with its 4-byte length prefix.
         let expected = [
             0: 32, 28: 32, 29: 36, 60: 64, 61: 72, 100: 104, 124: 128, 125: 144, 252: 256, 253: 272,
@@ -49,7 +49,7 @@ import Testing
         #expect(Padding.content(of: Data(repeating: 255, count: 64), floor: 32) == nil)
     }
 
-    @Test func `short secrets all have one padded size, and usual attributes have few`() {
+    @Test func `short secrets are all padded to one size, and usual attributes to one of three`() {
         let keys = ClassKeys(
             classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
         var sizes: Set<[Int]> = []

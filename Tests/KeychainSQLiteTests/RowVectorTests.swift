@@ -217,7 +217,7 @@ private struct HeaderVector2: FormatVector {
         #expect(count == 28)
     }
 
-    @Test func `a change of the guarded part increments its write counter`() throws {
+    @Test func `a change of a header's guarded part increments the part's write counter`() throws {
         var count = 0
         for test in try VectorFile<HeaderVector2>.read("header-v2").tests {
             guard let writes = test.guardedWrites else { continue }

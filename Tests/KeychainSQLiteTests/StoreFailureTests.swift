@@ -47,7 +47,9 @@ import Testing
     ]
 
     @Test(arguments: causes)
-    func `the text names the cause and contains no result code of SQLite`(_ row: Row) {
+    func `the text of a store failure names the cause and contains no result code of SQLite`(
+        _ row: Row
+    ) {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: row.code, systemError: row.systemError))
         #expect(failure.status == row.status)
@@ -57,7 +59,7 @@ import Testing
         #expect(failure.reason.contains(". "))
     }
 
-    @Test func `an unknown cause keeps the system's text and SQLite's number`() {
+    @Test func `a failure of unknown cause has the system's text and SQLite's result code`() {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: Self.shmSize, systemError: EXDEV))
         #expect(failure.status == .ioError)

@@ -18,7 +18,8 @@ struct LogDamageTests {
         return (database, connection)
     }
 
-    @Test func `a flipped byte in a log frame is recorded when its page is read`() throws {
+    @Test func `a flipped byte in a log frame is recorded as damage when its page is read`() throws
+    {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
         // The log's header and the last frame, which contains the newest version of page 1 or of
@@ -44,7 +45,7 @@ struct LogDamageTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `an old frame in place of a newer one is recorded`() throws {
+    @Test func `an old frame in place of a newer one is recorded as damage`() throws {
         let (database, writer) = try databaseWithLog()
         let old = try database.bytes(suffix: "-wal")
         #expect(try writer.checkpoint(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK)
@@ -120,7 +121,7 @@ struct LogDamageTests {
     }
 
     @Test(arguments: [true, false])
-    func `transactions that a recovery drops are recorded, and their log is kept`(
+    func `transactions lost in SQLite's log recovery are recorded as damage, and the log is kept`(
         inHeader: Bool
     ) throws {
         let (original, writer) = try databaseWithLog()

@@ -43,7 +43,7 @@ import Testing
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `what was rolled back is in no later commit`() throws {
+    @Test func `no later commit contains changes that were rolled back`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 300)
         let writer = try database.open()

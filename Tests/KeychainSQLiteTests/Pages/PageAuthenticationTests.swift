@@ -145,7 +145,10 @@ struct PageAuthenticationTests {
         #expect(try DatabaseFileCheck(ofFileAt: first.path).damagedPages == [6])
     }
 
-    @Test func `another program can read the database, and a log without page tags`() throws {
+    @Test
+    func `SQLite without this VFS can read the database and a log whose page tags are erased`()
+        throws
+    {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let connection = try database.open()
@@ -350,7 +353,7 @@ struct LogForgeryTests {
     }
 
     @Test(arguments: [UInt32(0), 1])
-    func `no frame of a log with other salts, even zeros, is used`(salt: UInt32) throws {
+    func `a log whose salts were replaced, even by zeros, is ignored`(salt: UInt32) throws {
         let (database, _) = try copy { log in
             var log = log
             let starts = (1...LogForgery.frameCount(log)).map {
@@ -388,7 +391,7 @@ struct LogForgeryTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a frame that is changed while in use is recorded`() throws {
+    @Test func `a log frame that is changed while in use is recorded as damage`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)
         let writer = try database.open()

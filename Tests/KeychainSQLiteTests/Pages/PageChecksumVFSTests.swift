@@ -31,7 +31,7 @@ struct PageChecksumVFSTests {
         #expect(check.pageCount > 200)
     }
 
-    @Test func `an intact database is never taken for a damaged one`() throws {
+    @Test func `an intact database is never recorded as damaged`() throws {
         let database = try PageDatabase()
         let writer = try database.open()
         let reader = try database.open()
@@ -102,7 +102,9 @@ struct PageChecksumVFSTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a database without room for tags is neither changed nor trusted`() throws {
+    @Test func `a database without room for page tags counts as damaged and can't be changed`()
+        throws
+    {
         let database = try PageDatabase()
         let plain = try PageConnection("file://" + database.path)
         try plain.run("CREATE TABLE item (secret); INSERT INTO item VALUES (randomblob(20000))")

@@ -32,7 +32,9 @@ struct PageDamageTests {
         return page
     }
 
-    @Test func `any flipped byte of the database file is recorded when its page is read`() throws {
+    @Test func `any flipped byte of the database file is recorded as damage when its page is read`()
+        throws
+    {
         let database = try PageDatabase()
         try database.fill(rowCount: 300)
         let sound = try database.bytes()
@@ -65,7 +67,7 @@ struct PageDamageTests {
         #expect(offsets.count > 250)
     }
 
-    @Test func `two swapped pages are both recorded`() throws {
+    @Test func `two swapped pages are both recorded as damaged`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()
@@ -77,7 +79,7 @@ struct PageDamageTests {
         #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [5, 7])
     }
 
-    @Test func `a page of zeros is recorded`() throws {
+    @Test func `a page of zeros is recorded as damaged`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         try database.overwrite(
@@ -87,7 +89,7 @@ struct PageDamageTests {
         #expect(database.damage.damagedPages == [6])
     }
 
-    @Test func `a page beyond the end of the file is recorded`() throws {
+    @Test func `a page that the end of the file cuts off is recorded as damaged`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()
@@ -107,7 +109,9 @@ struct PageDamageTests {
         #expect(database.damage.damagedPages == [UInt32(page)])
     }
 
-    @Test func `damage stays recorded until it is reset, and its count is never reset`() throws {
+    @Test func `recorded damage remains until a reset, which keeps the number of recordings`()
+        throws
+    {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let sound = try database.bytes()

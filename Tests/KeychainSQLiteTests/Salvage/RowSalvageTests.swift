@@ -145,7 +145,7 @@ struct RowSalvageTests {
     }
 
     @Test
-    func `leftovers on an intact page give no rows, and on a damaged one only uncertain rows`()
+    func `stale cells on an intact page give no rows, and on a damaged page only uncertain rows`()
         throws
     {
         var random = SeededGenerator(seed: 23)
@@ -168,8 +168,7 @@ struct RowSalvageTests {
     }
 
     @Test(arguments: [12, 700, 4042, 4043, 4050, 4096])
-    func `keybags are salvaged, with committed ones told apart from others`(_ byteCount: Int) throws
-    {
+    func `salvaged keybags are separated into committed ones and others`(_ byteCount: Int) throws {
         var random = SeededGenerator(seed: 24)
         let database = try FixtureDatabase()
         func keybag() -> [UInt8] {

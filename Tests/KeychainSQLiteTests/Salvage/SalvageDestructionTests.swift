@@ -48,7 +48,7 @@ struct SalvageDestructionTests {
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [])
     }
 
-    @Test func `rows are salvaged even if the page counts too few cells`() throws {
+    @Test func `rows are salvaged even if the page's cell count is too low`() throws {
         let (rows, intact) = try Self.database([40, 50, 60, 70], seed: 41)
         let place = try #require(firstOffset(of: rows[0].uuid + [rows[0].protection], in: intact))
         let page = place / 4096 * 4096
@@ -60,7 +60,7 @@ struct SalvageDestructionTests {
         #expect(found.map(\.isInCell) == [true, false, false, false])
     }
 
-    @Test func `a broken overflow chain loses its row, whose labels are still read`() throws {
+    @Test func `a broken overflow chain loses only the rest of its own row's secret`() throws {
         let (rows, intact) = try Self.database([9000, 9000, 13000, 30000], seed: 41)
         for (number, row) in rows.enumerated() {
             let place = try #require(firstOffset(of: row.body.prefix(81), in: intact))
@@ -99,7 +99,7 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `a length beyond the file loses only that row`() throws {
+    @Test func `a row whose length exceeds the file is the only one lost`() throws {
         let (rows, intact) = try Self.database([40, 9000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
@@ -112,7 +112,9 @@ struct SalvageDestructionTests {
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [1])
     }
 
-    @Test func `with a damaged salt or header, the newest frames still count as current`() throws {
+    @Test func `the newest log frames count as current even if a log or frame header is damaged`()
+        throws
+    {
         var random = SeededGenerator(seed: 44)
         let database = try FixtureDatabase()
         var row = FixtureRow(&random, secretByteCount: 20)
