@@ -78,7 +78,7 @@ import Musl
         #expect(CFErrorCreate(nil, "domain" as CFErrorDomain, 1, nil)?.userInfo.isEmpty == true)
     }
 
-    @Test func `an error without a domain isn't created, and nil has no properties`() {
+    @Test func `an error without a domain isn't created, and a nil error has no properties`() {
         #expect(CFErrorCreate(nil, nil, 1, nil) == nil)
         #expect(CFErrorGetCode(nil) == 0)
         #expect(CFErrorGetDomain(nil) == nil)

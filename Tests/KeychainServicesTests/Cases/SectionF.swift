@@ -97,7 +97,9 @@ let sectionF: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `blobs keep a value's type, and number and text attributes convert it`(on backend: Backend)
+    func `blob attributes keep a value's type, and number and text attributes convert the value`(
+        on backend: Backend
+    )
         throws
     {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -136,7 +138,9 @@ let sectionF: [Row] = [
 
     // SecDbItem.c, copyNumber: a 32-bit integer, in the form in which it is printed.
     @Test(arguments: Backend.allCases)
-    func `text is a number if it is a 32-bit integer in canonical form`(on backend: Backend)
+    func `a port given as text is stored as a number if it is a canonical 32-bit integer`(
+        on backend: Backend
+    )
         throws
     {
         let k = Client(try backend.open(), groups: ["G1"])

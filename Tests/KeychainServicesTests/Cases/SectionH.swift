@@ -196,7 +196,8 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     }
 
     @Test(arguments: Backend.allCases)
-    func `an update to another item's primary key is a duplicate`(on backend: Backend) throws {
+    func `an update to another item's primary key fails as a duplicate`(on backend: Backend) throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         withThree(k)
         k.update(GP("a1", "s"), ["acct": "a2"]).gives(-25299)

@@ -120,7 +120,7 @@ let sectionJ: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an add refuses a persistent reference, and adding again gives a new one`(
+    func `an add refuses a persistent reference, and adding an item again gives a new reference`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

@@ -70,7 +70,7 @@ let sectionL: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `a caller without a group can't do anything`(on backend: Backend) throws {
+    func `a caller without an access group can't do anything`(on backend: Backend) throws {
         let groupless = Client(try backend.open(), groups: [])
         groupless.add(GP("a", "s")).gives(-34018)
         groupless.copy(GP("a", "s")).gives(-34018)

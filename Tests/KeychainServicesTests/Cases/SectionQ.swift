@@ -191,7 +191,9 @@ let sectionQ: [Row] = [
     // SecItem.m, SecItemAttributesPrepare: an issuer is data. A whole name is replaced by its
     // content, in queries and in changes.
     @Test(arguments: Backend.allCases)
-    func `an issuer is given as a whole name or as its content`(on backend: Backend) throws {
+    func `an issuer can be given as a whole DER name or as the name's content`(on backend: Backend)
+        throws
+    {
         let k = Client(try backend.open(), groups: ["G1"])
         let leaf = try withChain(k).leaves[0]
         let name = try #require(SecCertificateCopyNormalizedIssuerSequence(leaf.certificate))

@@ -66,7 +66,7 @@ let sectionR: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an identity has the attributes of certificate and key, and the certificate's win`(
+    func `an identity has the attributes of both parts, and the certificate's take precedence`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])

@@ -54,7 +54,9 @@ import Testing
                 == "300f310d300b06035504031304" + "41422043")
     }
 
-    @Test func `the item's subject is the content of the normalized sequence`() throws {
+    @Test func `a certificate item's subject attribute is the content of the normalized name`()
+        throws
+    {
         let certificate = try maker.make("a", subject: "/CN=Ab", printable: true)
         #expect(
             certificate.itemAttributes[.subject]

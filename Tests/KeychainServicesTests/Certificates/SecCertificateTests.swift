@@ -67,7 +67,7 @@ import Testing
         #expect(name as String? == "Inner")
     }
 
-    @Test func `without a common name there is an error and no name`() throws {
+    @Test func `a certificate without a common name gives an error and no name`() throws {
         let certificate = try maker.make("a", subject: "/O=Org")
         var name: CFString? = "untouched"
         #expect(unsafe SecCertificateCopyCommonName(certificate, &name) == errSecInternal)
