@@ -144,7 +144,9 @@ import Testing
         #expect(text == "x")
     }
 
-    @Test func `a SHA-1 digest in a query is a filter, for every function`() throws {
+    @Test func `a SHA-1 digest in a query selects the items for searches, updates and deletions`()
+        throws
+    {
         k.add(GP("a", "s", ["data": bytes("1")])).gives(0)
         k.add(GP("b", "s", ["data": bytes("2")])).gives(0)
         let found = try k.copy(GP("b", "s", ["R.data": true, "R.attrs": true])).givesDictionary()

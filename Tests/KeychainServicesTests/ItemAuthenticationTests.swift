@@ -72,7 +72,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `there is no prompt where it is forbidden or no user is present`(on backend: Backend)
+    func `nobody is prompted if the query forbids prompts or no user is present`(
+        on backend: Backend
+    )
         throws
     {
         let k = try client(on: backend)
@@ -146,8 +148,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `a constraint on missing hardware is reported as not available`(on backend: Backend) throws
-    {
+    func `missing hardware that a constraint requires is reported as not available`(
+        on backend: Backend
+    ) throws {
         let k = try client(on: backend)
         for (index, flags) in [
             SecAccessControlCreateFlags.biometryAny, .biometryCurrentSet, .companion,
@@ -192,7 +195,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `an invalidated context opens nothing, and doesn't matter for other items`(
+    func `an invalidated context opens no constrained item, and doesn't affect other items`(
         on backend: Backend
     ) throws {
         let k = try client(on: backend)
@@ -360,7 +363,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     /// The five outcomes of an authentication that the keychain tells apart, with their statuses.
-    @Test func `canceled, failed, not allowed, not available and changed have different statuses`()
+    @Test func `canceled, failed, forbidden, missing and changed biometry give different statuses`()
         throws
     {
         let ends: [(String, OSStatus, (TestKeychain) -> Void)] = [

@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `searches and updates refuse a list, and deletions refuse one without a class`(
+    func `searches and updates refuse a list, and deletions refuse a list without a class`(
         _ backend: Backend
     ) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())

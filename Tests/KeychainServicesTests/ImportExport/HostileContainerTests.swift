@@ -217,7 +217,7 @@ import Testing
     }
     #endif
 
-    @Test func `data with more elements than the limit are refused`() {
+    @Test func `data with more elements than the limit is refused`() {
         func nulls(_ count: Int) -> [UInt8] {
             DERValue.sequence([
                 .encoded((0..<count).flatMap { _ in [0x05, 0x00] as [UInt8] })

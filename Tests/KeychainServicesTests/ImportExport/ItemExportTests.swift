@@ -17,7 +17,8 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `OpenSSL reads an unencrypted private key`(_ kind: ExternalKeyKind) throws {
+    func `OpenSSL reads a private key that was exported unencrypted`(_ kind: ExternalKeyKind) throws
+    {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         for format in [SecExternalFormat.formatUnknown, .formatOpenSSL] {
@@ -36,7 +37,9 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `OpenSSL reads a private key under a passphrase`(_ kind: ExternalKeyKind) throws {
+    func `OpenSSL reads a private key that was exported with a passphrase`(_ kind: ExternalKeyKind)
+        throws
+    {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         let passphrase = "sécret 密" as NSString
@@ -60,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `OpenSSL reads a public key`(_ kind: ExternalKeyKind) throws {
+    func `an exported public key is the same as OpenSSL's`(_ kind: ExternalKeyKind) throws {
         let openSSL = try OpenSSL()
         let (key, publicKey) = try key(kind, in: openSSL)
         let half = try #require(SecKeyCopyPublicKey(key))

@@ -91,7 +91,9 @@ import Testing
     }
 
     @Test(arguments: ["", "pässwörd", "Пароль 密码 🔑"])
-    func `a private key is imported with any passphrase`(_ passphrase: String) throws {
+    func `an encrypted private key is imported even if its passphrase is empty or not ASCII`(
+        _ passphrase: String
+    ) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run([
@@ -104,14 +106,14 @@ import Testing
 
     #if OlderPKCS12
     @Test(arguments: ExternalKeyKind.allCases.filter(\.hasTraditionalForm), PrivateForm.older)
-    func `a private key under an older cipher is imported`(
+    func `a private key encrypted with an older cipher is imported`(
         _ kind: ExternalKeyKind, _ form: PrivateForm
     ) throws {
         try expectKey(kind, form)
     }
 
     @Test(arguments: [ExternalKeyKind.ed25519, .x25519], PrivateForm.older)
-    func `an older cipher on a key type that can't use it is refused`(
+    func `an Ed25519 or X25519 key encrypted with an older cipher is refused`(
         _ kind: ExternalKeyKind, _ form: PrivateForm
     ) throws {
         let openSSL = try OpenSSL()
@@ -285,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `a given format must be that of the data`() throws {
+    @Test func `a format given by the caller must be the format of the data`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
         let data = try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"])
@@ -303,7 +305,7 @@ import Testing
     @Test(arguments: [
         "", "hello", "\u{30}\u{3}\u{2}\u{1}\u{5}", "-----BEGIN", "BEGIN CERTIFICATE",
     ])
-    func `data of no known format is reported as such`(_ text: String) {
+    func `data in an unknown format is reported as such`(_ text: String) {
         #expect(Imported(Data(text.utf8)).status == errSecUnknownFormat)
         #expect(Imported(Data(text.utf8), name: "a.p12").status == errSecDecode)
         #expect(Imported(Data(text.utf8), name: "a.txt").status == errSecUnknownFormat)

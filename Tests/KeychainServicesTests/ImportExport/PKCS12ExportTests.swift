@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `several identities are imported again with their chain`() throws {
+    @Test func `several exported identities can be imported with their chain`() throws {
         let openSSL = try OpenSSL()
         let identities = try identities([.p256, .rsa2048, .p384], in: openSSL)
         let passphrase = "secret" as NSString

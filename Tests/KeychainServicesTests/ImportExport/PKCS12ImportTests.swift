@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `an identity is imported from every scheme`(
+    func `an identity is imported from a container of every encryption scheme`(
         _ kind: ExternalKeyKind, _ scheme: [String]
     ) throws {
         let openSSL = try chain(kind)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `an empty passphrase is the same as none`(_ scheme: [String]) throws {
+    func `an empty passphrase and no passphrase are the same`(_ scheme: [String]) throws {
         let data = try container(chain(), passphrase: "", scheme)
         #expect(imported(data, "").items.count == 1)
         #expect(imported(data, nil).items.count == 1)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `an older cipher on an Ed25519 key is refused`() throws {
+    @Test func `an Ed25519 key encrypted with an older cipher is refused`() throws {
         let data = try container(chain(.ed25519), ["-legacy"])
         #expect(imported(data).status == errSecUnsupportedFormat)
     }
@@ -301,7 +301,7 @@ import Testing
         return (result as? [AnyObject])?.count ?? 0
     }
 
-    @Test func `the keychain is filled only if the options request it`() throws {
+    @Test func `an import adds items to the keychain only if the options request it`() throws {
         let openSSL = try chain()
         let data = try container(openSSL, ["-certfile", "others.pem", "-name", "Mine"])
         TestKeychain().withSecItem {

@@ -36,7 +36,7 @@ extension Data {
 
 @Suite struct `Agreements and OpenSSL` {
     @Test(arguments: KeyForm.elliptic + [.x25519])
-    func `both sides agree on the same secret`(_ form: KeyForm) throws {
+    func `this package and OpenSSL agree on the same secret`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()
         let theirs = try OpenSSLPair(form, in: openSSL, name: "theirs")
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
@@ -75,7 +75,9 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message is decrypted with the key that OpenSSL derives`(_ form: KeyForm) throws {
+    func `a key derived by OpenSSL decrypts a message that was encrypted here`(_ form: KeyForm)
+        throws
+    {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, in: openSSL)
         let recipient = try pair.publicKey()
@@ -102,7 +104,9 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message encrypted with OpenSSL's derived key is decrypted`(_ form: KeyForm) throws {
+    func `a message encrypted under a key derived by OpenSSL is decrypted here`(_ form: KeyForm)
+        throws
+    {
         let openSSL = try OpenSSL()
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         try openSSL.write(form, publicKey: mine.publicHalf(), to: "mine.pub")

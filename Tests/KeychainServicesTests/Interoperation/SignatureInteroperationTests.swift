@@ -76,7 +76,7 @@ extension OpenSSLPair {
         }
     }
 
-    @Test func `PSS with another salt length is refused`() throws {
+    @Test func `a PSS signature with an unexpected salt length is refused`() throws {
         let pair = try OpenSSLPair(.rsa2048, in: OpenSSL())
         for size in [0, 31, 33, 222] {
             let theirs = try pair.signature(
