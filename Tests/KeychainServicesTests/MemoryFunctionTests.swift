@@ -19,7 +19,7 @@ import Testing
         (smax: 3, byte: 7, count: -1, filled: 3, answer: EOVERFLOW),
         (smax: -1, byte: 7, count: 1, filled: 0, answer: E2BIG),
     ])
-    func `memory is filled up to its size`(
+    func `memset_s fills no more than the size of the memory`(
         smax: Int, byte: Int32, count: Int, filled: Int, answer: Int32
     ) {
         var bytes = [UInt8](repeating: 0x55, count: 5)

@@ -10,7 +10,7 @@ import Testing
     private let caller = AccessGroups(["G1", "G2"])
 
     @Test(arguments: Backend.allCases)
-    func `an existing item is kept in place of a new one only if group and kind are the same`(
+    func `with keepsExisting, an item of the same group and synchronizability is kept`(
         on backend: Backend
     ) throws {
         let keychain = try backend.open()

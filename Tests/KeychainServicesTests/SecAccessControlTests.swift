@@ -117,7 +117,7 @@ import Testing
         expectRefusal(kSecAttrAccessibleWhenUnlocked, Flags(rawValue: 1 << bit), .unknownFlag)
     }
 
-    @Test func `a refusal needs no error pointer`() {
+    @Test func `an invalid access control is refused even without an error pointer`() {
         #expect(SecAccessControlCreateWithFlags(nil, "bogus" as CFString, [], nil) == nil)
     }
 
@@ -147,7 +147,7 @@ import Testing
         #expect(!first.isEqual("ak"))
     }
 
-    @Test func `an access control stays the same object with its type in a dictionary`() throws {
+    @Test func `an access control keeps its identity and type in a dictionary`() throws {
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, []).control)
         let query: [String: Any] = [kSecAttrAccessControl as String: control]
         let value = (query as CFDictionary)[kSecAttrAccessControl] as CFTypeRef

@@ -70,7 +70,7 @@ import Testing
         #expect(SecTaskCopyValueForEntitlement(task, "key" as CFString, nil) == nil)
     }
 
-    @Test func `the task of a caller has its access groups`() throws {
+    @Test func `a caller's task lists the caller's access groups`() throws {
         let client = Client(try Backend.embeddedEngine.open(), groups: ["G1", "G2"])
         let task = try #require(client.withKeychain { SecTaskCreateFromSelf(kCFAllocatorDefault) })
         let groups = SecTaskCopyValueForEntitlement(task, "keychain-access-groups" as CFString, nil)

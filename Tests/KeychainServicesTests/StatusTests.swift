@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct StatusTests {
     @Test(.cases(381), arguments: StatusRow.all)
-    func `each code has Apple's number and a sentence`(row: StatusRow) throws {
+    func `each status code has Apple's number and a sentence as its text`(row: StatusRow) throws {
         #expect(row.value == row.expected)
         let message = try #require(SecCopyErrorMessageString(row.value, nil) as String?)
         #expect(message.hasSuffix("."))
@@ -33,7 +33,7 @@ import Testing
         #expect(errSecInternal == -26276)
     }
 
-    @Test func `the documentation of each code is its text`() throws {
+    @Test func `each status code's documentation comment is the same as its text`() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/KeychainServices/Status").standardizedFileURL
         var texts: [OSStatus: String] = [:]
@@ -61,7 +61,7 @@ import Testing
         #expect(SecCopyErrorMessageString(status, nil) as String? == "OSStatus \(status)")
     }
 
-    @Test func `an error made from a code has the domain, number and text`() {
+    @Test func `an error made from a status code has the code's domain, number and text`() {
         let error = CFError(status: errSecDuplicateItem)
         #expect(error.domain == NSOSStatusErrorDomain)
         #expect(error.code == -25299)
@@ -85,7 +85,7 @@ import Testing
         #expect(observed == nil)
     }
 
-    @Test func `success also has its older name`() {
+    @Test func `noErr is an older name of errSecSuccess`() {
         #expect(noErr == errSecSuccess)
     }
 }

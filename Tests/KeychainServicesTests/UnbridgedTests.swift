@@ -69,7 +69,7 @@ private final class ForeignDictionary: NSDictionary {
         return data.questionCount
     }
 
-    @Test func `data of any size is accessed the same number of times`() throws {
+    @Test func `the number of accesses to a data object doesn't depend on its size`() throws {
         let parameters: [CFString: Any] = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
         ]

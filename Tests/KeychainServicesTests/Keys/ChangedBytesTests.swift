@@ -90,7 +90,9 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
 
     /// If (r, s) is a valid ECDSA signature, so is (r, n - s). This is a known property of ECDSA.
     /// The test shows that nothing but these two is accepted.
-    @Test func `only the variant of an ECDSA signature with n - s is also valid`() throws {
+    @Test func `of altered ECDSA signatures, only the one with n - s in place of s is valid`()
+        throws
+    {
         let mine = try KnownKey.p256.privateKey()
         let half = try mine.publicHalf()
         let name = "sign:ECDSA:message-RFC4754:SHA256"

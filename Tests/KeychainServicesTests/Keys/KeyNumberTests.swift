@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: DigestAlgorithm.allCases)
-    func `each digest has its size`(algorithm: DigestAlgorithm) {
+    func `each digest has the size of its algorithm`(algorithm: DigestAlgorithm) {
         #expect(algorithm.hash(Data([1])).count == algorithm.byteCount)
     }
 

@@ -49,7 +49,7 @@ import Testing
 
     /// Ed448, X448, Kyber, ML-KEM, ML-DSA.
     @Test(arguments: ["107", "108", "109", "110", "111"])
-    func `key types of Apple's that aren't implemented are reported as such`(type: String) {
+    func `Apple's key types that aren't implemented are reported as such`(type: String) {
         #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)
         #expect(
             SecKeyCalls.read(Data(count: 32), ["type": type, "kcls": "1"]).code
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `the public key is stored only if its own dictionary says so`() throws {
+    @Test func `the public key is stored too if its own dictionary requests it`() throws {
         let keychain = TestKeychain()
         try using(keychain) {
             _ = try #require(

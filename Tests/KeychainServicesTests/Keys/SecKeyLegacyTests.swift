@@ -83,7 +83,9 @@ import Testing
         #expect(old.encrypt(sample.publicKey, .PKCS1, tooLong, room: 256).0 == errSecParam)
     }
 
-    @Test func `both keys of a pair are stored if the top level requests it`() throws {
+    @Test func `both keys of a pair are stored if the top level of the parameters requests it`()
+        throws
+    {
         let keychain = TestKeychain()
         try KeychainContext.$connection.withValue(keychain.connection) {
             let parameters: [String: Any] = [

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [SampleKey.rsa2048, .p256, .p384, .p521])
-    func `a signature of a message also verifies as one of its digest, and the reverse`(
+    func `a message's signature verifies as its digest's signature, and vice versa`(
         sample: SampleKey
     ) {
         var count = 0
@@ -246,7 +246,7 @@ import Testing
         #expect(SecKeyCalls.exchange(rsa.privateKey, plain, rsa.publicKey).code == errSecParam)
     }
 
-    @Test func `a dictionary with the parameters themselves as keys is accepted`() {
+    @Test func `a parameter dictionary can be keyed by the parameters or by their raw values`() {
         let parameters: NSDictionary = [
             SecKeyKeyExchangeParameter.requestedSize.rawValue: 16,
             SecKeyKeyExchangeParameter.sharedInfo.rawValue: NSData(data: Data([1])),

@@ -198,7 +198,7 @@ import Testing
         #expect(copy([:]).status == errSecItemNotFound)
     }
 
-    @Test func `a key stays without its Secure Enclave, and can't be used`() throws {
+    @Test func `a key whose Secure Enclave is missing is kept, but can't be used`() throws {
         let key = try #require(make(["labl": "L"]).value)
         test.hasSecureEnclave = false
         #expect(
@@ -209,7 +209,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a key that can't be stored isn't returned, and leaves nothing`() throws {
+    @Test func `a key that can't be stored isn't returned, and nothing is stored`() throws {
         #expect(
             make(["private": ["agrp": "foreign"], "public": ["perm": true]]).code
                 == errSecMissingEntitlement)
@@ -220,7 +220,7 @@ import Testing
         #expect(copy(["sync": "syna"]).status == errSecItemNotFound)
     }
 
-    @Test func `the public key is stored in software on request`() throws {
+    @Test func `a hardware key's public key is stored in software on request`() throws {
         let key = try #require(
             make(["public": ["perm": true, "labl": "P"], "private": ["labl": "Q"]]).value)
         let stored = copy(["labl": "P", "r_Ref": true, "r_Attributes": true])
@@ -251,7 +251,7 @@ import Testing
 
     // MARK: Items
 
-    @Test func `the item returns the key and its attributes, but no data`() throws {
+    @Test func `a hardware key's item returns the key and its attributes, but no data`() throws {
         let key = try #require(
             make(["private": ["atag": Data("tag".utf8), "labl": "L", "extr": true]]).value)
         #expect(copy(["r_Data": true]).status == errSecSuccess)
@@ -271,7 +271,7 @@ import Testing
             all["accc"] as? SecAccessControl == (try control(.privateKeyUsage, "ak" as CFString)))
     }
 
-    @Test func `the stored access control can be read back`() throws {
+    @Test func `a hardware key's access control can be read back`() throws {
         let wanted = try control(
             .privateKeyUsage, kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly)
         let key = try #require(make(["private": ["accc": wanted]]).value)
@@ -328,7 +328,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a blob in another keychain isn't a usable key`() throws {
+    @Test func `a hardware key that was copied to another keychain can't be used`() throws {
         let key = try #require(make().value)
         let other = TestKeychain()
         other.hasSecureEnclave = true
@@ -438,7 +438,7 @@ import Testing
                 == errSecAuthFailed)
     }
 
-    @Test func `a key without privateKeyUsage can be created and not used`() throws {
+    @Test func `a key without privateKeyUsage can be created, but not used`() throws {
         let key = try #require(make(["private": ["accc": try control([])]]).value)
         #expect(
             SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).code

@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test
-    func `an authority with constraints on mail addresses isn't trusted, as they aren't checked`()
+    func `an authority with constraints on mail addresses, which aren't checked, isn't trusted`()
         throws
     {
         try made.maker.make(
@@ -211,7 +211,8 @@ import Testing
 
     /// Eight authorities that all certified each other form about a hundred thousand chains, none
     /// of which ends at an anchor. Trying them all would take too long for any test.
-    @Test func `the search is limited among authorities that certified each other`() throws {
+    @Test func `the search for a chain ends even if many authorities certified each other`() throws
+    {
         let maker = try CertificateMaker()
         let names = (0..<8).map { "a\($0)" }
         for name in names {
@@ -253,7 +254,7 @@ import Testing
 
     // MARK: - Time
 
-    @Test func `a chain is valid during its validity period`() throws {
+    @Test func `a chain is trusted only while all of its certificates are valid`() throws {
         let day: TimeInterval = 86_400
         let certificates = [made.server, made.intermediate]
         let anchors = [made.root]

@@ -23,14 +23,14 @@ import Testing
         ])
     }
 
-    @Test func `the first existing file is read`() throws {
+    @Test func `if the first file of authorities is missing, the next one is read`() throws {
         let one = try made.maker.openSSL.contents(of: "root.pem")
         let other = try made.maker.openSSL.contents(of: "other.pem")
         try folder.write(Data("# comment\n".utf8) + one + Data("\n".utf8) + other, to: "bundle.pem")
         #expect(roots().certificates == [made.root, made.otherRoot])
     }
 
-    @Test func `without a file nothing is trusted`() {
+    @Test func `without a file of authorities nothing is trusted`() {
         #expect(roots().certificates.isEmpty)
         let outcome = TrustEvaluation(
             leaf: made.server, others: [made.intermediate, made.root], systemRoots: roots(),
@@ -39,7 +39,7 @@ import Testing
         #expect(outcome.failure?.status == errSecNotTrusted)
     }
 
-    @Test func `a changed file is read again`() throws {
+    @Test func `a changed file of authorities is read again`() throws {
         let roots = roots()
         try folder.write(try made.maker.openSSL.contents(of: "root.pem"), to: "bundle.pem")
         #expect(roots.certificates == [made.root])
@@ -51,7 +51,7 @@ import Testing
         #expect(roots.certificates == [made.otherRoot])
     }
 
-    @Test func `a read that failed is repeated`() throws {
+    @Test func `a failed read of the authorities is repeated`() throws {
         let roots = roots()
         let path = folder.folder.appending(path: "bundle.pem").path
         // A folder can't be read as a file.
@@ -65,7 +65,7 @@ import Testing
         #expect(roots.certificates == [made.root])
     }
 
-    @Test func `content that isn't a certificate is skipped`() throws {
+    @Test func `content of a file of authorities that isn't a certificate is skipped`() throws {
         let key = try made.maker.openSSL.contents(of: "root.key")
         let root = try made.maker.openSSL.contents(of: "root.pem")
         let broken = Data(

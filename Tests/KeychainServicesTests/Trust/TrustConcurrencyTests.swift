@@ -76,7 +76,9 @@ import Testing
         ObjectIdentifier(Thread.current) == thread
     }
 
-    @Test func `the result is delivered once, on the given queue`() async throws {
+    @Test func `an asynchronous evaluation delivers its result once, on the given queue`()
+        async throws
+    {
         var slot: SecTrust?
         #expect(
             unsafe SecTrustCreateWithCertificates(

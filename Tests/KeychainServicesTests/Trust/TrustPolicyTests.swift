@@ -273,7 +273,7 @@ import Testing
         ("10.0.0.1\0.evil.org", [10, 0, 0, 1], false), ("[10.0.0.1]", [10, 0, 0, 1], false),
         ("[", [10, 0, 0, 1], false), ("[]", [10, 0, 0, 1], false),
     ])
-    func `an IP address is compared only with addresses`(
+    func `an IP address is compared only with the IP addresses in a certificate`(
         host: String, address: [UInt8], matches: Bool
     ) {
         let names = SecCertificate.AlternativeNames(addresses: [Data(address)])

@@ -23,7 +23,7 @@ private let files: [EncryptionFile] = [
 
 @Suite struct `Wycheproof's ciphertexts` {
     @Test(.cases(3), arguments: files)
-    fileprivate func `valid ciphertexts are decrypted, and all invalid ones are refused alike`(
+    fileprivate func `valid ciphertexts are decrypted, and all invalid ones give the same error`(
         _ file: EncryptionFile
     ) throws {
         let tests = try WycheproofFile.read(file.name, values: 3).tests
