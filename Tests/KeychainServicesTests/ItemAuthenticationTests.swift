@@ -74,9 +74,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     @Test(arguments: constrainingBackends)
     func `nobody is prompted if the query forbids prompts or no user is present`(
         on backend: Backend
-    )
-        throws
-    {
+    ) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         let owner = ScriptedPerson(rightPasscode)

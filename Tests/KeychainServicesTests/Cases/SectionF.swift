@@ -99,9 +99,7 @@ let sectionF: [Row] = [
     @Test(arguments: Backend.allCases)
     func `blob attributes keep a value's type, and number and text attributes convert the value`(
         on backend: Backend
-    )
-        throws
-    {
+    ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let date = Date(timeIntervalSinceReferenceDate: 700_000_123.456)
         let given: Entries = [
@@ -140,9 +138,7 @@ let sectionF: [Row] = [
     @Test(arguments: Backend.allCases)
     func `a port given as text is stored as a number if it is a canonical 32-bit integer`(
         on backend: Backend
-    )
-        throws
-    {
+    ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let rows: [(text: String, number: Int?)] = [
             ("0", 0), ("-7", -7), ("2147483647", 2_147_483_647), ("-2147483648", -2_147_483_648),
