@@ -24,7 +24,7 @@ import Testing
         #expect(a.replica.notices.isEmpty && b.replica.notices.isEmpty)
     }
 
-    @Test func `a deletion is forgotten when no log has an older version`() throws {
+    @Test func `a deletion is dropped once no log has an older version of the item`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         try a.set("one", "1")
@@ -40,7 +40,7 @@ import Testing
         #expect(c.values.isEmpty)
     }
 
-    @Test func `the later modification wins, whatever the order`() throws {
+    @Test func `the modification with the later date wins, even if it was made first`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         try converge(a, b)
@@ -53,7 +53,7 @@ import Testing
         #expect(b.values == a.values)
     }
 
-    @Test func `logs stay short although items are overwritten`() throws {
+    @Test func `logs stay short even if items are overwritten many times`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         for round in 0..<50 {
@@ -81,7 +81,7 @@ import Testing
         #expect(a.values == ["seen": "1", "hidden": "2", "more": "3"])
     }
 
-    @Test func `a removed machine reads nothing new, and its new entries are void`() throws {
+    @Test func `a removed machine reads nothing new, and its new entries have no effect`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: What is on the server
 
-    @Test func `names and values are not on the server`() throws {
+    @Test func `names and values are on the server only in encrypted form`() throws {
         let a = try TestMachine.founder(server)
         let b = try a.add("PLANTED-machine")
         try a.set("PLANTED-account", "PLANTED-value", group: "PLANTED-group")
@@ -213,7 +213,7 @@ import Testing
         #expect(server.everything.allSatisfy { Data($0).range(of: needle) == nil })
     }
 
-    @Test func `an entry that was sent is sent again as it was`() throws {
+    @Test func `an unconfirmed entry is sent again unchanged`() throws {
         let a = try TestMachine.founder(server)
         try a.set("one", "1")
         let first = try a.replica.nextEntry(compacts: true) { a.items[$0] }

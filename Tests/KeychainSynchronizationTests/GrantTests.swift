@@ -44,7 +44,7 @@ import Testing
     // MARK: Which keys are taken
 
     @Test(arguments: [true, false])
-    func `no member can give a newcomer another circle key`(hasAllGroups: Bool) throws {
+    func `a newcomer refuses a grant with a wrong circle key`(hasAllGroups: Bool) throws {
         let a = try TestMachine.founder(server)
         let key = try #require(a.replica.circleKey)
         let b = try a.add(
@@ -110,7 +110,7 @@ import Testing
         return (b, c)
     }
 
-    @Test func `only the keys that the giver may give are taken from a grant`() throws {
+    @Test func `of the keys in a grant, only those that its sender may give are accepted`() throws {
         var good: GroupKey?
         let (_, c) = try threeMachines { b, frame, c in
             let key = { (epoch: UInt64, group: String) in
@@ -134,7 +134,7 @@ import Testing
         #expect(c.replica.notices == [])
     }
 
-    @Test func `a version under the key of another group is passed over`() throws {
+    @Test func `a version sealed under another group's key is ignored`() throws {
         let (b, c) = try threeMachines { b, frame, _ in
             let key = try #require(b.replica.groupKeys.values.first)
             #expect(key.group == "web")
@@ -158,7 +158,7 @@ import Testing
             ])
     }
 
-    @Test func `a version of a group that isn't in its writer's scope is passed over`() throws {
+    @Test func `a version of a group that isn't in its writer's scope is ignored`() throws {
         var key: GroupKey?
         let (_, c) = try threeMachines { b, frame, c in
             // The writer has got hold of the other group's key.
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `keys are granted again if a removal makes the entry that granted them void`()
+    @Test func `keys are granted again if a removal invalidates the entry that granted them`()
         throws
     {
         let a = try TestMachine.founder(server)

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `an entry of a gap that arrives late is no fork`() throws {
+    @Test func `a late entry from a gap is refused, but not reported as a fork`() throws {
         let late = try entries(of: a, 3)
         b.replica.skip(a.id, to: late[2].index)
         #expect(failure(late[1], by: b) != nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(failure(late[2], by: b) == nil)
     }
 
-    @Test func `an entry after a dropped one, or out of order, is not taken`() throws {
+    @Test func `an entry is refused until all entries before it have been read`() throws {
         let new = try entries(of: a, 3)
         guard case .gap = failure(new[1], by: b), case .gap = failure(new[2], by: b) else {
             Issue.record("taken out of order")
@@ -64,7 +64,7 @@ import Testing
         #expect(b.replica.notices.isEmpty)
     }
 
-    @Test func `an entry that is shown again is not taken twice`() throws {
+    @Test func `an entry that the server shows again is refused as repeated`() throws {
         let new = try entries(of: a, 2)
         #expect(failure(new[0], by: b) == nil)
         #expect(failure(new[1], by: b) == nil)
@@ -77,7 +77,7 @@ import Testing
         #expect(b.replica.notices == [])
     }
 
-    @Test func `a second entry at one index, by a machine's copy, is refused as a fork`() throws {
+    @Test func `a second, different entry at the same index is refused as a fork`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         let copy = TestMachine(a.replica, server)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `another machine's version in a member's own entry changes nothing`() throws {
+    @Test func `a member's entry that contains another machine's version changes nothing`() throws {
         let c = try a.add("third")
         try converge(a, b, c)
         let entry = try entries(of: a, 1)[0]
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a fork of the membership log is refused, and entries under it too`() throws {
+    @Test func `a fork of the membership log is refused, as are entries based on it`() throws {
         let change = { (machine: MachineKeys) throws in
             try a.replica.change(
                 try #require(
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `a head by a clock that was set back is accepted once its log has grown`()
+    @Test func `a signed head with an earlier date is accepted once its log has grown`()
         throws
     {
         try b.replica.take(a.replica.signedHead(moment: 2000))
@@ -239,7 +239,7 @@ import Testing
         #expect(b.replica.heads[a.id]?.moment == 1000)
     }
 
-    @Test func `a new machine notices logs that are shorter than its approver's`() throws {
+    @Test func `a new machine notices if logs are shorter than when it was added`() throws {
         let early = server.logs
         try a.set("two", "2")
         try converge(a, b)
@@ -263,7 +263,7 @@ import Testing
         #expect(b.values == ["one": "1", "two": "2"])
     }
 
-    @Test func `a log that lacks a needed entry at the front isn't taken as whole`() throws {
+    @Test func `a log whose first needed entry is missing isn't treated as complete`() throws {
         try a.set("two", "2")
         let entry = try #require(try a.replica.nextEntry(compacts: false) { a.items[$0] })
         server.append(entry)
@@ -275,7 +275,7 @@ import Testing
         #expect(c.replica.cursors[a.id]?.isWhole == false)
     }
 
-    @Test func `in a log with missing entries, those that were read aren't counted as withheld`()
+    @Test func `in a log with gaps, only the missing entries count as withheld`()
         throws
     {
         for (number, entry) in try entries(of: a, 5).enumerated() {

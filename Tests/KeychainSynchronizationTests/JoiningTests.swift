@@ -16,7 +16,7 @@ import Testing
         circle = replica.circle
     }
 
-    @Test func `both sides show the same digits`() throws {
+    @Test func `the member and the joining machine show the same digits`() throws {
         var joiner = Joiner(joiner.description, circle: circle.id)
         var desk = JoinDesk(member: member.id)
         let challenge = try desk.answer(joiner.commitment, circle)
@@ -48,7 +48,7 @@ import Testing
             == Joining.code(challenge, theirs, outOf: 256)
     }
 
-    @Test func `with eight bits, 1 of 256 men in the middle is taken for the other side`() throws {
+    @Test func `with eight bits, about 1 of 256 man-in-the-middle attacks succeeds`() throws {
         let count = 4096
         var deceived = 0
         for attempt in 0..<UInt64(count) where try isDeceived(attempt: attempt) { deceived += 1 }
@@ -83,7 +83,9 @@ import Testing
         }
     }
 
-    @Test func `a commitment is opened once, and three failures end the attempts`() throws {
+    @Test func `a member answers a commitment only once, and none at all after three failures`()
+        throws
+    {
         var desk = JoinDesk(member: member.id)
         let joiner = Joiner(joiner.description, circle: circle.id)
         _ = try desk.answer(joiner.commitment, circle)
@@ -101,7 +103,9 @@ import Testing
         #expect(throws: SynchronizationFailure.self) { try desk.answer(other.commitment, circle) }
     }
 
-    @Test func `a joiner opens its commitment once, to a member of its circle`() throws {
+    @Test func `a joiner opens its commitment only once, and only to a member of its circle`()
+        throws
+    {
         var joiner = Joiner(joiner.description, circle: circle.id)
         func challenge(_ member: MachineID, _ head: LogHead) -> Joining.Challenge {
             Joining.Challenge(
@@ -121,7 +125,9 @@ import Testing
         }
     }
 
-    @Test func `a pasted code is read back, and differs for each key and circle`() throws {
+    @Test func `the text of a pasted code can be parsed, and codes differ by key and log head`()
+        throws
+    {
         let code = PastedCode(joiner: joiner.description)
         let text = code.description
         #expect(text.count == 30)
@@ -166,7 +172,7 @@ import Testing
         #expect(used == before)
     }
 
-    @Test func `a token that no member signed, or an altered one, is refused`() throws {
+    @Test func `a token that was altered or wasn't signed by a member is refused`() throws {
         let foreign = try JoinToken(for: .all, expires: 1000, in: circle, by: attacker)
         let request = try foreign.request(for: joiner.description)
         #expect(throws: SynchronizationFailure.self) { try request.verify(in: circle, now: 0) }

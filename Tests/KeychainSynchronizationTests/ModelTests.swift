@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `no sequence of six events on three machines breaks the rules`() {
+    @Test func `no sequence of six events on three machines breaks a synchronization rule`() {
         search([], depth: 6, outcomes: 90_000)
     }
 
@@ -41,7 +41,7 @@ import Testing
         [.write2, .exchange2, .exchange1, .exchange3],
         [.write3, .exchange3, .exchange1, .exchange2],
     ])
-    func `no five events after an item has reached all machines break the rules`(
+    func `no five events after an item reached all machines break a synchronization rule`(
         _ start: [World.Event]
     ) {
         search(start, depth: 5, outcomes: 90_000)

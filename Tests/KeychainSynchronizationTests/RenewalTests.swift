@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func `after a removal no version on the server is under an earlier key`() throws {
+    @Test func `after a removal no version on the server is encrypted under an earlier key`() throws
+    {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")
@@ -43,7 +44,9 @@ import Testing
         #expect(Set(d.replica.groupKeys.values.map(\.epoch)) == [1])
     }
 
-    @Test func `a machine sends its changes before the versions it seals again`() throws {
+    @Test func `after a removal, a machine sends new changes before it reencrypts old versions`()
+        throws
+    {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         for number in 0..<10 { try a.set("\(number)", "1") }
@@ -58,7 +61,8 @@ import Testing
         #expect(second.frame.first == first.index)
     }
 
-    @Test func `a machine that can't open a version of its own seals nothing again, and counts it`()
+    @Test
+    func `a machine that can't decrypt a version of its own counts it and reencrypts nothing`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -98,7 +102,8 @@ import Testing
             Set(versions(try entries()).map { again.replica.groupKeys[$0.key]?.epoch }) == [0, nil])
     }
 
-    @Test func `the oldest versions are renewed first, and their old entries are no longer needed`()
+    @Test
+    func `the oldest versions are reencrypted first, and their old entries become unnecessary`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -137,7 +142,9 @@ import Testing
         #expect(needed[2] > batches[2].index)
     }
 
-    @Test func `one item that can't be loaded keeps no other from being sealed again`() throws {
+    @Test func `an item that can't be loaded doesn't prevent the reencryption of other items`()
+        throws
+    {
         let a = try TestMachine.founder(server)
         let b = try a.add("second")
         let c = try a.add("third")

@@ -116,7 +116,8 @@ import Testing
         #expect(try entries(of: a).flatMap(\.parts).count == count)
     }
 
-    @Test func `a key that a machine can't use is granted once by a later session of another`()
+    @Test
+    func `a key that a machine asks for is granted once by a later session of another machine`()
         throws
     {
         let a = try TestMachine.founder(server)
@@ -155,7 +156,7 @@ import Testing
         #expect(try appendAll(begunAgain(again)) == 0)
     }
 
-    @Test func `a grant of which a part never reached the server is completed by the next session`()
+    @Test func `the next session completes a grant that reached the server only in part`()
         throws
     {
         let code = RecoveryCode.random()
@@ -196,7 +197,7 @@ import Testing
         #expect(try granted(by: b)[c.id]?.count == 1)
     }
 
-    @Test func `a machine gets keys though the one that added it was lost`() throws {
+    @Test func `a machine gets its keys even if the machine that added it is lost`() throws {
         let a = try TestMachine.founder(server)
         let label = try #require(a.replica.circleKey).label(of: "web")
         let b = try a.add("second")
