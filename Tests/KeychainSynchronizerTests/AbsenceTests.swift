@@ -13,7 +13,7 @@ import Testing
     private static let day = 86_400.0
     private static let limit: Int64 = 60 * 86_400_000
 
-    @Test func `a machine that was away suspends none of the others`() async throws {
+    @Test func `a machine that returns doesn't suspend the others`() async throws {
         let (one, two, three) = try await devices()
         try await pass(7, one, two, limit: 0)
         three.clock.now = one.clock.now
@@ -57,7 +57,7 @@ import Testing
         try await device.status().machines.filter(\.isSuspended).map(\.name)
     }
 
-    @Test func `the heads of a machine whose clock was set back count once it has written`()
+    @Test func `a machine whose clock was set back isn't suspended once it has written an entry`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -71,7 +71,9 @@ import Testing
         #expect(try await suspended(one) == [])
     }
 
-    @Test func `a machine is suspended once after the time limit, until it returns`() async throws {
+    @Test func `a machine that is away is suspended once after the time limit, until it returns`()
+        async throws
+    {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         #expect(suspensionCount == 0)
@@ -116,7 +118,9 @@ import Testing
         #expect(try await suspended(one) == [three.name])
     }
 
-    @Test func `no machine is suspended without a time limit or within a day`() async throws {
+    @Test func `no machine is suspended without a time limit, or when away for less than a day`()
+        async throws
+    {
         let (one, two, _) = try await devices()
         for limit: Int64 in [0, .min, .max] { try await pass(10, one, two, limit: limit) }
         #expect(suspensionCount == 0)
@@ -157,7 +161,7 @@ import Testing
     /// The member whose turn it is suspends `gone`, and then `absent` too: a suspended machine has
     /// no turn any more, and a machine with some groups never has one.
     @Test(arguments: [0, 1])
-    func `members take turns an hour apart`(turn: Int) async throws {
+    func `members take turns at suspending other machines, an hour apart`(turn: Int) async throws {
         let (limited, gone, first, second, absent) = try await ordered()
         let end = absent.clock.now + Double(Self.limit) / 1000
         // They hear of each other, so that none of them is away itself.
@@ -228,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `no machine is suspended while others know of entries that they haven't read`()
+    @Test func `no machine is suspended while others know of its entries but haven't read them`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -252,7 +256,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what a suspension makes void in the log is sent again`(restarts: Bool) async throws {
+    func `changes in log entries that a suspension invalidates are sent again`(restarts: Bool)
+        async throws
+    {
         let (one, two, three) = try await devices()
         let before = try await keys(of: three)
         try three.set("a", "2")
@@ -281,7 +287,7 @@ import Testing
 
     /// The others have dropped a deletion from their logs, and not from their keychains.
     @Test(arguments: [false, true])
-    func `the date decides between a machine's change while it was away and a dropped deletion`(
+    func `an absent machine's change overrides a dropped deletion only if the change is later`(
         isLater: Bool
     ) async throws {
         let (one, two, three) = try await devices()

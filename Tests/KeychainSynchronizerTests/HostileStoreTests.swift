@@ -65,7 +65,9 @@ import Testing
         #expect(notices.contains { $0.hasPrefix("The signature of entry ") }, "\(notices)")
     }
 
-    @Test func `an entry in the place of another is accepted only in its turn`() async throws {
+    @Test func `an entry is accepted only after the one before it, wherever the server shows it`()
+        async throws
+    {
         let before = try await log(of: one)
         for value in ["3", "4", "5"] {
             try one.set("a", value)
@@ -89,7 +91,7 @@ import Testing
         #expect(try two.values() == ["a": "5", "b": "2"])
     }
 
-    @Test func `an entry that is left out is reported as withheld`() async throws {
+    @Test func `an entry that the server leaves out is reported as withheld`() async throws {
         let before = try await log(of: one)
         for value in ["3", "4"] {
             try one.set("a", value)
@@ -125,7 +127,9 @@ import Testing
         #expect(try two.values()["a"] == "3")
     }
 
-    @Test func `a new process that is shown an older state changes nothing`() async throws {
+    @Test func `if the server shows a new process an older state, nothing is appended or deleted`()
+        async throws
+    {
         let old = server.records
         try two.set("a", "3")
         try one.set("b", "4")
@@ -157,7 +161,7 @@ import Testing
         #expect(try one.values() == ["a": "3", "b": "2"])
     }
 
-    @Test func `a server that loses everything while a session runs gets nothing more`()
+    @Test func `nothing more is sent to a server that has lost everything during a session`()
         async throws
     {
         let all = server.records
@@ -178,7 +182,7 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
 
-    @Test func `a server that has lost this machine's log gets no change of the members`()
+    @Test func `no membership change is sent to a server that has lost this machine's log`()
         async throws
     {
         let old = server.records
@@ -198,7 +202,9 @@ import Testing
         #expect(try await one.status().machines.map(\.name) == ["one"])
     }
 
-    @Test func `a server that has lost a change of the members gets no later one`() async throws {
+    @Test func `no membership change is sent to a server that has lost an earlier change`()
+        async throws
+    {
         let three = try Device("three", server)
         try await one.add(three)
         try await converge(one, two, three)
@@ -214,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an entry that the server shows to another machine alone is not signed anew`(
+    func `an entry that the server shows only to another machine is sent again unchanged`(
         _ isRead: Bool
     ) async throws {
         let before = server.records
@@ -243,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `other bytes in the place of an entry hold it up until they are deleted`()
+    @Test func `an entry is kept waiting until other bytes in its place are deleted`()
         async throws
     {
         let before = server.records
@@ -287,7 +293,9 @@ import Testing
         #expect(largest.withLock { $0 } < 8 << 20)
     }
 
-    @Test func `another entry in the place of one already read is not accepted`() async throws {
+    @Test func `an earlier entry in the place of an entry already read is not accepted`()
+        async throws
+    {
         // The server shows machine two an earlier entry of machine one in the place of one that
         // machine two has read.
         let before = server.records
@@ -348,7 +356,7 @@ import Testing
 
     /// After the session has begun, nothing more is delivered to it, so that only the time decides.
     @Test(arguments: Lack.allCases)
-    func `a session that lacks something is given up 5 minutes after it began, not before`(
+    func `a session that lacks an entry begins again after 5 minutes, and not before`(
         _ lack: Lack
     ) async throws {
         let before = try await log(of: one)

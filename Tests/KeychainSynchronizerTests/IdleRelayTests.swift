@@ -94,7 +94,9 @@ import Testing
         return (server, one, two)
     }
 
-    @Test func `rounds without changes read nothing while the watch runs`() async throws {
+    @Test func `rounds without changes read nothing while the relay watches the server`()
+        async throws
+    {
         let (server, one, _) = try await circle()
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
@@ -124,21 +126,25 @@ import Testing
         return Array(pauses.withLock { $0 }.prefix(10))
     }
 
-    @Test func `a watch that ends at once is begun less and less often`() async throws {
+    @Test func `a watch that always ends at once is restarted after longer and longer pauses`()
+        async throws
+    {
         let expected: [Duration] = [200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]
             .map { .milliseconds($0) }
         let longestPause = Relay.Timing().longestPause
         #expect(try await pauses(watchTime: .zero, longestPause: longestPause) == expected)
     }
 
-    @Test func `a watch that lasts longer than the longest pause is begun again soon`()
+    @Test func `a watch that lasts longer than the longest pause is restarted after a short pause`()
         async throws
     {
         let pauses = try await pauses(watchTime: .milliseconds(2), longestPause: .milliseconds(1))
         #expect(pauses == Array(repeating: .milliseconds(200), count: 10))
     }
 
-    @Test func `a head is not stored on a server that has lost the machine's log`() async throws {
+    @Test func `a signed head is not stored on a server that has lost the machine's log`()
+        async throws
+    {
         let (server, one, _) = try await circle()
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
@@ -156,7 +162,8 @@ import Testing
         #expect(server.server.records == [:])
     }
 
-    @Test func `what another machine writes is read while the watch runs`() async throws {
+    @Test func `another machine's change is read while the relay watches the server`() async throws
+    {
         let (server, one, two) = try await circle()
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
@@ -252,7 +259,7 @@ import Testing
     }
 
     @Test(arguments: Change.allCases)
-    func `after a change, what has changed is read, and nothing else`(_ change: Change)
+    func `after a change on the server, only the parts that it affects are read`(_ change: Change)
         async throws
     {
         let (server, one, two) = try await circle()
@@ -274,7 +281,7 @@ import Testing
         #expect(observed.reads.subtracting(change.isAnswered ? [own] : []) == expected)
     }
 
-    @Test func `everything is read once an hour`() async throws {
+    @Test func `all logs, heads and requests of the circle are read once an hour`() async throws {
         let standard = Relay.Timing()
         #expect(standard.interval == .seconds(60))
         #expect(standard.interval * standard.fullRoundCount == .seconds(3600))
