@@ -145,7 +145,7 @@ import Testing
         await #expect(throws: JoiningFailure.refused) { try await joining.confirm() }
     }
 
-    @Test func `after three failures the member answers no more`() async throws {
+    @Test func `after three failures the member answers no further requests`() async throws {
         let (one, two) = try await devices()
         let approving = try await conversation(of: one)
         server.alter { $0.key.hasSuffix("/3") ? [1, 2, 3] : $0.value }
@@ -163,7 +163,9 @@ import Testing
         await #expect(throws: SynchronizationFailure.self) { try await approving.next() }
     }
 
-    @Test func `a request that is answered and not opened counts as a failure`() async throws {
+    @Test func `an answered request whose commitment is never opened counts as a failure`()
+        async throws
+    {
         let (one, two) = try await devices()
         let approving = try await conversation(of: one, timing: Self.looking(20))
         let circle = try await circle(of: one)
@@ -182,7 +184,7 @@ import Testing
         #expect(left == [1])
     }
 
-    @Test func `a server that shows a member an older membership log is noticed`() async throws {
+    @Test func `a member notices if the server shows an older membership log`() async throws {
         let (one, two) = try await devices()
         try await one.add(two)
         let three = try Device("three", server)
@@ -197,7 +199,7 @@ import Testing
         await #expect(throws: JoiningFailure.refused) { try await shown.value }
     }
 
-    @Test func `a member confirms no membership log that a removed machine has continued`()
+    @Test func `a member refuses a membership log that a removed machine has continued`()
         async throws
     {
         let (one, two) = try await devices()
@@ -228,7 +230,7 @@ import Testing
         _ = try await pasting.code()
     }
 
-    @Test func `messages of joining have one encoding`() throws {
+    @Test func `each joining message has exactly one valid encoding`() throws {
         let keys = MachineKeys.random()
         let (replica, _) = try Replica.found(keys, name: "one", recovery: nil, created: 0)
         var joiner = Joiner(MachineKeys.random().description, circle: replica.circle.id)
@@ -323,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func `a token lets one machine join, and no second one`() async throws {
+    @Test func `a token lets only one machine join`() async throws {
         let (one, two) = try await devices()
         try one.set("a", "1")
         let token = try await token(of: one, seconds: 60)
@@ -365,7 +367,7 @@ import Testing
         #expect(status.notices.contains { $0.contains("expired") })
     }
 
-    @Test func `a forged request under a token's name doesn't keep out the machine with the token`()
+    @Test func `a forged request with a token's identifier doesn't keep out the token's holder`()
         async throws
     {
         let (one, two) = try await devices()
@@ -390,7 +392,9 @@ import Testing
 
     // MARK: The directory
 
-    @Test func `a circle is found among any number of other names`() async throws {
+    @Test func `a circle is found by the start of its identifier among any number of other names`()
+        async throws
+    {
         let (one, _) = try await devices()
         let circle = try await circle(of: one)
         let digits = circle.description

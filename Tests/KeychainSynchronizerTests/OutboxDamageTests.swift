@@ -65,7 +65,7 @@ import Testing
     private static let latest = ["a": "waiting", "c": "sent", "d": "waiting", "e": "new"]
 
     @Test(arguments: [RootPage.outbox, .state])
-    func `a flipped bit sends nothing wrong and loses no acknowledged change`(
+    func `after a flipped bit, no wrong value is sent and no acknowledged change is lost`(
         _ page: RootPage
     ) async throws {
         let circle = try await Circle()

@@ -48,7 +48,9 @@ import Testing
     }
 
     @Test(arguments: 1...24)
-    func `all machines converge on the latest changes, and none is lost`(seed: Int) async throws {
+    func `after random operations all machines converge on the latest changes`(seed: Int)
+        async throws
+    {
         var random = SeededGenerator(seed: UInt64(seed))
         let server = MemoryStore()
         let devices = try (0..<3).map { number in

@@ -29,7 +29,7 @@ import Testing
         return (one, other, two)
     }
 
-    @Test func `an entry that one process wrote is not a fork for the other process`()
+    @Test func `a process doesn't report the other process's entry as a fork`()
         async throws
     {
         defer { removeFolder() }
@@ -52,7 +52,8 @@ import Testing
         #expect(try await two.status().notices == [])
     }
 
-    @Test func `what one process has sent leaves no later change of the item unsent`()
+    @Test
+    func `a change is sent even if the other process just sent an earlier change of the item`()
         async throws
     {
         defer { removeFolder() }
@@ -69,7 +70,7 @@ import Testing
         #expect(try two.values() == ["a": "2"])
     }
 
-    @Test func `no entry of the outbox has the number of an earlier one`() async throws {
+    @Test func `outbox entries never reuse the number of an earlier entry`() async throws {
         defer { removeFolder() }
         let (one, _, _) = try await processes()
         var seen: Set<OutboxEntry> = []
@@ -91,7 +92,10 @@ import Testing
         }
     }
 
-    @Test func `a change of the members that one process has signed is not lost`() async throws {
+    @Test
+    func `a membership change that one process signed isn't lost when the other one exchanges`()
+        async throws
+    {
         defer { removeFolder() }
         let (one, other, two) = try await processes()
         try other.set("a", "1")
@@ -104,7 +108,7 @@ import Testing
         #expect(try await two.settle().state == .removed)
     }
 
-    @Test func `exchanges at the same time lose nothing and report nothing`() async throws {
+    @Test func `exchanges at the same time lose no change and report no problem`() async throws {
         defer { removeFolder() }
         let (one, other, two) = try await processes()
         let count = 12

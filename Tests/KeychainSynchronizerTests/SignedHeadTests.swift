@@ -14,7 +14,7 @@ import Testing
             decoding: try #require(server.records.first { $0.key.contains("/h/") }).value)
     }
 
-    @Test func `the head is signed once an hour`() async throws {
+    @Test func `the head of a machine's log is signed once an hour`() async throws {
         let one = try Device("one", server)
         try await one.found()
         var last = try head().moment
@@ -34,7 +34,8 @@ import Testing
         #expect(count == 7)
     }
 
-    @Test func `the head is signed after the last entry that had to be appended`() async throws {
+    @Test func `the log's head is signed only after all waiting entries are appended`() async throws
+    {
         let one = try Device("one", server)
         try await one.found()
         one.clock.now += 3600
@@ -47,7 +48,7 @@ import Testing
         #expect(try head().log.index == entries.max())
     }
 
-    @Test func `a session that has just become current signs the head`() async throws {
+    @Test func `a new session signs the head of its log as soon as it is current`() async throws {
         let one = try Device("one", server)
         try await one.found()
         let before = try head().moment

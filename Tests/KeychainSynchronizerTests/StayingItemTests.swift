@@ -8,7 +8,7 @@ import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
 
-@Suite struct `Items that no longer travel` {
+@Suite struct `Items that are no longer synchronized` {
     private let server = MemoryStore()
 
     /// Changes an item, which then belongs to this device only.
@@ -28,7 +28,8 @@ import Testing
             .map { try LogEntry(decoding: $0.value) }
     }
 
-    @Test func `after a removal a log is renewed though one of its items no longer travels`()
+    @Test
+    func `after a removal all of a log's entries are replaced, even one whose item is now local`()
         async throws
     {
         let (one, two) = (try Device("one", server), try Device("two", server))
@@ -69,7 +70,7 @@ import Testing
     /// A machine that returns has an item that the others have deleted and forgotten. It waits for
     /// an entry of the third machine before it deletes the item.
     @Test(arguments: [false, true])
-    func `an item that the user keeps to this machine isn't deleted with the others' copies`(
+    func `an item that was made local isn't deleted together with the other machines' copies`(
         isKept: Bool
     ) async throws {
         let (one, two) = (try Device("one", server), try Device("two", server))

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `A stored membership log` {
     /// A machine that joins stores the last entry first. If it is interrupted, the last entries of
     /// that circle can be left.
-    @Test func `the last entries of an interrupted attempt to join disturb no later circle`()
+    @Test func `entries left by an interrupted attempt to join don't disturb a later circle`()
         async throws
     {
         let server = MemoryStore()

@@ -35,7 +35,8 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `items from before a circle are sent, and those of a new machine too`() async throws
+    @Test func `items older than the circle are sent, by the founder and by a new machine`()
+        async throws
     {
         let (one, two) = (try Device("one", server), try Device("two", server))
         try one.set("a", "1")
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `processes that end at any time lose nothing`() async throws {
+    @Test func `no change is lost if a process ends before it has sent the change`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try one.restart()
@@ -74,7 +75,8 @@ import Testing
         #expect(try two.values() == [:])
     }
 
-    @Test func `a server that can't be reached delays changes and loses none`() async throws {
+    @Test func `a server that can't be reached delays changes, but no change is lost`() async throws
+    {
         let (one, two) = try await pair()
         server.setUnreachable(true)
         for number in 0..<300 { try one.set("item \(number)", "\(number)") }
@@ -88,7 +90,7 @@ import Testing
         #expect(try await one.status().waitingCount == 0)
     }
 
-    @Test func `an entry that was stored without an answer is stored once`() async throws {
+    @Test func `an entry that was stored without an answer doesn't cause a fork`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         server.leaveUnanswered(1)
@@ -132,7 +134,7 @@ import Testing
         #expect(try two.values() == ["a": "later"])
     }
 
-    @Test func `a change counts though the clock of its machine is years behind`() async throws {
+    @Test func `a change counts even if its machine's clock is years behind`() async throws {
         let (one, two) = try await pair()
         one.clock.now += 100_000_000
         try one.set("a", "1")
