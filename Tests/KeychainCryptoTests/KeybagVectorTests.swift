@@ -56,8 +56,8 @@ private struct KeybagVector2: FormatVector {
     }
 }
 
-@Suite struct `Vectors of keybags of version 2` {
-    @Test func `keybags are opened as in the vectors`() throws {
+@Suite struct `Test vectors for keybags of version 2` {
+    @Test func `each keybag in the test vectors opens or fails as the vector says`() throws {
         let file = try VectorFile<KeybagVector2>.read("keybag-v2")
         #expect(file.version == 2)
         var count = 0

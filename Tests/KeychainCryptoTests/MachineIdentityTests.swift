@@ -54,7 +54,7 @@ private let id = "0123456789abcdef0123456789abcdef"
         #expect(identity.absence?.contains("machine-id") == true)
     }
 
-    @Test func `a container has no identity`() throws {
+    @Test func `a container has no machine identity`() throws {
         for (marks, environment) in [
             (["mark"], nil), ([], "container=podman\0"), ([], "A=b\0container=lxc\0"),
         ] as [([String], String?)] {
@@ -65,7 +65,9 @@ private let id = "0123456789abcdef0123456789abcdef"
         }
     }
 
-    @Test func `a machine id in memory, which changes at a reboot, gives no identity`() throws {
+    @Test func `a machine id stored in memory gives no identity, since it changes at a reboot`()
+        throws
+    {
         let path = "/dev/shm/machine-\(UUID())"
         try Data(id.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -53,7 +53,9 @@ private let cases = [
 @Suite struct `Secret memory` {
     /// Sizes around those of the arena's blocks, and of a page.
     @Test(arguments: [0, 1, 63, 64, 65, 255, 256, 257, 4096, 4097])
-    func `secrets don't share memory, which is zeroed when they are released`(byteCount: Int) {
+    func `each secret has its own memory, which is zeroed when the secret is released`(
+        byteCount: Int
+    ) {
         for _ in 0..<3 {
             let secrets = (0..<300).map { number in
                 SecretBytes(
@@ -75,7 +77,7 @@ private let cases = [
         #expect(secrets.count == 300)
     }
 
-    @Test func `bytes are appended in their order`() {
+    @Test func `appending secrets concatenates their bytes in order`() {
         let parts = [0, 3, 64, 0, 200].map { count in (0..<count).map { UInt8($0) } }
         let whole = parts.reduce(SecretBytes(copying: [])) {
             $0.appending(SecretBytes(copying: $1))
@@ -84,8 +86,11 @@ private let cases = [
     }
 }
 
-@Suite struct `The variables of a process` {
-    @Test func `name and value are split, and a value that isn't UTF-8 becomes U+FFFD`() throws {
+@Suite struct `Environment variables` {
+    @Test
+    func `a variable is split at its first equals sign, and an invalid UTF-8 value becomes U+FFFD`()
+        throws
+    {
         func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {
             // SAFETY: the array ends with zero, and lives for the call.
             unsafe ProcessEnvironment.variable(bytes.map { CChar(bitPattern: $0) } + [0])
@@ -103,7 +108,7 @@ private let cases = [
         #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
-    @Test func `the home folder must be an absolute path, or else comes from the user database`() {
+    @Test func `the home folder comes from the user database unless HOME is an absolute path`() {
         #expect(ProcessEnvironment.home(["HOME": "/home/ada"]) == "/home/ada")
         let home = ProcessEnvironment.home([:])
         #expect(ProcessEnvironment.home(["HOME": "relative"]) == home)

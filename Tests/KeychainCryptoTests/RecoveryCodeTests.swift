@@ -47,7 +47,10 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         #expect(Set(RecoveryWords.all.map { $0.prefix(4) }).count == 2048)
     }
 
-    @Test func `a recovery code is accepted in the ways in which users type it`() throws {
+    @Test
+    func `a recovery code is accepted in uppercase, abbreviated, numbered or with extra spaces`()
+        throws
+    {
         let (bytes, words) = vectors[4]
         let typed = [
             words.uppercased(), "  " + words.split(separator: " ").joined(separator: "\n ") + "\n",
@@ -81,7 +84,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
     }
 }
 
-@Suite struct `The floor of passcodes` {
+@Suite struct `Minimum strength and cost of passcodes` {
     @Test func `a passcode needs twelve characters or five words, unless a weak one is allowed`()
         throws
     {
@@ -94,7 +97,8 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         }
     }
 
-    @Test func `the cost is the highest within the time and memory limits, and at least 2^17`() {
+    @Test
+    func `the scrypt cost is the highest within the time and memory limits, and at least 2^17`() {
         func logN(_ milliseconds: Int, memory: Int = 64 << 30) -> UInt8 {
             PasscodeCost.calibrated(
                 toward: .seconds(1), memory: memory, measuring: { _ in .milliseconds(milliseconds) }

@@ -27,7 +27,9 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
 }
 
 @Suite struct RecoverySlotTests {
-    @Test func `a slot with an invalid part is treated like a wrong code`() throws {
+    @Test func `if part of its key slot is invalid, a recovery code is refused like a wrong code`()
+        throws
+    {
         let bytes = try full(here).encoded
         // Slots of 92 and 96 bytes come before that of the recovery code, which has two boxes.
         let boxes = 40 + 92 + 96 + 32
@@ -51,7 +53,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
     }
 
     @Test
-    func `a recovery code from before the binding opens the tier without this-device-only items`()
+    func `a recovery code made before binding opens no this-device-only items on another machine`()
         throws
     {
         let bound = try reopened(full(), on: here)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainCrypto
 
-@Suite struct `Threads of the system` {
+@Suite struct `Starting threads` {
     /// An object in a thread's closure that shows when it is released.
     private final class Held: Sendable {
         private let whenReleased: DispatchSemaphore

@@ -80,7 +80,7 @@ import Testing
         #expect(try sample.findings() == [.altered(5, file: sample.file)])
     }
 
-    @Test func `the header line of a file is verified too`() throws {
+    @Test func `a changed header line of an audit file is reported`() throws {
         let sample = try sample()
         try sample.change { $0[0] = $0[0].replacing(" 1 ", with: " 2 ") }
         #expect(try sample.findings() == [.altered(1, file: sample.file)])
@@ -110,7 +110,8 @@ import Testing
         #expect(try sample.findings() == [.missing(13...19)])
     }
 
-    @Test func `a rollback of file and anchor is detected with a position noted elsewhere`()
+    @Test
+    func `rolling back file and anchor is detected by comparing with a position noted elsewhere`()
         throws
     {
         let sample = try sample()
@@ -128,7 +129,10 @@ import Testing
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
     }
 
-    @Test func `a position noted elsewhere can state any number of records`() throws {
+    @Test
+    func `missing records are reported up to a position noted elsewhere, however large its number`()
+        throws
+    {
         let sample = try sample()
         let next = try sample.position().next
         for count in [next, next + 100_000_000, .max] {
@@ -146,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `an anchor with the largest possible number is refused`() throws {
+    @Test func `an anchor whose record number is the largest possible one is refused`() throws {
         let sample = try sample()
         var bytes = try sample.position().encoded.plainBytes
         // The number follows the magic, the version and the audit's identifier. The checksum has no
@@ -251,7 +255,10 @@ import Testing
         #expect(try sample.findings().isEmpty)
     }
 
-    @Test func `the keys of records already written are neither in memory nor in a file`() throws {
+    @Test
+    func `keys of records already written aren't in memory, and the anchor holds the next key`()
+        throws
+    {
         let sample = try AuditSample()
         let trail = try sample.trail()
         for number in 0..<10 { try AuditSample.request(trail, "account \(number)") }
