@@ -54,7 +54,7 @@ private final class Disk: Sendable {
     }
 }
 
-@Suite struct `The audit's way to the disk` {
+@Suite struct `Writing the audit to disk` {
     @Test func `records reach the disk within a second, and a burst shares one synchronization`()
         throws
     {

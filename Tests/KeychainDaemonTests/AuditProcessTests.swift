@@ -100,7 +100,10 @@ import Testing
         print("full disk: \(given) requests had room, \(3000 - given) were refused")
     }
 
-    @Test func `a program name with control characters stays within one field`() throws {
+    @Test
+    func `control characters in a program's name can't end its field in the log or the audit`()
+        throws
+    {
         let service = try TestService()
         let original = try #require(TestProgram.path(of: "service-peer"))
         let path = original + "\ninfo forged uid=0 \u{9B}\u{202E}\" x=\""

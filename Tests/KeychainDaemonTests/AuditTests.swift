@@ -46,7 +46,8 @@ private let own = AccessGroups(["default"])
             ])
     }
 
-    @Test func `a half-written record left by a kill is no finding, and the next start records it`()
+    @Test
+    func `a half-written record isn't reported as an attack, and the next start notes its removal`()
         throws
     {
         let sample = try AuditSample()
@@ -96,7 +97,7 @@ private let own = AccessGroups(["default"])
         #expect(sample.log.all.contains { $0.hasPrefix("error records of the audit are missing") })
     }
 
-    @Test func `the encoding matches the example in the format document`() throws {
+    @Test func `the audit's encoding matches the example in its format document`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let document = try String(
@@ -151,7 +152,7 @@ private let own = AccessGroups(["default"])
     }
 
     @Test
-    func `the oldest files are pruned, which is recorded, and any other missing file is reported`()
+    func `pruning the oldest audit files is recorded, and any other missing file is reported`()
         throws
     {
         let sample = try rotated(100, keeping: 3)
@@ -168,7 +169,8 @@ private let own = AccessGroups(["default"])
         #expect(try sample.findings() == [.missing(files[0].first...files[1].first - 1)])
     }
 
-    @Test func `a file that is pruned when the audit is continued is recorded, too`() throws {
+    @Test func `audit files pruned at a restart of the service aren't reported as missing`() throws
+    {
         var limits = AuditLimits()
         limits.fileByteCount = 2000
         limits.fileCount = 3

@@ -83,14 +83,16 @@ private let own = AccessGroups(["default"])
         #expect(!again.all.contains { $0.contains("verified: ") })
     }
 
-    @Test func `a service finds a page that was put back while it wasn't running`() throws {
+    @Test func `a service finds an old database page that was put back while it wasn't running`()
+        throws
+    {
         let (folder, before) = try keychain()
         try putBack(.itemsKey, of: before, in: folder)
         let log = LogLines()
         try expectFound(try service(folder, boot: 2, log: log), log)
     }
 
-    @Test func `a service finds a page that is put back while it runs`() throws {
+    @Test func `a running service finds an old database page that is put back`() throws {
         let (folder, before) = try keychain()
         let log = LogLines()
         let service = try service(folder, boot: 1, log: log)

@@ -35,7 +35,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         (nil, "/run/user/7/keychain"), ("/run/own:/run/other", "/run/own"),
         ("own", "/run/user/7/keychain"), ("", "/run/user/7/keychain"),
     ])
-    func `the freshness notes are in an absolute runtime folder, or else beside the socket`(
+    func `freshness notes are in RUNTIME_DIRECTORY if it is absolute, or else beside the socket`(
         given: String?, folder: String
     ) throws {
         var environment = home
@@ -94,7 +94,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     }
 
     @Test(arguments: ["15", "m", "0s", "-1m", "1.5h", "1d", "99999999999999999999s"])
-    func `any other text is refused as a duration`(_ text: String) {
+    func `a duration without a positive whole number and a known unit is refused`(_ text: String) {
         #expect(throws: (any Error).self) { try DaemonCommand.parse(["--lock-after", text]) }
     }
 
@@ -152,7 +152,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         #expect(throws: ServiceFailure.self) { try configuration(["--credentials", "s"], home) }
     }
 
-    @Test func `both programs have the version at the top of the change log`() throws {
+    @Test func `keychaind and keychainctl print the version at the top of the change log`() throws {
         let changes = try String(
             contentsOf: Self.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
         let version = try #require(changes.firstMatch(of: /(?m)^## (\S+)$/)?.1)

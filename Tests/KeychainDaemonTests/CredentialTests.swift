@@ -114,7 +114,7 @@ private final class CredentialService {
             ])
     }
 
-    @Test func `a caller whose socket name isn't one of systemd's gets nothing`() throws {
+    @Test func `a caller whose socket isn't named as systemd names it gets no credential`() throws {
         let service = try CredentialService(trusting: geteuid())
         for name in [nil, "app.service/password", "x/unit/app.service/password"] {
             #expect(try service.answer(name).isEmpty, "\(name ?? "none")")
@@ -127,11 +127,13 @@ private final class CredentialService {
         "11111111111111111/unit/a.service/b", "G/unit/a.service/b", "1/unit/a.service/b\nc",
         "1/unit/a.service/b\u{2028}c", "1/unit/a.service/b\0",
     ])
-    func `a socket name in another form than systemd's is no credential name`(_ name: String) {
+    func `a socket name that doesn't have systemd's form isn't parsed as a credential name`(
+        _ name: String
+    ) {
         #expect(CredentialName(Array(name.utf8)) == nil)
     }
 
-    @Test func `unit and credential are parsed from the name that systemd uses`() {
+    @Test func `unit and credential are parsed from the socket name that systemd uses`() {
         #expect(
             CredentialName(Array("a1b2/unit/app@x\\x2dy.service/db password".utf8))
                 == CredentialName(unit: "app@x\\x2dy.service", credential: "db password"))
@@ -227,7 +229,7 @@ private final class CredentialService {
         #expect(right == Status(rawValue: 0) && value == "a")
     }
 
-    @Test func `a user's service gives no credentials`() throws {
+    @Test func `a user's service with a credential socket refuses to start`() throws {
         let folder = try TemporaryFolder()
         #expect(throws: ServiceFailure.self) {
             _ = try TestService(folder: folder) {

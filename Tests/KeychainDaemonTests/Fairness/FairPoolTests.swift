@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `Shared threads` {
-    @Test func `a party with many requests delays only itself`() throws {
+    @Test func `a caller's many requests delay only that caller`() throws {
         let pool = FairPool(threadCount: 1)
         let done = Mutex<[String]>([])
         let gate = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test
-    func `a party never uses more threads than its limit, and all its requests are completed`() {
+    func `a caller never uses more threads than its limit, and all its requests are completed`() {
         let pool = FairPool(threadCount: 4, perParty: 2)
         let gate = DispatchSemaphore(value: 0)
         let end = DispatchSemaphore(value: 0)

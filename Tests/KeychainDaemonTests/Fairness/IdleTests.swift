@@ -30,7 +30,7 @@ import Testing
         try eventually("its place is free") { service.server.connectionCount == 0 }
     }
 
-    @Test func `a connection with an incomplete message is closed too`() throws {
+    @Test func `an idle connection with an incomplete message is closed`() throws {
         let service = try Self.service()
         let client = try RawClient(service.configuration.socket)
         try client.greet()
@@ -79,7 +79,8 @@ import Testing
         #expect(service.log.all.count { $0.contains("add") && $0.contains("status=0") } == 3)
     }
 
-    @Test func `a connection that doesn't read its answers is cut off when another one waits`()
+    @Test
+    func `a connection whose answers aren't read is closed when another connection has to wait`()
         throws
     {
         let service = try TestService {
