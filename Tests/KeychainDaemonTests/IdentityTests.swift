@@ -58,7 +58,9 @@ extension PeerHandshake {
 private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/\(pid)/exe") }
 
 @Suite struct IdentityTests {
-    @Test func `a peer is the process that connected and the program that it runs`() throws {
+    @Test func `a peer is identified as the process that connected and the program that it runs`()
+        throws
+    {
         let door = try Door()
         let input = Pipe()
         let process = try peer("stay", door.path, input: input)
@@ -79,7 +81,8 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(process.endedWell)
     }
 
-    @Test func `a program can't hand its connection to a child and then become another program`()
+    @Test
+    func `a process that leaves its connection to a child and runs another program is refused`()
         throws
     {
         let door = try Door()
@@ -102,8 +105,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
     }
 
-    @Test
-    func `a program can't answer and become another program before its identity is read again`()
+    @Test func `a process that runs another program after it answered the challenge is refused`()
         throws
     {
         let door = try Door()
@@ -149,7 +151,9 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
 
     // Attack: the trusted program's standard output is the socket that the service passes to the
     // client. The service creates that socket only after it has read the executable.
-    @Test func `a program that is passed the new socket is not the one that connected`() throws {
+    @Test func `a process that runs another program with the new socket as its output is refused`()
+        throws
+    {
         let door = try Door()
         let other = try PeerCopy()
         let input = Pipe()
@@ -181,7 +185,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         }
     }
 
-    @Test func `a process whose executable was deleted or replaced is refused`() throws {
+    @Test func `a process whose executable was deleted is refused`() throws {
         let door = try Door()
         let copy = try PeerCopy()
         let input = Pipe()
@@ -209,7 +213,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(process.lines() == ["connected", "failed: Failure()"])
     }
 
-    @Test func `a wrong answer is refused`() throws {
+    @Test func `a wrong answer to the challenge is refused`() throws {
         let door = try Door()
         let client = try RawClient(door.path, isAnswering: false)
         var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
@@ -218,9 +222,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }
     }
 
-    @Test func `a process can be pinned by its id where the kernel provides no pidfd for a peer`()
-        throws
-    {
+    @Test func `a pidfd opened from a process id shows whether that process still runs`() throws {
         let input = Pipe()
         let process = try peer("wait", input: input)
         let pin = try #require(Processes.pin(process.processIdentifier))

@@ -51,9 +51,11 @@ private final class Home {
     }
 }
 
-@Suite(.serialized) struct `The life of a service` {
+@Suite(.serialized) struct `Starting and ending a service` {
     @Test(arguments: [SIGHUP, SIGTERM, SIGINT])
-    func `each terminating signal ends the service in good order`(_ signal: Int32) throws {
+    func `SIGHUP, SIGTERM and SIGINT end the service without an error and remove its socket`(
+        _ signal: Int32
+    ) throws {
         let home = try Home()
         let service = try home.service()
         #expect(try home.use("add:n", "load:n") == ["add:n 0", "load:n x"])
@@ -84,7 +86,7 @@ private final class Home {
     }
 }
 
-@Suite(.serialized) struct `A socket that a killed service left` {
+@Suite(.serialized) struct `A socket left by a killed service` {
     /// Starts a service, adds an item through it and kills it.
     private static func killed(_ home: Home, _ arguments: String...) throws {
         let service =
@@ -98,7 +100,7 @@ private final class Home {
     }
 
     @Test
-    func `a program opens the keychain of a killed service directly, and so does the next service`()
+    func `programs open the keychain of a killed service directly, and a new service can serve it`()
         throws
     {
         let home = try Home()
@@ -114,7 +116,7 @@ private final class Home {
         #expect(Files.status(ofLink: home.socket) == nil)
     }
 
-    @Test func `after a kill, a program doesn't switch to a different keychain than the service's`()
+    @Test func `after the service is killed, a program opens no keychain other than the service's`()
         throws
     {
         let home = try Home()
@@ -134,9 +136,7 @@ private final class Home {
         #expect(lines.first?.contains("with `keychainctl service enable`") == true, "\(lines)")
     }
 
-    @Test func `a service manager's socket is never taken for one that a killed service left`()
-        throws
-    {
+    @Test func `a service manager's socket isn't treated as one left by a killed service`() throws {
         let home = try Home()
         try Self.killed(home)
         #expect(SocketNote(leftWith: home.socket) != nil)
@@ -150,7 +150,7 @@ private final class Home {
     }
 
     @Test
-    func `a socket locked by a service isn't stale, and a new service waits for a program's check`()
+    func `a locked socket isn't stale, and a starting service waits while a program checks it`()
         throws
     {
         let home = try Home()

@@ -45,7 +45,7 @@ import Testing
         #expect(written.last == "after\n")
     }
 
-    @Test func `all lines are written before the service ends`() {
+    @Test func `all log lines are written before the service ends`() {
         let written = Mutex<[String]>([])
         let queue = LogQueue(loss: { "lost \($0)\n" }) { lines in
             #expect(lines.utf8.count <= PIPE_BUF)
@@ -56,7 +56,7 @@ import Testing
         #expect(written.withLock { $0.joined() } == (0..<1000).map { "\($0)\n" }.joined())
     }
 
-    @Test func `a pipe that is non-blocking and full loses no line`() throws {
+    @Test func `no log line is lost if the log is a non-blocking pipe that is full`() throws {
         let (reading, writing) = try #require(Descriptor.pipe())
         try #require(fcntl(writing.number, F_SETFL, O_NONBLOCK) == 0)
         let queue = LogQueue(loss: { "lost \($0)\n" }) {

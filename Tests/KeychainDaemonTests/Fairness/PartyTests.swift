@@ -6,19 +6,20 @@ import Testing
 
 @testable import KeychainDaemon
 
-@Suite struct `Parties of the service` {
+@Suite struct `Limits for each program or user` {
     private func program(_ path: String, pid: Int32) -> PeerName {
         PeerName(pid: pid, uid: 7, identity: .account(command: path, unit: nil))
     }
 
-    @Test func `processes of one program count as one party`() {
+    @Test
+    func `processes of one program share limits, and in the machine's service those of one user`() {
         let first = program("/usr/bin/a", pid: 1)
         #expect(first.party(.user) == program("/usr/bin/a", pid: 2).party(.user))
         #expect(first.party(.user) != program("/usr/bin/b", pid: 1).party(.user))
         #expect(first.party(.system) == program("/usr/bin/b", pid: 2).party(.system))
     }
 
-    @Test func `connections are reserved for parties that have few`() {
+    @Test func `some connections are reserved for programs that have few`() {
         let table = ConnectionTable()
         var limits = DaemonConfiguration.Limits()
         limits.connectionsPerUser = 100
@@ -48,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func `a party's large messages share a budget, but a single one always fits`() {
+    @Test func `a caller's large messages share a memory limit, but a single message always fits`()
+    {
         let held = HeldBytes()
         // A single message may have any size.
         #expect(held.change(from: 0, to: 300 << 20, of: .user(1)))
@@ -62,7 +64,7 @@ import Testing
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
     }
 
-    @Test func `only a party that doesn't read its answers is made to wait`() {
+    @Test func `only the requests of a caller that doesn't read its answers have to wait`() {
         let budget = AnswerBudget(100)
         let called = Mutex(0)
         let hasRoom = { (party: Party) in
