@@ -63,7 +63,7 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(try service.auditFolder.records().count { $0.operation == "find" } == 100)
     }
 
-    @Test func `a look-up that can't be answered at once is answered in the pool`() throws {
+    @Test func `a look-up that can't be answered at once still returns the right status`() throws {
         let service = try TestService()
         let client = service.client()
         #expect(status { _ = try client.perform(lookUp("a"), as: own) } == .itemNotFound)
@@ -103,7 +103,9 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(turns(of: other) == 0)
     }
 
-    @Test func `look-ups sent without waiting for answers take their turns in the pool`() throws {
+    @Test func `a burst of look-ups on one connection doesn't delay those on other connections`()
+        throws
+    {
         let blockade = Blockade()
         let service = try TestService(log: blockade.log()) { $0.limits.requests = 1 }
         let client = service.client()
@@ -131,7 +133,7 @@ private func lookUp(_ account: String) -> FindItems {
         #expect(replies.allSatisfy { $0.kind == .answer })
     }
 
-    @Test func `a service whose event loop hangs gives systemd no sign of life`() throws {
+    @Test func `a service whose event loop hangs sends systemd no watchdog notification`() throws {
         let isBlocked = DispatchSemaphore(value: 0)
         let open = DispatchSemaphore(value: 0)
         let blocks = Mutex(false)

@@ -138,7 +138,9 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         engine.close()
     }
 
-    @Test func `a service that is told to end loses no write and removes its socket`() throws {
+    @Test func `a service that ends on SIGTERM loses no acknowledged write and removes its socket`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)
         let acknowledged = try acknowledgedWrites(service, atLeast: 5, signal: SIGTERM)

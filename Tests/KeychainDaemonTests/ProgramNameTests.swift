@@ -93,11 +93,9 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `every program can read an item that the tool added, and none deletes it by class`(
+    func `programs can read keychainctl's items, but not change or delete them with a whole class`(
         _ mode: Mode
-    )
-        throws
-    {
+    ) throws {
         let place = try Place(mode)
         try place.addAsTool("shell")
         let notes = try PeerCopy()

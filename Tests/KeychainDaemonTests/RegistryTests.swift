@@ -67,7 +67,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct RegistryTests {
-    @Test func `a program that isn't known to be unnamed gets no access`() throws {
+    @Test func `while the registry can't be listed, programs get no access`() throws {
         let place = try Place()
         try place.entry(plainEntry)
         let isListed = Mutex(true)
@@ -181,7 +181,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             #"{"executable": "PROGRAM", "sha256": "00", "entitlements": "list.entitlements"}"#,
             "64 hexadecimal digits"),
     ])
-    func `while a registry file is invalid, programs without a valid entry get nothing`(
+    func `while a registry file is invalid, programs without a valid entry get no access`(
         _ row: WrongRegistry
     ) throws {
         let place = try Place()
@@ -242,7 +242,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `symbolic links, pipes and files that are too large are not read`() throws {
+    @Test func `registry files that are symbolic links, pipes or too large are refused`() throws {
         let place = try Place()
         let entry = place.registry.folder + "/entry.json"
         try place.entry(plainEntry, "target")
@@ -257,7 +257,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().refusal?.contains("is larger than") == true)
     }
 
-    @Test func `a missing entitlements file gives nothing`() throws {
+    @Test func `an entry whose entitlements file is missing gives no access`() throws {
         let place = try Place()
         try place.entry(plainEntry.replacing("list.", with: "absent."))
         #expect(try place.answer().refusal?.contains("don't exist") == true)
@@ -336,7 +336,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `in registry-only mode programs without an entry get nothing`() throws {
+    @Test func `in registry-only mode programs without an entry get no access`() throws {
         let folder = try TemporaryFolder()
         let program = try folder.put("p", "program")
         _ = try folder.put(entitlements("<string>a</string>"), "program.entitlements")
@@ -413,8 +413,11 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite struct `A registry as the tool reads it` {
-    @Test func `is empty if its folder doesn't exist, and an error if it can't be read`() throws {
+@Suite struct `Reading the registry in keychainctl` {
+    @Test
+    func `a registry whose folder is missing is empty, and an unreadable registry is an error`()
+        throws
+    {
         let place = try TemporaryFolder()
         let program = RegistryEntry.Subject.executable("/usr/bin/true")
         _ = try place.put("x", "file", mode: 0o600)

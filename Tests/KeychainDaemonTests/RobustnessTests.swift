@@ -73,7 +73,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try goesOn(service)
     }
 
-    @Test func `an incomplete frame has no effect, and one that arrives byte by byte works`() throws
+    @Test
+    func `an incomplete frame has no effect, and a frame that arrives byte by byte is accepted`()
+        throws
     {
         let service = try TestService()
         do {
@@ -92,7 +94,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try service.client().load("slow", as: own) == "slow")
     }
 
-    @Test func `no message is accepted before hello, and no second hello`() throws {
+    @Test func `a message before hello and a second hello each end the connection`() throws {
         let service = try TestService()
         let early = try RawClient(service.configuration.socket)
         #expect(try early.ask(1, HasPasscode()).id == 0)
@@ -190,7 +192,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `a client that doesn't answer the challenge is refused in time, and delays no other`()
+    func `a client that doesn't answer the challenge is refused in time and doesn't delay others`()
         throws
     {
         let service = try TestService { $0.limits.handshakeTime = .seconds(3) }
@@ -206,7 +208,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 
     // Attack: 128 callers that never answer locked out all other programs of their user.
-    @Test func `callers that never answer don't lock out others`() throws {
+    @Test func `clients that never answer the challenge don't lock out others`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(300)
             $0.limits.handshakesPerUser = 4
@@ -237,7 +239,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
 
     // Attack: sockets in flight that no client receives use up the number that the kernel lets the
     // service send.
-    @Test func `a client that doesn't receive its socket occupies a place until it ends`() throws {
+    @Test func `a refused client counts toward the limit until it receives its socket or ends`()
+        throws
+    {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(1)
             $0.limits.untakenPerUser = 2
@@ -297,7 +301,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try RawClient(service.configuration.socket).greet()
     }
 
-    @Test func `an answer too large for the client is an error, but a change still succeeds`()
+    @Test
+    func `a search whose answer is too large fails, but a change with a large answer succeeds`()
         throws
     {
         let service = try TestService { $0.limits.answerByteCount = 2000 }
@@ -445,7 +450,7 @@ struct GivenSockets: Sendable {
         ("/run/notify", true), ("@notify", true), ("notify", false), ("vsock:2:1", false),
         ("", false),
     ])
-    func `notices are sent only to an absolute path or a name in the abstract namespace`(
+    func `systemd is notified only at an absolute path or a name in the abstract namespace`(
         address: String, isUsed: Bool
     ) throws {
         let manager = try ServiceManager(["NOTIFY_SOCKET": address], pid: 7)
@@ -464,7 +469,7 @@ struct GivenSockets: Sendable {
     }
 
     @Test(arguments: ["a:b", "credentials:credentials", "", "a:credentials:credentials"])
-    func `several sockets of one kind are an error`(_ names: String) {
+    func `passing several sockets of one kind to the service is an error`(_ names: String) {
         let count = max(2, names.split(separator: ":").count)
         #expect(throws: ServiceFailure.self) {
             _ = try ServiceManager(
