@@ -59,7 +59,7 @@ private let own = AccessGroups(["default"])
             ])
     }
 
-    @Test func `a put without a group changes only the item of the first group`() throws {
+    @Test func `a put without a group changes only the item in the caller's first group`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle("app", "shared", in: folder)
         let service = try TestService(folder: folder)
@@ -83,7 +83,10 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `a program that leaves its connection to a child gains nothing by it`() throws {
+    @Test
+    func `a program that leaves its connection to a child and runs a trusted program is refused`()
+        throws
+    {
         let service = try TestService(isStarted: false)
         let trusted = try PeerCopy()
         try trusted.entitle("secret", in: service.folder)
@@ -105,7 +108,7 @@ private let own = AccessGroups(["default"])
         try input.fileHandleForWriting.close()
     }
 
-    @Test func `a program without rights is told the reason`() throws {
+    @Test func `the error for a program without rights states the reason`() throws {
         let service = try TestService { $0.isRegistryOnly = true }
         let lines = try peer("ask", service.configuration.socket).lines()
         #expect(lines.count == 1)
@@ -160,7 +163,7 @@ private let own = AccessGroups(["default"])
         #expect(status { _ = try again.client().load("a", as: own) } == .interactionNotAllowed)
     }
 
-    @Test func `an unused keychain is locked after a time`() throws {
+    @Test func `an unused keychain is locked after the configured time`() throws {
         let service = try TestService { $0.lockAfter = .milliseconds(200) }
         let client = service.client()
         try client.perform(SetPasscode(passcode, allowsWeak: true))

@@ -260,7 +260,7 @@ private struct Row {
         }
     }
 
-    @Test func `a program that is executable but not readable is refused with advice`() throws {
+    @Test func `a program whose file can be executed but not read is refused with advice`() throws {
         guard isRoot else {
             // The test needs a file of another user. Without root, only the message is tested.
             let refusal = PeerRefusal.unreadableExecutable(pid: 1, reason: "")
@@ -329,8 +329,7 @@ private struct Row {
         #expect(try ask(socket).first?.hasPrefix("welcome -25291 This user may not") == true)
     }
 
-    @Test
-    func `a dedicated socket exists while its entry does, and removal closes its connections`()
+    @Test func `a dedicated socket and its connections exist only as long as its registry entry`()
         throws
     {
         let service = try TestService()
@@ -410,7 +409,7 @@ private struct Row {
         #expect(SystemUnit.name(inPath: path) == name)
     }
 
-    @Test func `only the cgroup v2 hierarchy is used`() {
+    @Test func `a process's unit is read only from the cgroup v2 hierarchy`() {
         let text = "9:name=systemd:/system.slice/a.service\n0::/user.slice\n"
         #expect(SystemUnit.path(in: text) == "/user.slice")
         #expect(SystemUnit.path(in: "1:cpu:/system.slice/a.service\n") == nil)
@@ -436,7 +435,7 @@ private struct Row {
         #expect(census.objection(to: "a.service", of: 0) != nil)
     }
 
-    @Test func `a unit is no identity while its own processes can't be seen`() {
+    @Test func `a unit isn't accepted as an identity while its own processes can't be seen`() {
         let running = Processes()
         running.list.withLock { $0 = [] }
         let census = UnitCensus { running.list.withLock { $0 } }

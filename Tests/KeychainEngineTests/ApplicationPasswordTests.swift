@@ -86,7 +86,9 @@ import Testing
     @Test(arguments: [
         Data("correct horse".utf8), Data(), Data([0]), Data(repeating: 0xFF, count: 1000),
     ])
-    func `only the item's password opens it`(password: Data) throws {
+    func `an item with an application password opens only with exactly that password`(
+        password: Data
+    ) throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, password: password)
         #expect(added.data == Self.secret)
@@ -106,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 70_000])
-    func `secrets of any size can be under a password`(count: Int) throws {
+    func `secrets of any size can be protected by an application password`(count: Int) throws {
         let keychain = try TemporaryKeychain()
         let secret = Data(repeating: 0x5A, count: count)
         try add(keychain, data: secret)
@@ -114,7 +116,7 @@ import Testing
         #expect(try content(keychain).count == 52 + count)
     }
 
-    @Test func `an item whose password is wrong can be skipped by a search`() throws {
+    @Test func `a search can skip an item if the given password is wrong`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         #expect(
@@ -135,7 +137,9 @@ import Testing
     }
 
     @Test(arguments: ItemClass.allCases)
-    func `items of every class can be under a password`(itemClass: ItemClass) throws {
+    func `items of every class can be protected by an application password`(itemClass: ItemClass)
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain, itemClass: itemClass)
         let found = try keychain.engine.perform(
@@ -415,7 +419,7 @@ import Testing
         #expect(status { _ = try read(keychain) } == .decode)
     }
 
-    @Test func `a check needs no password, and reports a secret that isn't encrypted under one`()
+    @Test func `a check needs no password, and reports a secret not encrypted under its password`()
         throws
     {
         let keychain = try TemporaryKeychain()

@@ -247,8 +247,7 @@ import Testing
     }
 
     /// Cases 359 and 361 in Documentation/Cases.md.
-    @Test
-    func `a backup names the items it leaves out, bound to a passcode, hardware or the system`()
+    @Test func `a backup leaves out and lists items bound to a passcode, hardware or the system`()
         throws
     {
         let keychain = try fixture.keychain()
@@ -280,7 +279,8 @@ import Testing
         }
     }
 
-    @Test func `an item under an application password is restored only to its own keychain`() throws
+    @Test func `an item protected by an application password is restored only to its own keychain`()
+        throws
     {
         let keychain = try fixture.keychain()
         try fixture.add(
@@ -297,7 +297,9 @@ import Testing
         #expect(restoration.summary.leftOut.map(\.omission) == [.applicationPassword])
     }
 
-    @Test func `an item that requires the passcode is restored only once one is set`() throws {
+    @Test func `an item that requires the passcode is restored only after a passcode is set`()
+        throws
+    {
         let keychain = try fixture.keychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try fixture.add("present", "x", constraints: .userPresence, to: keychain)

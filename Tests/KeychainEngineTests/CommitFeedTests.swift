@@ -130,7 +130,7 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `an anchor that was replaced by another file is watched`() throws {
+    @Test func `commits are noticed even after the anchor was replaced by another file`() throws {
         let opened = try OpenedTwice()
         try opened.add("a", to: opened.keychain.engine)
         let subscription = opened.subscribe()

@@ -112,7 +112,9 @@ import Testing
                 == [Self.secret, Data("plain".utf8), Self.secret])
     }
 
-    @Test func `a lock is reported rather than a missing authentication`() throws {
+    @Test func `a search that meets a locked item reports the lock, not a missing authentication`()
+        throws
+    {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
         // Rows are visited in the order of their keyed labels. Among this many, one that requires
@@ -175,7 +177,7 @@ import Testing
         #expect(try read(keychain, "a", grant: grant) == [Self.secret])
     }
 
-    @Test func `a grant ends with the lock`() throws {
+    @Test func `a grant ends when the keychain is locked`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
         let old = try grant(keychain)
@@ -247,7 +249,7 @@ import Testing
         AccessConstraints.userPresence, .devicePasscode, [.biometryAny, .or, .devicePasscode],
         [.biometryAny, .devicePasscode],
     ])
-    func `an item that requires the passcode can't be added without one`(
+    func `an item that requires the passcode can't be added while no passcode is set`(
         constraints: AccessConstraints
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -329,7 +331,7 @@ import Testing
             status { _ = try read(keychain, "a") } == (isFree ? nil : .authenticationNeeded))
     }
 
-    @Test func `an update that fails for one item changes none`() throws {
+    @Test func `an update that fails for one item changes no item`() throws {
         let keychain = try keychain()
         try add(keychain, "a", [])
         try add(keychain, "b", .userPresence)
@@ -341,7 +343,7 @@ import Testing
         #expect(try read(keychain, "a") == [Self.secret])
     }
 
-    @Test func `a put over a constrained item requires authentication`() throws {
+    @Test func `replacing a constrained item with a put requires authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         func put(_ grant: AuthenticationGrant?) throws {
