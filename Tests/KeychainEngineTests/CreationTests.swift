@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4096])
-    func `an empty database is created again, and one with content never is`(
+    func `a database with at most one page is created again, and a larger database never is`(
         byteCount: Int
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -123,7 +123,10 @@ import Testing
     }
 
     /// A damaged byte can make the keybag look like one of a later version.
-    @Test func `if the keybag has an unknown version, its copy is used, unless both have`() throws {
+    @Test
+    func `if a keybag's version is unknown, its copy is used unless the copy's is unknown too`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
         func changeVersion(of file: StoreFolder.File) throws {

@@ -68,7 +68,7 @@ import Testing
         #expect(try read(keychain, "a") == Data("secret a".utf8))
     }
 
-    @Test func `a check finds a sound keychain sound`() throws {
+    @Test func `a check of an undamaged keychain finds no damage`() throws {
         let keychain = try smallKeychain(["a", "b"])
         let report = try keychain.engine.check()
         #expect(report.itemCount == 2)
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `lost commits are reported and not overwritten, and a recovery loses at most one`(
+    func `a log with lost commits is reported and kept, and a recovery loses at most one item`(
         withAnchor: Bool
     ) throws {
         let (keychain, copy) = try killedKeychain(withAnchor: withAnchor)

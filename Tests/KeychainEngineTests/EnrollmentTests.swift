@@ -5,7 +5,7 @@ import KeychainEngine
 import KeychainCore
 import Testing
 
-@Suite struct `Items for one biometric enrollment` {
+@Suite struct `Items bound to one biometric enrollment` {
     private static let secret = Data("secret".utf8)
     private static let first = Data("one finger".utf8)
     private static let second = Data("two fingers".utf8)
@@ -86,7 +86,7 @@ import Testing
                 == .itemNotFound)
     }
 
-    @Test func `naming the enrollment doesn't replace a proof`() throws {
+    @Test func `stating the enrollment doesn't replace biometric recognition`() throws {
         let keychain = try keychain()
         try add(keychain)
         for enrollment in [Self.first, Self.second, nil] {
@@ -136,7 +136,9 @@ import Testing
         [.biometryCurrentSet, .companion, .or],
         [.biometryCurrentSet, .applicationPassword, .or],
     ])
-    func `no other proof replaces the enrollment`(constraints: AccessConstraints) throws {
+    func `after a new enrollment, other proofs don't open an item that requires the earlier one`(
+        constraints: AccessConstraints
+    ) throws {
         let keychain = try keychain()
         let password = Data("tiger".utf8)
         try add(keychain, constraints, password: password)

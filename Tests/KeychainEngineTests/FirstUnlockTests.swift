@@ -48,7 +48,7 @@ import Testing
 
     // MARK: Searches
 
-    @Test func `before the first unlock, a search reports a lock unless always items suffice`()
+    @Test func `before the first unlock, a search works only if always-available items suffice`()
         throws
     {
         let keychain = try keychain()
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test
-    func `before the first unlock only always items can be changed, and none added or deleted`()
+    func `before first unlock, always-available items can be changed, but not added or deleted`()
         throws
     {
         let keychain = try keychain()
@@ -132,7 +132,7 @@ import Testing
         #expect(try keychain.engine.status().itemCount == 3)
     }
 
-    @Test func `after a lock, requests are answered as after the first unlock`() throws {
+    @Test func `after a lock, after-first-unlock items can still be read and added`() throws {
         let keychain = try keychain(isReopened: false)
         try keychain.engine.lock()
         #expect(status { _ = try found(keychain, query("absent")) } == .itemNotFound)
@@ -230,7 +230,7 @@ import Testing
         #expect(try keychain.engine.status().itemCount == 3)
     }
 
-    @Test func `a header for other guarded items can't be forged with the device key alone`()
+    @Test func `the header's data about guarded items can't be forged with the device key alone`()
         throws
     {
         let keychain = try keychain(isReopened: false)
@@ -270,7 +270,9 @@ import Testing
 
     // MARK: Internet passwords
 
-    @Test func `a query with different parts doesn't match a locked internet password`() throws {
+    @Test func `a query that differs in one attribute doesn't match a locked internet password`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         let name: Attributes = [.server: .string("host"), .account: .string("me")]

@@ -106,7 +106,10 @@ import Testing
         }
     }
 
-    @Test func `a user's folder whose name begins like that of a recovery isn't removed`() throws {
+    @Test
+    func `a recovery doesn't remove a user's folder whose name resembles its temporary folder`()
+        throws
+    {
         let keychain = try closedKeychain()
         let folder = keychain.directory + "/rebuilding-notes"
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -159,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: StoreFolder.File.allCases.filter { $0 != .keybag }, Kind.allCases)
-    func `a keychain file that isn't regular is named in the error, and nothing blocks`(
+    func `if a keychain file isn't regular, the error names it and opening doesn't block`(
         _ file: StoreFolder.File, _ kind: Kind
     ) throws {
         let keychain = try closedKeychain()
@@ -182,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a keychain works without its copy of the keybag`(_ kind: Kind) throws {
+    func `a keychain opens if the copy of its keybag isn't a regular file`(_ kind: Kind) throws {
         let keychain = try closedKeychain()
         let path = keychain.path(.keybag)
         let copy = try Data(contentsOf: URL(filePath: path))
@@ -258,7 +261,8 @@ import Testing
         #expect(try load("a", from: keychain) == Data("a".utf8))
     }
 
-    @Test func `a keychain whose database has the last number can't be rotated`() throws {
+    @Test func `a keychain whose database has the highest possible number can't be rotated`() throws
+    {
         let keychain = try closedKeychain()
         try files.moveItem(
             atPath: keychain.path(.database),
@@ -290,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: Recovered.allCases)
-    func `a file that only has the name of a recovered database isn't used as one`(
+    func `a file isn't used as the recovered database just because it has that name`(
         _ kind: Recovered
     ) throws {
         let keychain = try closedKeychain()

@@ -40,7 +40,9 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    @Test func `a row forged to be of the passcode class isn't deleted with the passcode`() throws {
+    @Test func `a row forged into the when-passcode-set class isn't deleted with the passcode`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         for (account, protection) in [
@@ -68,7 +70,10 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
                 == .itemNotFound)
     }
 
-    @Test func `counts are right after a row forged into the other tier was set aside`() throws {
+    @Test
+    func `setting aside a row that was forged into the other tier keeps the item counts right`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
             _ = try keychain.engine.perform(
@@ -109,7 +114,9 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         #expect(Set(found.map(\.data)) == [Data("secret a".utf8), Data("secret b".utf8)])
     }
 
-    @Test func `the deletion of a tombstone doesn't delete another row in its place`() throws {
+    @Test func `deleting a tombstone through a forged index entry doesn't delete another row`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         var synchronizable = item("a", .whenUnlocked)
         synchronizable.isSynchronizable = true
