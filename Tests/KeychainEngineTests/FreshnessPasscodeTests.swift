@@ -52,7 +52,7 @@ import Testing
     /// An attacker who has a copy of the folder from before the passcode was set has a keybag
     /// without a passcode.
     @Test(arguments: [[RootPage.keybag], [.keybag, .header]])
-    func `a keybag from before the passcode, put back in the database and as a file, opens nothing`(
+    func `a keybag put back from before the passcode was set doesn't open the keychain`(
         pages: [RootPage]
     ) throws {
         let keychain = try RememberedKeychain()

@@ -65,7 +65,7 @@ import Testing
         #expect(try keychain.find("b") == Data("b".utf8))
     }
 
-    @Test func `an item whose row isn't from the last commit isn't returned`() throws {
+    @Test func `an item whose old row was put back isn't returned`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
@@ -104,7 +104,7 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `a verification isn't carried over if a page was put back between two commits`()
+    @Test func `a verification doesn't stay valid if an old page is put back between two commits`()
         throws
     {
         let (keychain, before) = try changedKeychain()
@@ -154,7 +154,7 @@ import Testing
 
     /// The old database gets a name as if a rotation had created it: the database with the highest
     /// number is the keychain.
-    @Test func `an old database with a higher number is refused`() throws {
+    @Test func `an old copy of the database in a file with a higher number is refused`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         keychain.close()
@@ -201,7 +201,9 @@ import Testing
 
     // MARK: Remembered verifications
 
-    @Test func `the keychain's own commits and checkpoints carry a verification over`() throws {
+    @Test func `a verification stays valid after the keychain's own commits and checkpoints`()
+        throws
+    {
         let keychain = try RememberedKeychain()
         let moment = try #require(keychain.state.moment)
         #expect(keychain.state.standing == .verified)
@@ -246,7 +248,10 @@ import Testing
         #expect(keychain.state.standing == .verified)
     }
 
-    @Test func `a verification stays valid over a commit that isn't in the note`() throws {
+    @Test
+    func `a verification stays valid after a commit that isn't recorded in the freshness note`()
+        throws
+    {
         let keychain = try RememberedKeychain()
         let state = keychain.state
         try keychain.add("a")
@@ -262,7 +267,7 @@ import Testing
         #expect(keychain.state == state)
     }
 
-    @Test func `files that were written to from outside are verified again`() throws {
+    @Test func `files that another program wrote to are verified again`() throws {
         let (keychain, _) = try changedKeychain()
         try keychain.open()
         let moment = try #require(keychain.state.moment)
@@ -356,7 +361,9 @@ import Testing
         #expect(keychain.state.standing == .changed)
     }
 
-    @Test func `without a place for the freshness note, each process verifies for itself`() throws {
+    @Test func `if no freshness note can be stored, each process verifies the keychain itself`()
+        throws
+    {
         let (keychain, before) = try changedKeychain()
         keychain.remembers = false
         try keychain.open()
@@ -444,7 +451,9 @@ import Testing
 
     // MARK: Restoring
 
-    @Test func `nothing is restored to a keychain with an old page put back`() throws {
+    @Test func `set-aside items aren't restored to a keychain in which an old page was put back`()
+        throws
+    {
         let keychain = try RememberedKeychain()
         for account in ["a", "b"] { try keychain.add(account) }
         try keychain.setAsideFirst()

@@ -100,7 +100,9 @@ import Testing
         #expect(try itemCount(engine) == 4)
     }
 
-    @Test func `adding a list keeps existing items only if that is allowed`() throws {
+    @Test func `adding a list of items accepts existing ones only if the request allows that`()
+        throws
+    {
         let engine = try engine()
         let first = try engine.perform(AddItem(key(7)), as: caller)
         var kept = key(7)
@@ -312,7 +314,7 @@ import Testing
     // MARK: Changing
 
     @Test
-    func `an update changes each certificate and key once, even if it then no longer matches`()
+    func `an update changes each certificate and key once, even if they then no longer match`()
         throws
     {
         let engine = try engine()
@@ -375,7 +377,9 @@ import Testing
 
     // MARK: Deleting
 
-    @Test func `a key stays as long as another certificate has its public key`() throws {
+    @Test func `deleting an identity keeps the key while another certificate has its public key`()
+        throws
+    {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
@@ -408,7 +412,9 @@ import Testing
         try keychain.reopen()
     }
 
-    @Test func `a key stays as long as a damaged certificate has its public key`() throws {
+    @Test func `deleting an identity keeps the key while a damaged certificate has its public key`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         _ = try add(keychain.engine, certificate(1, of: 7), key(7))
         _ = try keychain.engine.perform(AddItem(certificate(2, of: 7)), as: caller)

@@ -70,7 +70,8 @@ import Testing
         #expect(found.data == Data("y".utf8))
     }
 
-    @Test func `a deletion deletes all matches, and a second one finds nothing`() throws {
+    @Test func `a deletion deletes all matching items, and a second deletion finds nothing`() throws
+    {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b", "c"] { _ = try add(keychain, account) }
         let all = ItemQuery(

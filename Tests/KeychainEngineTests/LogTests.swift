@@ -79,7 +79,7 @@ private final class MemoryLog: Sendable {
         #expect(!log.all.joined().contains("-7"))
     }
 
-    @Test func `requests about identities are logged too`() throws {
+    @Test func `requests about identities are logged without values`() throws {
         let log = MemoryLog()
         var options = EngineOptions.testing
         options.log = log.logger()

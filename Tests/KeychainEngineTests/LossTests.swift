@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `if the labels of a lost item are known, searches for other names aren't affected`()
+    @Test func `if the name of a lost item is known, searches for other names aren't affected`()
         throws
     {
         // The damage is in the secret, so the attributes and with them the labels are authentic.
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [("KCM2", 40), ("KCHD", 60)])
-    func `if labels of lost items are unknown, each miss reports damage until it is dismissed`(
+    func `while it is unknown which items were lost, a search that finds nothing reports damage`(
         _ magic: String, _ offset: Int
     ) throws {
         let keychain = try damagedKeychain(magic, offset)
@@ -116,7 +116,9 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `before the first unlock a miss reports a lock rather than a loss`() throws {
+    @Test func `before the first unlock, a search that finds nothing reports the lock, not a loss`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         for (account, protection) in [("a", ProtectionClass.always), ("b", .afterFirstUnlock)] {
