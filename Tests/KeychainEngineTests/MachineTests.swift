@@ -102,7 +102,8 @@ import Testing
         back.close()
     }
 
-    @Test func `an unreadable item is deleted only if its labels show that the query matches it`()
+    @Test
+    func `an unreadable item is deleted only if the index alone shows that the query matches it`()
         throws
     {
         let keychain = try filled()
@@ -126,7 +127,8 @@ import Testing
         back.close()
     }
 
-    @Test func `a recovery code moves this-device-only items even if the passcode is forgotten`()
+    @Test
+    func `a recovery code opens this-device-only items on another machine without the passcode`()
         throws
     {
         let keychain = try filled()
@@ -169,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a recovery code frees this-device-only items where no machine identity exists`(
+    func `a recovery code unbinds this-device-only items on a machine without an identity`(
         hasPasscode: Bool
     ) throws {
         let keychain = try filled()
@@ -249,7 +251,7 @@ import Testing
         #expect(try secrets(keychain.engine) == ["item", "another"])
     }
 
-    @Test func `the chip unseals a slot's key only once, as long as the slot exists`() throws {
+    @Test func `after the keychain is opened, the chip doesn't unseal its key slot again`() throws {
         let chip = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options("here", chip: chip))
         try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)
@@ -290,7 +292,7 @@ import Testing
         open.close()
     }
 
-    @Test func `a slot can't be removed while the keychain is locked`() throws {
+    @Test func `a key slot can't be removed while the keychain is locked`() throws {
         let keychain = try TemporaryKeychain(options: options("here"))
         let caller = keychain.caller
         try keychain.engine.setPasscode(passcode("open"))

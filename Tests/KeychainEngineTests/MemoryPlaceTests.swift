@@ -67,7 +67,7 @@ import Testing
         #expect(first.store.keychainID != second.store.keychainID)
     }
 
-    @Test func `a probe is called at every step of a write`() throws {
+    @Test func `a test's probe is called at each step of a write to a keychain in memory`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let addition = try moments { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
         // The row, its terms (one per attribute) and the header.
@@ -122,7 +122,7 @@ import Testing
         #expect(try engine.check().itemCount == 2)
     }
 
-    @Test func `a write to a keychain in a folder never calls a probe`() throws {
+    @Test func `a write to a keychain in a folder never calls a test's probe`() throws {
         let temporary = try TemporaryKeychain()
         let seen = try moments {
             _ = try temporary.engine.perform(AddItem(newItem("a")), as: temporary.caller)

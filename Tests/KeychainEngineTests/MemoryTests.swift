@@ -73,7 +73,7 @@ import Testing
         )
     }
 
-    @Test func `after a lock no class key and no row key is left in memory`() throws {
+    @Test func `after a lock no when-unlocked class key and no row key is left in memory`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         _ = try keychain.engine.perform(
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: The search
 
-    @Test func `a key in pages that were made read-only is found`() throws {
+    @Test func `the memory search finds a key in pages that were made read-only`() throws {
         let key = SecretBytes.random(byteCount: 32)
         // SAFETY: a page of its own, which is unmapped when nothing uses it any more.
         let mapped = unsafe mmap(
@@ -178,7 +178,8 @@ import Testing
     }
 
     /// In a separate process, because searches of other tests would throw too.
-    @Test func `a search throws if memory that is mapped as readable can't be read`() async {
+    @Test func `the memory search throws if memory that is mapped as readable can't be read`() async
+    {
         await #expect(processExitsWith: .success) {
             let needle = Needle(SecretBytes.random(byteCount: 32))
             _ = try needle.occurrenceCount()

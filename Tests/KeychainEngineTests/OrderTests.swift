@@ -45,7 +45,7 @@ import Testing
     /// The index is in the order of keyed labels, which differs between keychains. With that order
     /// this test would pass by chance in less than one of 1,000,000 runs.
     @Test(arguments: 1...8)
-    func `of several items of a service, the one added first is returned`(run: Int) throws {
+    func `if several items of a service match, the item added first is returned`(run: Int) throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 6)
         for includesData in [true, false] {
@@ -61,9 +61,9 @@ import Testing
     }
 
     @Test(arguments: 1...4)
-    func `of several items of a server and account, the one added first is returned`(run: Int)
-        throws
-    {
+    func `if several items of a server and account match, the item added first is returned`(
+        run: Int
+    ) throws {
         let keychain = try TemporaryKeychain()
         let key: Attributes = [.server: .string("h"), .account: .string("a")]
         let added = try (1...6).map { number in
@@ -77,7 +77,7 @@ import Testing
     /// The items differ in an attribute of the primary key that the search doesn't name. Some have
     /// data that doesn't fit on one page, and some are in another group.
     @Test(arguments: [ItemClass.genericPassword, .internetPassword], 1...4)
-    func `a search for the data alone returns the same item as one with attributes`(
+    func `a search for data alone returns the same item as a search with attributes`(
         itemClass: ItemClass, run: Int
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `among many items, one is found by an attribute that has no label`() throws {
+    @Test func `an item among many is found by an attribute that isn't indexed`() throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 150)
         for number in [0, 15, 16, 17, 149] {

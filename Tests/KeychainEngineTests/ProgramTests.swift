@@ -54,7 +54,8 @@ import Testing
         ItemQuery(itemClass: .genericPassword, isSynchronizable: nil),
     ]
 
-    @Test func `a query with only group, protection or synchronizability affects own items only`()
+    @Test
+    func `a query by only group, protection or synchronizability affects only the program's items`()
         throws
     {
         for query in Self.wide {
@@ -108,7 +109,8 @@ import Testing
             try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 3)
     }
 
-    @Test func `items can't be deleted by class while one is locked and its owner unknown`() throws
+    @Test func `items can't be deleted by class while the owner of a locked item is unknown`()
+        throws
     {
         let engine = try engine()
         _ = try engine.perform(AddItem(password("n", protection: .whenUnlocked)), as: notes)

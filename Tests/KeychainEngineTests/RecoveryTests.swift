@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `old frames appended to the log lose nothing in a recovery`() throws {
+    @Test func `appending old frames to the log doesn't make a recovery lose anything`() throws {
         let copy = try killed { log in
             // The items' page from an earlier commit, as if it had been committed last.
             var frame = log[LogForgery.frame(frames(of: .items, in: log)[0])]
@@ -177,8 +177,7 @@ import Testing
         #expect(try engine.setAsideRows().isEmpty)
     }
 
-    @Test
-    func `after frames of the log were swapped, following the instructions in the errors works`()
+    @Test func `after log frames were swapped, items can be restored as the errors instruct`()
         throws
     {
         let copy = try killed { log in
@@ -245,9 +244,7 @@ import Testing
         #expect(restored.map(\.outcome) == [.keyTaken])
     }
 
-    @Test func `a row of one tier isn't restored if the other has an item with its primary key`()
-        throws
-    {
+    @Test func `a row isn't restored if the other tier has an item with its primary key`() throws {
         let (keychain, row) = try keychainWithTwo()
         try change(keychain) { transaction throws(KeychainFailure) in
             try transaction.addSetAside(row, reason: SetAsideReason.foundByCheck.rawValue, at: 1)
