@@ -61,7 +61,9 @@ import Testing
     }
 
     @Test(arguments: [("KCM2", 40), ("KCS2", 60), ("KCS2", 6)])
-    func `an item that can be opened again is restored`(_ magic: String, _ offset: Int) throws {
+    func `a set-aside item is restored once it can be opened again`(_ magic: String, _ offset: Int)
+        throws
+    {
         let keychain = try keychain(["a"])
         try damage(keychain, behind: magic, at: offset)
         try keychain.reopen()
@@ -125,7 +127,7 @@ import Testing
         #expect(reasons == [.foundByCheck])
     }
 
-    @Test func `if only the log is left, the error points to a recovery`() throws {
+    @Test func `if only the write-ahead log is left, the error points to a recovery`() throws {
         let keychain = try keychain(["a"])
         try FileManager.default.moveItem(
             at: URL(filePath: keychain.path(.database)),
@@ -165,7 +167,7 @@ import Testing
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.damaged])
     }
 
-    @Test func `rows that are set aside stay so after a recovery`() throws {
+    @Test func `rows that are set aside are still set aside after a recovery`() throws {
         let keychain = try keychain(["a", "b"])
         try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()

@@ -99,7 +99,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a rotation removes the ways in that weren't proved, and names them`() throws {
+    @Test func `a rotation removes and lists the key slots whose secret wasn't given`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1"))
         let code = SecretBytes.random(byteCount: 16)
@@ -165,7 +165,7 @@ import Testing
         #expect(status { _ = try load("a", from: keychain.engine) } == .interactionNotAllowed)
     }
 
-    @Test func `a rotation that is canceled or fails changes nothing`() throws {
+    @Test func `a rotation that is canceled changes nothing`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         let before = try names(keychain)
@@ -257,7 +257,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a backup copied over a later keychain is refused, and neither is lost`() throws {
+    @Test func `a backup copied over a later keychain is refused, and no file is changed`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         keychain.engine.close()
@@ -296,7 +296,8 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a request that notices a rotation late ends no grant that was issued since`()
+    @Test
+    func `a request that notices a rotation late doesn't end a grant issued after the rotation`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -328,7 +329,7 @@ import Testing
         #expect(engine.grantForRecognition() == issued)
     }
 
-    @Test func `rows that are set aside stay so after a rotation, and can be restored`() throws {
+    @Test func `rows that are set aside are kept by a rotation and can be restored`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         let row = try #require(

@@ -124,7 +124,8 @@ import Testing
         #expect(whole.count == 2 * (40 + 64))
     }
 
-    @Test func `with both copies damaged the keychain doesn't open, and nothing is overwritten`()
+    @Test
+    func `if both copies of the sealed key are damaged, opening fails and overwrites nothing`()
         throws
     {
         let hardware = SoftwareChip()

@@ -61,7 +61,9 @@ import Testing
 
     // MARK: Creating and using keys
 
-    @Test func `a key signs and agrees on secrets, even after the keychain is reopened`() throws {
+    @Test func `a key can sign and derive shared secrets, even after the keychain is reopened`()
+        throws
+    {
         let keychain = try keychain(hasPasscode: false)
         #expect(try keychain.engine.perform(HasSecureEnclave()))
         let key = try make(keychain)
@@ -208,13 +210,16 @@ import Testing
                 == .authenticationNeeded)
     }
 
-    @Test func `a key that requires the passcode can't be created without one`() throws {
+    @Test func `a key that requires the passcode can't be created while no passcode is set`() throws
+    {
         let keychain = try keychain(hasPasscode: false)
         #expect(
             status { _ = try make(keychain, [.userPresence, .privateKeyUsage]) } == .authFailed)
     }
 
-    @Test func `an application password takes part in the encryption of a key's blob`() throws {
+    @Test func `a key that requires an application password can be used only with that password`()
+        throws
+    {
         let keychain = try keychain()
         let constraints: AccessConstraints = [.applicationPassword, .privateKeyUsage]
         let failure = #expect(throws: KeychainFailure.self) { try make(keychain, constraints) }

@@ -109,7 +109,7 @@ import Testing
 
     init() throws { test = try Clocked() }
 
-    @Test func `versions are those of the current database after another process rotated the keys`()
+    @Test func `after another process rotated the keys, versions are read from the new database`()
         throws
     {
         try test.add("a", "one")
@@ -238,9 +238,9 @@ import Testing
     }
 
     @Test(arguments: [(1001, 30), (10, 0), (10, 36_501)] as [(UInt32, UInt32)])
-    func `settings out of range are refused, and change nothing`(_ count: UInt32, _ days: UInt32)
-        throws
-    {
+    func `history settings out of range are refused, and change nothing`(
+        _ count: UInt32, _ days: UInt32
+    ) throws {
         let policy = HistoryPolicy(count: count, days: days, isForAll: true)
         #expect(status { try test.engine.perform(SetHistory(policy)) } == .param)
         #expect(try test.engine.perform(SetHistory()) == .standard)
@@ -304,8 +304,7 @@ import Testing
         }
     }
 
-    @Test
-    func `versions of items that require the passcode are deleted with it, and others are kept`()
+    @Test func `removing the passcode deletes versions of items that require it, and keeps others`()
         throws
     {
         try test.add("open", "1")
@@ -371,7 +370,7 @@ import Testing
         #expect(try test.engine.check().isSound)
     }
 
-    @Test func `versions of many items keep their numbers`() throws {
+    @Test func `versions are numbered and limited separately for each item`() throws {
         try test.engine.perform(SetHistory(HistoryPolicy(count: 3, days: 30, isForAll: false)))
         for item in 0..<20 { try test.add("\(item)", "0") }
         for round in 1...5 {

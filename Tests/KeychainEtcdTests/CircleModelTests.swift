@@ -4,7 +4,7 @@
 
 import Testing
 
-@Suite struct `The model of a circle` {
+@Suite struct `The model of allowed synchronization results` {
     /// What happens to one account.
     enum Step {
         /// A machine changes it. `had` is the value that it had before, or `nil` for no item.
@@ -76,7 +76,7 @@ import Testing
         ([.alone("1"), .alone(nil)], [nil]),
     ]
 
-    @Test func `it allows what the rules allow, and nothing else`() {
+    @Test func `the model allows exactly the values that the synchronization rules allow`() {
         var count = 0
         for (steps, allowed) in Self.rows {
             var model = CircleModel()
@@ -99,7 +99,7 @@ import Testing
         #expect(count == 18)
     }
 
-    @Test func `an account that nobody wrote is a violation`() {
+    @Test func `the model reports an account that no machine wrote as a violation`() {
         var model = CircleModel()
         model.note("a", "1", by: 0, insteadOf: .none)
         #expect(model.violations(in: ["a": "1", "b": "1"]) == ["b"])
