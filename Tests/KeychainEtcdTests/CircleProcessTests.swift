@@ -23,7 +23,7 @@ extension `With etcd` {
     private static let seed =
         ProcessInfo.processInfo.environment["KEYCHAIN_SOAK_SEED"].flatMap(UInt64.init) ?? usualSeed
 
-    @Test func `three homes agree after failures of nodes, links, disks, clocks and processes`()
+    @Test func `three machines agree after failures of nodes, links, disks, clocks and processes`()
         async throws
     {
         try await EtcdCluster.with(nodes: 3, users: [Self.alice], hasPeerLinks: true) { cluster in

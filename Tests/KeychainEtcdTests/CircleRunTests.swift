@@ -43,7 +43,8 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a relay tries other nodes, can end while none answers, and later sends what waits`()
+    @Test
+    func `a relay tries other nodes, ends even if no node answers, and later sends its changes`()
         async throws
     {
         try await EtcdCluster.with(nodes: 3, users: [Self.alice]) { cluster in
@@ -84,7 +85,7 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a machine with a full disk keeps what it acknowledged and takes the rest later`()
+    @Test func `a machine with a full disk loses no acknowledged change, and gets the rest later`()
         async throws
     {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in

@@ -10,7 +10,7 @@ extension `With etcd` {
     /// Each writer appends to its own log, and remembers the revisions of the acknowledged writes.
     /// A write that the killed leader didn't answer may or may not have been carried out: the
     /// client has to find out.
-    @Test func `no acknowledged write is lost and none is made twice when the leader is killed`()
+    @Test func `when the leader is killed, no acknowledged write is lost or carried out twice`()
         async throws
     {
         try await EtcdCluster.with(nodes: 3) { cluster in
@@ -60,7 +60,9 @@ extension `With etcd` {
 
     /// Each swap writes the next value of a counter. If a swap is made twice or reported wrongly,
     /// the counts differ.
-    @Test func `a suspended leader's unanswered swaps are made once`() async throws {
+    @Test func `a swap that a suspended leader didn't answer is carried out only once`()
+        async throws
+    {
         try await EtcdCluster.with(nodes: 3) { cluster in
             let leader = try await cluster.leader()
             let order = [leader] + (0..<3).filter { $0 != leader }
@@ -118,7 +120,7 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a watch leaves a suspended node`() async throws {
+    @Test func `a watch switches to another node when its node is suspended`() async throws {
         try await EtcdCluster.with(nodes: 3) { cluster in
             var timing = EtcdCluster.patient
             timing.watchCheckInterval = .milliseconds(200)
@@ -141,7 +143,9 @@ extension `With etcd` {
         }
     }
 
-    @Test func `a watch from a compacted revision reports that, and goes on`() async throws {
+    @Test func `a watch from a compacted revision reports the compaction and continues`()
+        async throws
+    {
         try await EtcdCluster.with(nodes: 1) { cluster in
             let client = try EtcdClient(await cluster.configuration())
             let start = try await client.putIfAbsent("log/1", [1])

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `of eight writers of one revision one succeeds`() async throws {
+    @Test func `if eight writers swap the same revision, exactly one succeeds`() async throws {
         try await EtcdCluster.with(nodes: 3) { cluster in
             let first = try EtcdClient(await cluster.configuration())
             let start = try await first.putIfAbsent("head", Self.bytes("start"))
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a user has no right to another prefix`() async throws {
+    @Test func `a user can't access keys under another prefix`() async throws {
         try await EtcdCluster.with(nodes: 1, users: [Self.alice, Self.bob]) { cluster in
             let alice = try EtcdClient(
                 await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))

@@ -47,7 +47,9 @@ import Testing
     }
 
     /// As etcd 3.4.23 answered, with fields that are not known here.
-    @Test func `an answer is read, and what is missing has its default`() throws {
+    @Test func `unknown fields of an answer are ignored, and missing fields have default values`()
+        throws
+    {
         let text =
             #"{"header":{"cluster_id":"10144879847569953045","member_id":"7","revision":"3","#
             + #""raft_term":"2","new":{}},"responses":[{"response_range":{"header":{"revision":"3"},"#
@@ -84,7 +86,9 @@ import Testing
         arguments: [
             ([1, 2], [1, 3]), ([1, 255], [2]), ([255], [0]), ([], [0]), ([97, 47], [97, 48]),
         ] as [([UInt8], [UInt8])])
-    func `a range ends where the prefix does`(_ prefix: [UInt8], _ end: [UInt8]) {
+    func `the end of a prefix's range is the first key after all keys with that prefix`(
+        _ prefix: [UInt8], _ end: [UInt8]
+    ) {
         #expect(EtcdKey(prefix).end == EtcdKey(end))
     }
 
@@ -92,7 +96,9 @@ import Testing
         "http://a:1", "a:1", "", "https://", "https://user@a:1", "https://user:secret@a:1",
         "https://a:1/path", "https://a:1?q", "https://a:1#f", "https://a b",
     ])
-    func `an endpoint that is no plain https URL is refused, and not shown`(_ endpoint: String) {
+    func `an endpoint that isn't a plain https URL is refused without repeating its password`(
+        _ endpoint: String
+    ) {
         do {
             _ = try EtcdConfiguration(endpoints: [endpoint], prefix: "p")
             Issue.record("The endpoint is accepted.")
@@ -102,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `files that can't be read are named`() throws {
+    @Test func `the error for a certificate file that can't be read names the file`() throws {
         let configuration = try EtcdConfiguration(
             endpoints: ["https://etcd.example.org"], prefix: "p/", authorityFile: "/nowhere/ca")
         #expect(configuration.prefix == "p/")
@@ -110,7 +116,7 @@ import Testing
         #expect("\(try #require(failure))".contains("/nowhere/ca"))
     }
 
-    @Test func `pauses double up to a maximum`() {
+    @Test func `the pause before each retry doubles up to a maximum`() {
         let timing = EtcdTiming()
         for (round, length) in [(1, 100), (2, 200), (5, 1600), (6, 2000), (1_000_000, 2000)] {
             let whole = Duration.milliseconds(length)
@@ -126,7 +132,7 @@ import Testing
         (400, 3, "etcdserver: authentication failed, invalid user ID or password", "password"),
         (400, 3, "secret", "code 3"), (503, 14, "etcdserver: secret", "code 14"),
     ])
-    func `a refusal says what to do, and repeats no text but etcd's`(
+    func `a refusal by etcd is explained without quoting unknown text from the server`(
         _ status: Int, _ code: Int, _ message: String, _ part: String
     ) throws {
         let answer = Data(#"{"message":"\#(message)","code":\#(code)}"#.utf8)

@@ -7,7 +7,7 @@ import KeychainEtcd
 import Synchronization
 import Testing
 
-@Suite struct `Tries` {
+@Suite struct `Retries after failures of etcd nodes` {
     private static let range = "/v3/kv/range"
     private static let transaction = "/v3/kv/txn"
     private static let found = StandInReply.answer(200, Wire.range([Wire.pair("test/k", "v")]))
@@ -25,7 +25,7 @@ import Testing
         .answer(307, ""), Wire.refusal(503, 14, "etcdserver: no leader"),
         .parts(["{"], closes: false), .parts(["{"], closes: true),
     ])
-    func `after a node that fails the next one is asked`(_ reply: StandInReply) async throws {
+    func `after a node fails, the next node is asked`(_ reply: StandInReply) async throws {
         try await StandInServer.with([{ _ in reply }, { _ in Self.found }]) { servers, files in
             let client = try standInClient(
                 servers.map(\.endpoint), files, try: .seconds(5))
@@ -37,7 +37,9 @@ import Testing
         }
     }
 
-    @Test func `if no node can be reached, nothing has been applied`() async throws {
+    @Test func `if no node can be reached, the error says that nothing has been applied`()
+        async throws
+    {
         try await StandInServer.with([]) { _, files in
             let client = try standInClient(
                 ["https://127.0.0.1:1"], files, try: .seconds(1), overall: .seconds(2))
@@ -50,7 +52,8 @@ import Testing
         }
     }
 
-    @Test func `a write that is never answered may have been applied`() async throws {
+    @Test func `the error for an unanswered write says that it may have been applied`() async throws
+    {
         try await StandInServer.with([{ _ in .silence }]) { servers, files in
             let client = try standInClient(
                 [servers[0].endpoint], files, try: .seconds(1), overall: .seconds(3))
@@ -64,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a server that isn't etcd, or isn't trusted, is given up after two tries`()
+    @Test func `a client gives up after two tries if a server isn't etcd or isn't trusted`()
         async throws
     {
         try await StandInServer.with([{ _ in .answer(404, "Not Found") }]) { servers, files in
@@ -186,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a node that accepts no token is given up, and so is one whose token is invalid`()
+    @Test func `a client gives up on a node that rejects each token or issues an invalid token`()
         async throws
     {
         try await StandInServer.with([
@@ -213,7 +216,7 @@ import Testing
         [Wire.pair("other/k", "v")], [Wire.pair("test/l", "v")],
         [Wire.pair("test/k", "v"), Wire.pair("test/k", "v")],
     ])
-    func `another key than the one that was asked for is refused`(_ pairs: [String]) async throws {
+    func `an answer with a key that wasn't requested is refused`(_ pairs: [String]) async throws {
         try await StandInServer.with([{ _ in .answer(200, Wire.range(pairs)) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
             guard case .malformed? = await reason({ _ = try await client.get("k") }) else {
@@ -228,7 +231,7 @@ import Testing
         (["test/l"], false), (["other"], false), (["test/k/0"], false), ([], true),
         (["test/k/a", "test/k/b", "test/k/c", "test/k/d"], false),
     ])
-    func `a page with other keys than were asked for is refused`(
+    func `a page with unrequested, unordered, too many or too few keys is refused`(
         _ keys: [String], _ more: Bool
     ) async throws {
         let answer = Wire.range(keys.map { Wire.pair($0, "v") }, more: more)
@@ -245,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that is too large makes pages smaller`() async throws {
+    @Test func `if an answer is too large, smaller pages are requested`() async throws {
         let large = String(repeating: " ", count: 9 << 20)
         let script: StandInServer.Script = { request in
             request.body.contains(#""limit":"2""#)
