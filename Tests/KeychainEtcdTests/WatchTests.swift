@@ -52,7 +52,7 @@ import Testing
         Wire.pair("test/k", "v", revision: revision)
     }
 
-    @Test func `a watch goes on after the last revision, however the lines are cut`()
+    @Test func `a watch continues after the last revision, however its lines are split into parts`()
         async throws
     {
         let line = Wire.events([Self.put(6), Self.put(6), Self.put(7)])
@@ -65,7 +65,10 @@ import Testing
         }
     }
 
-    @Test func `a relay's watch begins even after the largest revision`() async throws {
+    @Test
+    func `a relay's watch begins even if the current revision is the largest possible number`()
+        async throws
+    {
         let script: StandInServer.Script = { request in
             request.path == Self.watch
                 ? .parts([Self.created], closes: false)
@@ -83,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a revision of which only a part arrived is requested again`() async throws {
+    @Test func `a revision that arrived only in part is requested again`() async throws {
         try await Self.follow(
             [
                 [Wire.events([Self.put(6), Self.put(7)], fragment: true)],
@@ -97,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `a message without events advances the start, unless it reports the watch's creation`()
+    func `a message without events advances the resume point, unless it reports the creation`()
         async throws
     {
         try await Self.follow(
@@ -109,7 +112,9 @@ import Testing
         }
     }
 
-    @Test func `compaction is reported, and the watch goes on from it`() async throws {
+    @Test func `a compaction is reported, and the watch continues from the compacted revision`()
+        async throws
+    {
         let compacted = Wire.watch(#","canceled":true,"compact_revision":"8""#)
         let deletion = Wire.watch(
             #","events":[{"type":"DELETE","kv":{"key":"\#(Wire.base64("test/k"))","mod_revision":"8"}}]"#
@@ -130,9 +135,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a watch whose iterator is freed ends, and so does one of a client that is shut down`()
-        async throws
-    {
+    func `a watch ends when its iterator is freed or its client is shut down`() async throws {
         let script: StandInServer.Script = { request in
             request.path == Self.watch
                 ? .parts([Wire.events([Self.put(6), Self.put(7)])], closes: false) : Wire.empty
@@ -163,7 +166,7 @@ import Testing
         Wire.watch(#","events":[{"type":"OTHER","kv":{}}]"#),
         Wire.watch(#","events":[{}]"#), Wire.watch(#","created":true,"canceled":true"#),
     ])
-    func `an invalid message or an error ends its connection, and the watch goes on`(
+    func `after an invalid message or an error, the watch continues on a new connection`(
         _ message: String
     ) async throws {
         try await Self.follow(
@@ -174,7 +177,9 @@ import Testing
         }
     }
 
-    @Test func `a line that is too long ends its connection`() async throws {
+    @Test func `after a line that is too long, the watch continues on a new connection`()
+        async throws
+    {
         let blank = String(repeating: " ", count: 9 << 20)
         try await Self.follow(
             [[Self.created, blank], [Wire.events([Self.put(6)])]], count: 1
@@ -185,7 +190,9 @@ import Testing
     }
 
     /// The first node accepts the watch and says nothing more; from then on it is dead.
-    @Test func `a node that went silent is left for the next`() async throws {
+    @Test func `a watch leaves a node that has gone silent and continues at the next node`()
+        async throws
+    {
         let silent: StandInServer.Script = { request in
             if request.path == Self.watch { return .parts([Self.created], closes: false) }
             return request.index == 0 ? Wire.empty : .silence
@@ -205,7 +212,9 @@ import Testing
 
     /// The check of the node fails while the second event waits for the program to request it. This
     /// event must not be lost.
-    @Test func `no event is lost while the program is slow and the node dies`() async throws {
+    @Test func `no event is lost if the node fails before the program has read the event`()
+        async throws
+    {
         let (died, signal) = AsyncStream.makeStream(of: Void.self)
         let script: StandInServer.Script = { request in
             if request.path == Self.watch {

@@ -48,7 +48,7 @@ import Testing
         #expect(carriedOut.values == [2])
     }
 
-    @Test func `a service that closes every connection is a failure`() throws {
+    @Test func `a request fails if the service closes every connection`() throws {
         let service = try FakeService { peer, _ in
             guard peer.greet() else { return }
             _ = peer.request()
@@ -60,7 +60,9 @@ import Testing
         #expect(failure?.status == .notAvailable && failure?.cause == .contention)
     }
 
-    @Test func `a service that closes instead of answering hello is a failure`() throws {
+    @Test func `a request fails if the service closes the connection instead of answering hello`()
+        throws
+    {
         let service = try FakeService { peer, _ in
             peer.beginHandshake()
             peer.send(Self.closing)
@@ -88,14 +90,14 @@ import Testing
 
     // MARK: Before the first request
 
-    @Test func `a socket that no program listens on is a failure`() throws {
+    @Test func `a request fails if no program listens on the socket`() throws {
         let service = try FakeService(takesConnections: false)
         let failure = try #require(failedRead(service))
         #expect(failure.status == .notAvailable && failure.cause == .contention)
         #expect(failure.reason.contains(service.path))
     }
 
-    @Test func `a missing socket is a failure, and so is a path that is too long for one`() throws {
+    @Test func `a request fails if the socket is missing or its path is too long`() throws {
         let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
         let missing = #expect(throws: KeychainFailure.self) {
             try ServiceClient(socketPath: path).perform(Lock())
@@ -160,7 +162,7 @@ import Testing
             ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
             ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
         ] as [(String, [UInt8], Bool, Status)])
-    func `a program at the socket that isn't the service is sent nothing more`(
+    func `after an invalid answer, a client sends nothing more to the program at the socket`(
         _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
     ) throws {
         let received = Recorded<[UInt8]>()

@@ -74,7 +74,7 @@ import Testing
         again.end()
     }
 
-    @Test func `after a broken connection the handler is called, and notified of changes again`()
+    @Test func `after a broken connection, the handler is called, and is called for later changes`()
         throws
     {
         let teller = try Teller()
@@ -94,7 +94,9 @@ import Testing
         subscription.end()
     }
 
-    @Test func `a refused subscription is a failure, and no handler is called`() throws {
+    @Test func `a refused subscription throws the service's error, and no handler is called`()
+        throws
+    {
         let failure = KeychainFailure(.unimplemented, "No.")
         let service = try FakeService { peer, _ in peer.serve { _ in .failure(failure) } }
         let client = ServiceClient(socketPath: service.path)

@@ -211,7 +211,7 @@ struct ChoiceRow: Sendable {
         ChoiceRow(name: "nothing is there", mode: .embedded, mention: "default"),
     ]
 
-    @Test func `the first rule that applies decides`() {
+    @Test func `the keychain is chosen by the first rule that applies`() {
         var ran = 0
         for row in Self.rows {
             if let mode = row.mode {
@@ -234,7 +234,10 @@ struct ChoiceRow: Sendable {
 
     /// With the real file system: a configuration file that can't be read, or is too large, is a
     /// failure and doesn't count as missing.
-    @Test func `the configuration file is read from its folder`() throws {
+    @Test
+    func `a configuration file is used, or is an error if it is unreadable, empty or too large`()
+        throws
+    {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "choice-\(UUID().uuidString)").path(percentEncoded: false)
         try FileManager.default.createDirectory(
