@@ -61,7 +61,7 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
-    @Test func `a program without a group may do nothing`() async {
+    @Test func `a program without an access group gets an entitlement error`() async {
         await #expect(processExitsWith: .success) {
             var welcome = FakePeer.welcome
             welcome.entitlements = Entitlements(accessGroups: AccessGroups([]))
@@ -102,7 +102,9 @@ private func setVariable(_ name: String, _ value: String?) {
             ]
         }()
 
-    @Test func `searching creates no keychain, and one created by another process is used`() async {
+    @Test func `searching creates no keychain, and a keychain created by another process is used`()
+        async
+    {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
@@ -139,7 +141,7 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
-    @Test func `a process continues after another one has changed the keys`() async {
+    @Test func `a process can use the keychain after another process rotated the keys`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
