@@ -73,10 +73,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try goesOn(service)
     }
 
-    @Test
-    func `an incomplete frame has no effect, and a frame that arrives byte by byte is accepted`()
-        throws
-    {
+    @Test func `an incomplete frame has no effect, and a frame sent byte by byte works`() throws {
         let service = try TestService()
         do {
             let half = try RawClient(service.configuration.socket)
@@ -239,9 +236,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
 
     // Attack: sockets in flight that no client receives use up the number that the kernel lets the
     // service send.
-    @Test func `a refused client counts toward the limit until it receives its socket or ends`()
-        throws
-    {
+    @Test func `a refused client counts as connected until it takes its socket or ends`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(1)
             $0.limits.untakenPerUser = 2
