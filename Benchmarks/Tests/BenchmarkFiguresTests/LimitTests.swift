@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what is missed is named with its figure and limit`() {
+    @Test func `a missed limit is reported with the measured figure and the limit`() {
         let slow = Samples([500, 510, 520])
         let floor = Samples([100, 100, 100])
         let size = Samples(30e6)

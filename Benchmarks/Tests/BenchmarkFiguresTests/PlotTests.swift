@@ -43,7 +43,7 @@ import Testing
         #expect(svg.matches(of: /<circle/).count == 3 * 4)
     }
 
-    @Test func `the table has a row for each call that a store has`() {
+    @Test func `the table has a row for each call that was measured with a store`() {
         #expect(
             PeerFigures.table(Self.peers) == [
                 "| Call | Store | 10 items | 100 items | 1,000 items | 4,000 items |",
@@ -60,7 +60,7 @@ import Testing
             ("1200 34", 2, [1200, 34]), ("7", 1, [7]), ("1200 34", 3, nil), ("12 error", 2, nil),
             ("12 34 error", 2, nil), ("-1", 1, nil), ("", 1, nil),
         ] as [(String, Int, [Double]?)])
-    func `an answer contains one time for each call`(
+    func `an answer is accepted only if it contains one time for each call`(
         _ line: String, _ count: Int, _ times: [Double]?
     ) {
         #expect(PeerAnswer.times(line, count: count) == times)

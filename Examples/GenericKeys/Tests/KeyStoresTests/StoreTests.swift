@@ -34,7 +34,9 @@ import Testing
         try store.delete(Key.self, label: "label")
     }
 
-    @Test func `a second key of the same size and label is refused and the first stays`() throws {
+    @Test func `storing a second key of the same size and label fails and keeps the first key`()
+        throws
+    {
         let first = P256.Signing.PrivateKey()
         try keychain.withSecItem {
             try store.store(first, label: "label")
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a key in a locked keychain is reported as locked and stays`() throws {
+    @Test func `reading a key from a locked keychain reports the lock and keeps the key`() throws {
         let key = P256.Signing.PrivateKey()
         try keychain.setPasscode("1234")
         try keychain.withSecItem {
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `when the keychain can't be written nothing is left behind`() throws {
+    @Test func `if storing a key fails, nothing is left in the keychain`() throws {
         keychain.inject(.diskFull, times: 1)
         try keychain.withSecItem {
             #expect(throws: SecurityError(errSecDiskFull)) {
@@ -121,7 +123,7 @@ import Testing
         try store.delete(account: "account")
     }
 
-    @Test func `a key read as another type gives CryptoKit's error and stays stored`() throws {
+    @Test func `reading a key as another type throws CryptoKit's error and keeps the key`() throws {
         let key = SymmetricKey(size: .bits128)
         try keychain.withSecItem {
             try store.store(key, account: "account")

@@ -12,7 +12,9 @@ import Testing
 
     private var keychain: Keychain { Keychain(service: "shop", in: test.database) }
 
-    @Test func `is that of the keychain, also after it was replaced`() async throws {
+    @Test func `the server uses the keychain's password, also after the password was replaced`()
+        async throws
+    {
         let client = Client()
         let database = Database(Secrets(keychain), client)
         for password in ["tiger", "lion"] {
@@ -22,7 +24,7 @@ import Testing
         #expect(client.passwords == ["tiger", "lion"])
     }
 
-    @Test func `is missing until it is provisioned`() async throws {
+    @Test func `connecting fails until the password is provisioned`() async throws {
         let client = Client()
         let missing = await #expect(throws: MissingSecret.self) {
             try await Database(Secrets(keychain), client).connect()
@@ -31,7 +33,7 @@ import Testing
         #expect(client.passwords.isEmpty)
     }
 
-    @Test func `can't be read before the keychain was unlocked`() async throws {
+    @Test func `the password can't be read before the keychain is unlocked`() async throws {
         try await keychain.save("tiger", for: .databasePassword)
         try test.setPasscode("1234 5678")
         try test.restart()

@@ -17,7 +17,7 @@ import Testing
 
     private var keychain: TestKeychain { get throws { try testKeychain } }
 
-    @Test func `the full flow: make a key, save, load, encrypt, decrypt`() throws {
+    @Test func `a capture encrypted with a saved key is decrypted with the loaded key`() throws {
         let capture = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
         let key = CryptoService.generateKey()
         try service.saveSymmetricKey(key, forKey: KeychainService.Account.encryptionKey)
@@ -29,7 +29,7 @@ import Testing
         #expect(try CaptureDevice().open(sealed) == capture)
     }
 
-    @Test func `a device is registered once, and unverified without a Secure Enclave`() throws {
+    @Test func `a device without a Secure Enclave is registered once, as unverified`() throws {
         let state = try device.register(model: "Pi 5", hasLidar: true, at: date)
         #expect(UUID(uuidString: state.deviceId) != nil)
         #expect(state.deviceId == (try service.loadDeviceId()))
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `an attested registration that was stopped goes on with the same key`() throws {
+    func `an interrupted attested registration continues with the same key`() throws {
         // After the key has been created, its identifier can't be saved.
         try keychain.inject(.diskFull, into: .add, after: 1)
         #expect(throws: KeychainError.saveFailed(errSecDiskFull)) {
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a key that comes and goes during a registration is reported as not found`() throws {
+    func `a key that vanishes during a registration is reported as not found`() throws {
         try keychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.itemNotFound) {
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `if the chip fails, the device is not registered as one without a chip`() throws {
+    func `if the Secure Enclave fails, the device is not registered as unverified`() throws {
         try keychain.inject(.failure(.ioError), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.saveFailed(errSecIO)) {
             try device.register(model: "m", hasLidar: false)
@@ -105,7 +105,7 @@ import Testing
             try device.register(model: "m", hasLidar: false).attestationLevel == .secureEnclave)
     }
 
-    @Test func `a registration that was stopped goes on with the same identifier`() throws {
+    @Test func `an interrupted registration continues with the same identifier`() throws {
         try keychain.inject(.diskFull, into: .add, after: 1)
         #expect(throws: KeychainError.saveFailed(errSecDiskFull)) {
             try device.register(model: "m", hasLidar: false)
@@ -129,7 +129,7 @@ import Testing
         #expect(states.first?.deviceId == (try service.loadDeviceId()))
     }
 
-    @Test func `opening needs the key and the whole capture`() throws {
+    @Test func `opening a capture requires its key and all of its bytes`() throws {
         let sealed = try TestKeychain().withSecItem { try device.seal(Data("capture".utf8)) }
         #expect(throws: CaptureError.encryptionKeyNotFound) { try device.open(sealed) }
         #expect(try service.load(forKey: KeychainService.Account.encryptionKey) == nil)
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave, arguments: 0..<3)
-    func `a deletion that was stopped leaves no registration without its key`(
+    func `an interrupted deletion leaves no registration without its key`(
         _ step: Int
     ) throws {
         _ = try device.register(model: "m", hasLidar: false)

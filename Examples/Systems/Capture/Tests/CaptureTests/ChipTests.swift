@@ -24,7 +24,7 @@ extension Home {
         home.use(chip)
     }
 
-    @Test func `the session of the README is what the program prints`() throws {
+    @Test func `the program prints the session of the README`() throws {
         try Session(readmeOf: "Capture").check(in: home)
     }
 
@@ -98,7 +98,7 @@ extension Home {
         #expect(try home.run("capture check-key").hasSuffix("not extractable.\n"))
     }
 
-    @Test func `a copy of the whole keychain signs nothing with another chip`() throws {
+    @Test func `a copy of the whole keychain can't sign with another chip`() throws {
         _ = try home.run("capture sign photo.jpg")
         let other = try Home.ofCapture()
         let otherChip = try Chip(in: other.url.appending(path: "chip"))
@@ -111,7 +111,7 @@ extension Home {
         #expect(try home.run("capture sign photo.jpg").hasPrefix("Signed"))
     }
 
-    @Test func `without the chip, signing fails, and the key stays`() throws {
+    @Test func `without the chip, signing fails and the key is kept`() throws {
         _ = try home.run("capture sign photo.jpg")
         #expect(
             try home.run("KEYCHAIN_TPM=none capture sign photo.jpg")
@@ -120,7 +120,7 @@ extension Home {
         #expect(try home.run("capture sign photo.jpg").hasPrefix("Signed"))
     }
 
-    @Test func `processes that register at once get one key`() throws {
+    @Test func `processes that register at the same time use the same key`() throws {
         let output = try home.run(
             """
             for i in 1 2 3; do cp photo.jpg $i; capture sign $i >/dev/null & done; wait
