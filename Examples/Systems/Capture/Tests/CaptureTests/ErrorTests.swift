@@ -25,7 +25,7 @@ import Testing
         (.unexpectedError(-67671), "Unexpected Keychain error (status: -67671)", -67671),
     ]
 
-    @Test func `each of the ten cases has its text and keeps its status`() {
+    @Test func `each of the ten error cases has its own text and keeps the status`() {
         for (error, text, status) in Self.cases {
             #expect(error.errorDescription == text)
             #expect((error as any Error).localizedDescription == text)
@@ -37,7 +37,8 @@ import Testing
         #expect(Self.cases.count == 10)
     }
 
-    @Test func `statuses that are temporary or that a program can act on have a suggestion`() {
+    @Test func `errors that are temporary or that a program can act on have a recovery suggestion`()
+    {
         let suggestions: [OSStatus: String] = [
             errSecItemNotFound: "normal at first access", errSecDuplicateItem: "Update the item",
             errSecAuthFailed: "Check the item's accessibility",
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["README.md", "Sources/Capture/Capture.docc/ErrorRecovery.md"])
-    func `the table of errors has each case and each status, with what to do`(
+    func `the documented table of errors has each case and status, with what to do`(
         _ path: String
     ) throws {
         let page = try String(
@@ -112,7 +113,7 @@ import Testing
         #expect(try testKeychain.items().count == 1)
     }
 
-    @Test func `an update that fails leaves the value, and is a failure to save`() throws {
+    @Test func `a failed update keeps the value and is reported as a failed save`() throws {
         try service.save(Data("old".utf8), forKey: anyKey)
         try testKeychain.inject(.diskFull, into: .update, times: 1)
         #expect(throws: KeychainError.saveFailed(errSecDiskFull)) {

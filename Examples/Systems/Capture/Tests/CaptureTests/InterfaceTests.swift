@@ -75,7 +75,7 @@ import Testing
             ])
     }
 
-    @Test func `the bytes of keys are handled by the two services alone`() throws {
+    @Test func `only the two services handle the bytes of keys`() throws {
         let calls = [
             "keyToData(", "keyFromData(", ".withUnsafeBytes", " SymmetricKey(",
             "SecKeyCopyExternalRepresentation(", "SecItemExport(", "kSecReturnData",
@@ -109,7 +109,7 @@ import Testing
         #expect(text.contains(#"Logger(subsystem: "app.rial", category: "keychain")"#))
     }
 
-    @Test func `an update is private, and takes data and key`() throws {
+    @Test func `the update function is private and takes data and a key`() throws {
         let text = try #require(try sources("Capture")["KeychainService.swift"])
         #expect(
             text.contains("    private func update(_ data: Data, forKey key: String) throws {"))

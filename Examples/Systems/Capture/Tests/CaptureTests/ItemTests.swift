@@ -11,7 +11,7 @@ import Testing
 @Suite(.freshKeychain) struct `Items` {
     private let service = KeychainService()
 
-    @Test func `service and accounts are those of the app`() throws {
+    @Test func `items have the service and accounts of the app`() throws {
         #expect(KeychainService.service == "app.rial.keychain")
         #expect(
             KeychainService.Account.all == [
@@ -33,7 +33,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == Data("one".utf8))
     }
 
-    @Test func `an item that is deleted while it is saved over is added`() throws {
+    @Test func `an item that is deleted while it is being overwritten is added again`() throws {
         // The addition reports a duplicate, and the update finds no item.
         try testKeychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
@@ -41,7 +41,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == Data("new".utf8))
     }
 
-    @Test func `an item that comes and goes while it is saved is reported as a duplicate`() throws {
+    @Test func `a save reports a duplicate if the item is repeatedly created and deleted`() throws {
         try testKeychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 2)
         #expect(throws: KeychainError.duplicateItem) {
@@ -93,13 +93,13 @@ import Testing
         }
     }
 
-    @Test func `an item without bytes is invalid data`() throws {
+    @Test func `loading an item without data throws invalidData`() throws {
         let empty = service.query(forKey: anyKey)
         #expect(SecItemAdd(empty as CFDictionary, nil) == errSecSuccess)
         #expect(throws: KeychainError.invalidData) { try service.load(forKey: anyKey) }
     }
 
-    @Test func `all tasks that race to make the key get the same one`() async throws {
+    @Test func `all tasks that race to make a key get the same key`() async throws {
         let service = service
         let keys = try await withThrowingTaskGroup(of: SymmetricKey.self) { group in
             for _ in 0..<16 {

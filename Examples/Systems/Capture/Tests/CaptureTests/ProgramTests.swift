@@ -60,7 +60,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(!files.contains("photo.jpg.signature"))
     }
 
-    @Test func `a second process decrypts what a first has encrypted`() throws {
+    @Test func `a second process decrypts what the first encrypted`() throws {
         let first = try home.run("capture seal photo.jpg && rm photo.jpg")
         #expect(!first.contains("["))
         #expect(try home.file("photo.jpg.sealed").count == samplePhoto.count + 28)
@@ -82,7 +82,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         }
     }
 
-    @Test func `processes that race for the first use get one identifier and one key`() throws {
+    @Test func `processes that race for the first use get the same identifier and key`() throws {
         let output = try home.run(
             """
             for i in 1 2 3 4; do cp photo.jpg $i; capture seal $i >/dev/null & done; wait
@@ -108,7 +108,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.run("capture status").hasSuffix("This device isn't registered.\n"))
     }
 
-    @Test func `a copy of the files without the device key opens nothing`() throws {
+    @Test func `a copy of the files can't be opened with another device's key`() throws {
         _ = try home.run("capture seal photo.jpg")
         let other = try Home.ofCapture()
         _ = try other.run("capture seal photo.jpg")
@@ -125,7 +125,8 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.run("capture open photo.jpg.sealed copy.jpg").hasPrefix("Opened"))
     }
 
-    @Test func `before the first unlock the program reports it, and recreates nothing`() throws {
+    @Test func `before the first unlock the program reports the lock and replaces nothing`() throws
+    {
         _ = try home.run("capture seal photo.jpg")
         let state = try home.secret(forKey: "rial.device.state")
         _ = try home.run("printf 1234 | keychainctl passcode set --weak --fd 0")

@@ -42,7 +42,7 @@ import Testing
         #expect(try testKeychain.items().count == 5)
     }
 
-    @Test func `a critical item can be made readable only while this device is unlocked`() throws {
+    @Test func `a critical item can be saved so that only an unlocked device can read it`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
         // The protection of an existing item changes.
@@ -69,7 +69,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == Data([2]))
     }
 
-    @Test func `the attributes are read without the secret, and absent ones are nil`() throws {
+    @Test func `reading attributes opens no secret, and absent attributes are nil`() throws {
         #expect(try service.protection(forKey: anyKey) == nil)
         #expect(throws: KeychainError.itemNotFound) {
             try service.isProtected(
@@ -101,7 +101,9 @@ import Testing
         #expect(try service.load(forKey: "critical") == Data("old".utf8))
     }
 
-    @Test func `before the first unlock nothing can be read, and nothing is lost or made`() throws {
+    @Test func `before the first unlock nothing can be read, and nothing is lost or created`()
+        throws
+    {
         let key = CryptoService.generateKey()
         let account = KeychainService.Account.encryptionKey
         try service.saveSymmetricKey(key, forKey: account)

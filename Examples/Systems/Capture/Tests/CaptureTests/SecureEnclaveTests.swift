@@ -33,7 +33,7 @@ import Testing
         #expect(try testKeychain.items().isEmpty)
     }
 
-    @Test func `a key's attributes are those of a key that stays in the hardware`() throws {
+    @Test func `a key's attributes say that the key can't leave the hardware`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         let query: [String: Any] = [
             kSecClass as String: kSecClassKey,
@@ -92,7 +92,9 @@ import Testing
         }
     }
 
-    @Test func `a second key with the same name is a duplicate, and the first stays`() throws {
+    @Test func `a second key with the same name is refused as a duplicate, and the first is kept`()
+        throws
+    {
         let first = try service.createSecureEnclaveKey(forKey: "key")
         #expect(throws: KeychainError.duplicateItem) {
             try service.createSecureEnclaveKey(forKey: "key")
@@ -104,7 +106,7 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "other") == other)
     }
 
-    @Test func `one of the tasks that race to make a key succeeds`() async throws {
+    @Test func `only one of the tasks that race to make a key succeeds`() async throws {
         let service = service
         let results = await withTaskGroup(of: Bool?.self) { group in
             for _ in 0..<8 {
@@ -139,8 +141,7 @@ import Testing
         #expect(try testKeychain.items().count == 1)
     }
 
-    @Test func `another device has no such key, and a copy of the item is of no use there`() throws
-    {
+    @Test func `another device doesn't have the key and can't use a copy of its item`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         let other = TestKeychain()
         other.hasSecureEnclave = true
@@ -169,7 +170,9 @@ import Testing
         #expect(try testKeychain.items().isEmpty)
     }
 
-    @Test func `a key whose hardware is gone stays, and signing reports it`() throws {
+    @Test func `without its hardware a key is kept, and signing reports the missing hardware`()
+        throws
+    {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.hasSecureEnclave = false
         #expect(throws: KeychainError.secureEnclaveUnavailable) {
