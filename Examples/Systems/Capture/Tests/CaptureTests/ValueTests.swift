@@ -11,7 +11,9 @@ import Testing
     private let service = KeychainService()
 
     @Test(arguments: [0, 1, 16, 31, 33, 64])
-    func `malformed bytes of a key are invalid data and stay stored`(_ count: Int) throws {
+    func `loading a malformed key throws invalidData and keeps the stored bytes`(_ count: Int)
+        throws
+    {
         let bytes = Data(repeating: 7, count: count)
         try service.save(bytes, forKey: anyKey)
         #expect(throws: KeychainError.invalidData) {
@@ -24,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [128, 192, 512])
-    func `a key of another size is not saved`(_ bitCount: Int) throws {
+    func `a key that isn't 256 bits long is not saved`(_ bitCount: Int) throws {
         let key = SymmetricKey(size: SymmetricKeySize(bitCount: bitCount))
         #expect(throws: KeychainError.invalidData) {
             try service.saveSymmetricKey(key, forKey: anyKey)
@@ -37,7 +39,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == nil)
     }
 
-    @Test func `a key is made only where there is none`() throws {
+    @Test func `a key is made only if none is stored`() throws {
         let first = try service.loadOrMakeSymmetricKey(forKey: anyKey)
         #expect(try service.loadOrMakeSymmetricKey(forKey: anyKey) == first)
         #expect(try service.loadSymmetricKey(forKey: anyKey) == first)
@@ -46,7 +48,7 @@ import Testing
                 forKey: anyKey, by: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly))
     }
 
-    @Test func `a state is JSON with ISO 8601 dates`() throws {
+    @Test func `a device state is stored as JSON with ISO 8601 dates`() throws {
         try service.saveDeviceState(
             DeviceState(
                 deviceId: "6F1", attestationKeyId: "key", attestationLevel: .secureEnclave,
@@ -80,7 +82,9 @@ import Testing
     ]
 
     @Test(arguments: corrupted)
-    func `a corrupted state is a decoding error and stays as it was`(_ text: String) throws {
+    func `loading a corrupted device state throws decodingFailed and keeps the item`(_ text: String)
+        throws
+    {
         let account = KeychainService.Account.deviceState
         try service.save(Data(text.utf8), forKey: account)
         #expect(throws: KeychainError.decodingFailed) { try service.loadDeviceState() }
@@ -91,7 +95,7 @@ import Testing
         #expect(try testKeychain.items().count == 1)
     }
 
-    @Test func `a value that can't be encoded stores nothing`() throws {
+    @Test func `saving a value that can't be encoded stores nothing`() throws {
         struct Opaque: Encodable {
             func encode(to encoder: any Encoder) throws { throw CocoaError(.coderInvalidValue) }
         }
@@ -111,7 +115,7 @@ import Testing
         #expect(try service.load(forKey: "rial.device.id") == Data(identifier.uuidString.utf8))
     }
 
-    @Test func `the attestation key's identifier is text`() throws {
+    @Test func `the attestation key's identifier is stored as text`() throws {
         #expect(try service.loadAttestationKeyId() == nil)
         try service.saveAttestationKeyId("key-1")
         #expect(try service.loadAttestationKeyId() == "key-1")
@@ -124,7 +128,7 @@ import Testing
 @Suite struct `Encryption` {
     private let message = Data("capture".utf8)
 
-    @Test func `the result is nonce, ciphertext and tag of AES-256-GCM`() throws {
+    @Test func `encrypted data consists of nonce, ciphertext and tag of AES-256-GCM`() throws {
         let key = CryptoService.generateKey()
         #expect(key.bitCount == 256)
         #expect(key != CryptoService.generateKey())

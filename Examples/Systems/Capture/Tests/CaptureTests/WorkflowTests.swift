@@ -22,7 +22,7 @@ func decryptCapture(_ encrypted: Data) throws -> Data {
 }
 
 @Suite(.freshKeychain) struct `Workflow` {
-    @Test func `the workflow of the README is this file's`() throws {
+    @Test func `the README shows the tested workflow`() throws {
         try expectSnippet(under: "The workflow", inReadmeOf: "Capture")
     }
 
@@ -34,7 +34,7 @@ func decryptCapture(_ encrypted: Data) throws -> Data {
         #expect(try decryptCapture(encrypted) == photo)
     }
 
-    @Test func `the workflow stops where there is no key`() throws {
+    @Test func `the workflow stops if no key is stored`() throws {
         let encrypted = try encryptCapture(Data("photo".utf8))
         try KeychainService().delete(forKey: "rial.encryption.key")
         #expect(throws: CaptureError.encryptionKeyNotFound) { try decryptCapture(encrypted) }

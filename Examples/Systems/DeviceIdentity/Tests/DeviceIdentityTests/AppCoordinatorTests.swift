@@ -38,7 +38,8 @@ import FoundationNetworking
             await backend.requests == [.check(deviceId), .register(deviceId), .check(deviceId)])
     }
 
-    @Test func `a registered launch sends no request until the identifier changes`() async throws {
+    @Test func `after a registration no request is sent until the identifier changes`() async throws
+    {
         let coordinator = launch()
         await coordinator.registerDeviceIfNeeded()
         await coordinator.registerDeviceIfNeeded()
@@ -99,7 +100,8 @@ import FoundationNetworking
                 == [.check(deviceId), .register(deviceId), .check(deviceId), .check(deviceId)])
     }
 
-    @Test func `if checking a late registration fails too, the next launch doesn't repeat it`()
+    @Test
+    func `if the check after a lost answer fails too, the next launch doesn't register again`()
         async throws
     {
         await backend.answerNext(register: .carriedOut(URLError(.networkConnectionLost)))
@@ -145,7 +147,7 @@ import FoundationNetworking
         #expect(await backend.registrationCount == 1)
     }
 
-    @Test func `after a failure the next coordinator makes a registration of its own`()
+    @Test func `after a failed registration the next coordinator registers the device`()
         async throws
     {
         await backend.answerNext(register: .refused(BackendError.status(403)))
@@ -162,7 +164,7 @@ import FoundationNetworking
 
     // MARK: Identifiers that can't be read
 
-    @Test func `an identifier that can't be read registers nothing, and the user is told`()
+    @Test func `if the identifier can't be read, nothing is registered and an error is shown`()
         async throws
     {
         let deviceId = UUID()
@@ -180,7 +182,7 @@ import FoundationNetworking
         #expect(coordinator.errorMessage == nil)
     }
 
-    @Test func `an identifier in another form registers nothing and stays`() async throws {
+    @Test func `an identifier in another format is not registered and is kept`() async throws {
         try mock.saveString("device 1", for: KeychainKeys.deviceId)
         let coordinator = launch()
         await coordinator.registerDeviceIfNeeded()
@@ -191,7 +193,8 @@ import FoundationNetworking
         #expect(try mock.loadString(for: KeychainKeys.deviceId) == "device 1")
     }
 
-    @Test func `nothing is registered before the first unlock, and the same identifier after it`()
+    @Test
+    func `registration fails before the first unlock and uses the same identifier afterwards`()
         async throws
     {
         let keychain = TestKeychain()

@@ -27,7 +27,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func `a device is registered once, however often it is sent`() async throws {
+    @Test func `a device is registered once, however often its identifier is sent`() async throws {
         let backend = try Backend("ok")
         let deviceId = UUID()
         #expect(try await !backend.client.isRegistered(deviceId))
@@ -58,7 +58,7 @@ import FoundationNetworking
         #expect(try await !backend.client.isRegistered(deviceId))
     }
 
-    @Test func `a late answer is not waited for, and the registration is carried out`()
+    @Test func `a late answer causes a timeout, and the registration is carried out anyway`()
         async throws
     {
         let backend = try Backend("late ok", registrationTimeLimit: .milliseconds(500))
@@ -87,7 +87,9 @@ import FoundationNetworking
         #expect(error?.code == .timedOut)
     }
 
-    @Test func `a backend that is off is an error, not "not registered"`() async throws {
+    @Test func `a backend that is off causes an error and isn't taken as "not registered"`()
+        async throws
+    {
         let backend = try Backend("")
         await #expect(throws: URLError.self) { try await backend.client.isRegistered(UUID()) }
         await #expect(throws: URLError.self) { try await backend.client.register(UUID()) }

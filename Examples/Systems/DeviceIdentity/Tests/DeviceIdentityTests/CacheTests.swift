@@ -8,7 +8,9 @@ import Security
 import Testing
 
 @Suite struct `The remembered identifier` {
-    @Test func `after the first use no secret is opened again`() async throws {
+    @Test func `after the first use the identifier is returned without opening a secret`()
+        async throws
+    {
         let keychain = TestKeychain()
         try await keychain.withSecItem {
             let service = KeychainService()
@@ -27,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a new or imported identifier is known without opening a secret`() async throws {
+    @Test func `a new or imported identifier is returned without opening a secret`() async throws {
         let keychain = TestKeychain()
         try await keychain.withSecItem {
             let devices = DeviceIdentificationService(keychain: KeychainService())
@@ -46,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [true, false])
-    func `the identifier is returned whatever becomes of the item, until a reset`(
+    func `the identifier is returned until a reset, whatever happens to the item`(
         place: Place, isReadSynchronously: Bool
     ) async throws {
         try await place.use { storage in
