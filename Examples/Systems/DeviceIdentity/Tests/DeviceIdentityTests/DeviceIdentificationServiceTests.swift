@@ -61,7 +61,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a synchronous read gives the identifier and makes none`(place: Place) async throws {
+    func `a synchronous read returns the identifier but never makes a new one`(place: Place)
+        async throws
+    {
         try await place.use { storage in
             let devices = storage.devices
             #expect(throws: DeviceIdentificationError.deviceIdNotFound) {
@@ -95,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an import replaces the identifier that is there, and an export gives it`(
+    func `an import replaces the stored identifier, and an export returns the new one`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -114,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an invalid identifier is not imported, and the existing one stays`(
+    func `an invalid identifier is not imported, and the existing one is kept`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -147,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `the identifier is stored as text, and is text on request`(place: Place) async throws {
+    func `the identifier is stored as text and can be read as text`(place: Place) async throws {
         try await place.use { storage in
             let devices = storage.devices
             try devices.importDeviceId(Self.old)
@@ -162,7 +164,10 @@ import Testing
         }
     }
 
-    @Test func `a service with the four functions of the specification is enough`() async throws {
+    @Test
+    func `the service works with a keychain that has only the specification's four functions`()
+        async throws
+    {
         let devices = DeviceIdentificationService(keychain: FourFunctions())
         let deviceId = try await devices.getDeviceId()
         #expect(try devices.exportDeviceId() == deviceId)

@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func `an identifier that is deleted again and again causes an error`() async throws {
+    @Test func `an identifier that is repeatedly created and deleted causes an error`() async throws
+    {
         let service = MockKeychainService()
         let spy = Spy(
             service, beforeAdd: { try service.saveUUID(UUID(), for: KeychainKeys.deviceId) },
@@ -83,7 +84,8 @@ import Testing
 
     // MARK: Identifiers that can't be read
 
-    @Test func `before the first unlock no identifier is made, and after it the old one is there`()
+    @Test
+    func `before the first unlock no identifier is made, and afterwards the old one is returned`()
         async throws
     {
         let keychain = TestKeychain()
@@ -138,7 +140,7 @@ import Testing
     @Test(
         arguments: Place.allCases,
         [Data(), Data([0xFF, 0xFE]), Data("device 1".utf8), Data(repeating: 7, count: 16)])
-    func `an item in another form stays, and no identifier is made`(
+    func `an item in another format is kept, and no identifier is made`(
         place: Place, form: Data
     ) async throws {
         try await place.use { storage in
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `an identifier that can't be saved is not given out`() async throws {
+    @Test func `an identifier that can't be saved is not returned`() async throws {
         let keychain = TestKeychain()
         try await keychain.withSecItem {
             let devices = DeviceIdentificationService(keychain: KeychainService())

@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a reset of the mock leaves no item and no failure`() throws {
+    @Test func `resetting the mock removes its items and its failure`() throws {
         let mock = MockKeychainService()
         try mock.saveString("Ada", for: Self.nickname)
         mock.failure = errSecInteractionNotAllowed
@@ -158,7 +158,7 @@ import Testing
         #expect(try mock.add(Data(), for: Self.nickname))
     }
 
-    @Test func `two mocks don't see each other`() throws {
+    @Test func `two mocks don't see each other's items`() throws {
         let mock = MockKeychainService()
         try mock.saveString("Ada", for: Self.nickname)
         #expect(try !MockKeychainService().exists(for: Self.nickname))

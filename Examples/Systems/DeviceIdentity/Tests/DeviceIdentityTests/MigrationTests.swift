@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `where there is no old identifier nothing happens`(place: Place) async throws {
+    func `without an old identifier the migration changes nothing`(place: Place) async throws {
         try await place.use { storage in
             let defaults = try OldDefaults(nil)
             #expect(try migrate(defaults, storage.service) == .nothingToMigrate)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `after a migration that stopped half-way the old one is only cleaned up`(
+    func `an old identifier that is already in the keychain is removed from the defaults`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a different identifier in the keychain stays, and the old one is removed`(place: Place)
+    func `a different identifier in the keychain is kept, and the old one is removed`(place: Place)
         async throws
     {
         try await place.use { storage in
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: MigrationStop.allCases)
-    func `a migration that is stopped leaves the old one, and the next does the rest`(
+    func `an interrupted migration keeps the old identifier, and the next one completes it`(
         stop: MigrationStop
     ) throws {
         let keychain = TestKeychain()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `where the identifier of the keychain can't be read, the old one stays`(
+    func `if the identifier in the keychain can't be read, the old one is kept`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `where the keychain contains the nil UUID, the old identifier stays`(
+    func `if the keychain contains the nil UUID, the old identifier is kept`(
         place: Place
     ) async throws {
         try await place.use { storage in

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct `Program device-identity` {
     static let old = "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
 
-    @Test func `the session of the README is what the program prints`() throws {
+    @Test func `the program prints the session of the README`() throws {
         try Session(readmeOf: "DeviceIdentity").check(
             in: Home(["device-identity", "backend", "keychainctl"], portVariable: "BACKEND_PORT"))
     }
@@ -52,7 +52,8 @@ import Testing
         #expect(later == ["GET /devices/\(identifier) 200"])
     }
 
-    @Test func `a device that the backend refuses is tried again at the next launch`() throws {
+    @Test func `a registration that the backend refuses is tried again at the next launch`() throws
+    {
         let home = try Home(["device-identity", "backend"], portVariable: "BACKEND_PORT")
         #expect(try home.run("device-identity register").hasSuffix("error occurred.\n[1]\n"))
         #expect(try home.run("backend on ok refuse ok") == "The backend is on.\n")
@@ -64,7 +65,9 @@ import Testing
         #expect(log == ["404", "403", "404", "201"])
     }
 
-    @Test func `the identifier is in no file and not in UserDefaults`() throws {
+    @Test func `no file, including that of UserDefaults, contains the identifier in plaintext`()
+        throws
+    {
         let home = try Home(["device-identity"])
         let old = Self.old
         #expect(try home.run("echo \(old) | device-identity import") == "Imported.\n")
@@ -77,7 +80,8 @@ import Testing
         #expect(try home.run("echo x\(old)x > file && grep -rlaFi \(old) .") == "./file\n")
     }
 
-    @Test func `a migration that was stopped is cleaned up by the next launch`() throws {
+    @Test func `the next launch completes a migration that was interrupted after the save`() throws
+    {
         let home = try Home(["device-identity"])
         let file = home.url.appending(path: ".config/device-identity.plist")
         try FileManager.default.createDirectory(
