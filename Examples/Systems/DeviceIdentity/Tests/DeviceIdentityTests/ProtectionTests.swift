@@ -118,7 +118,7 @@ private func persistentReference() throws -> Data {
     @Test(arguments: [
         TestKeychain.Fault.stop(.afterStep(0)), .stop(.beforeCommit), .stop(.afterCommit),
     ])
-    func `a save that is stopped leaves the old value or the new one`(
+    func `an interrupted save leaves either the old value or the new one`(
         fault: TestKeychain.Fault
     ) throws {
         let keychain = TestKeychain()

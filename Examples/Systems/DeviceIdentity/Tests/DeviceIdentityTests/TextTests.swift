@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `the signatures are the specification's`() {
+    @Test func `the functions have the signatures of the specification`() {
         // If this doesn't compile, the declarations differ from the specification.
         let make: () -> any KeychainServiceProtocol = { KeychainService() }
         let named: (String) -> KeychainService = KeychainService.init(service:)

@@ -10,7 +10,7 @@ import Testing
 
 @MainActor
 @Suite struct `View model` {
-    @Test func `nothing is read before the view appears, and then once`() async throws {
+    @Test func `the identifier is read only once, when the view appears`() async throws {
         let spy = Spy(MockKeychainService())
         let devices = DeviceIdentificationService(keychain: spy)
         let model = DeviceIdViewModel(deviceService: devices)
@@ -60,7 +60,7 @@ import Testing
         #expect(model.errorMessage == nil)
     }
 
-    @Test func `a view that observes the identifier is notified of it`() async {
+    @Test func `a view that observes the identifier is notified when it changes`() async {
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: MockKeychainService()))
         let changes = Mutex(0)

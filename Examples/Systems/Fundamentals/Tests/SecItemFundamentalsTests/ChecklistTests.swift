@@ -183,7 +183,9 @@ import Testing
         #expect(!SourceFile.hasLiteralKey("kSecAttrService as String: \"service\","))
     }
 
-    @Test func `8. a query is specific: other accounts, services and classes stay`() async throws {
+    @Test func `8. a query is specific: other accounts, services and classes are unaffected`()
+        async throws
+    {
         #expect(keychain.add("a") == errSecSuccess)
         #expect(keychain.add("b") == errSecSuccess)
         #expect(keychain.add("a", [kSecAttrService: "other"]) == errSecSuccess)

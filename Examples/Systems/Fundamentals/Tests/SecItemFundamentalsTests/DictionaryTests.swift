@@ -28,14 +28,14 @@ import Testing
     }
 
     @Test(arguments: ReturnKeys.combinations.dropFirst())
-    func `a return key in an update's query is errSecParam`(returns: ReturnKeys) {
+    func `a return key in an update's query causes errSecParam`(returns: ReturnKeys) {
         let search = returns.keys.reduce(query("a")) { $0.with($1, true) }
         #expect(keychain.update(search, label) == errSecParam)
         #expect(isUnchanged())
     }
 
     @Test(arguments: MatchLimit.allCases)
-    func `a limit in an update's query is errSecParam`(limit: MatchLimit) {
+    func `a limit in an update's query causes errSecParam`(limit: MatchLimit) {
         #expect(
             keychain.update(query("a").with(kSecMatchLimit, limit.value), label) == errSecParam)
         #expect(isUnchanged())
@@ -67,12 +67,12 @@ import Testing
     // MARK: Add
 
     @Test(arguments: MatchLimit.allCases)
-    func `a limit in an add is errSecParam`(limit: MatchLimit) {
+    func `a limit in an add causes errSecParam`(limit: MatchLimit) {
         #expect(keychain.add("b", [kSecMatchLimit: limit.value]) == errSecParam)
         #expect(keychain.copy(query("b")).status == errSecItemNotFound)
     }
 
-    @Test func `a return key in an add gives what it asks for`() throws {
+    @Test func `an add returns what its return keys ask for`() throws {
         let addition = KeychainQueryBuilder.buildAddition(
             of: Data("secret".utf8), account: "b", service: service,
             accessibility: kSecAttrAccessibleAfterFirstUnlock
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: Delete
 
-    @Test func `a limit of one in a delete is errSecParam`() {
+    @Test func `a limit of one in a delete causes errSecParam`() {
         #expect(
             keychain.delete(query("a").with(kSecMatchLimit, kSecMatchLimitOne)) == errSecParam)
         #expect(isUnchanged())
@@ -109,7 +109,8 @@ import Testing
 
     // MARK: Search
 
-    @Test func `a search without a class is errSecParam, and the class is not ignored`() {
+    @Test func `without a class a search fails with errSecParam, and another class finds nothing`()
+    {
         #expect(keychain.copy(query("a").without(kSecClass)).status == errSecParam)
         #expect(keychain.delete(query("a").without(kSecClass)) == errSecParam)
         #expect(
@@ -122,7 +123,9 @@ import Testing
 
     // MARK: Claims that Apple contradicts
 
-    @Test func `errSecAuthFailed is -25293, also if a required passcode isn't set`() throws {
+    @Test func `adding an item that requires an unset passcode causes errSecAuthFailed (-25293)`()
+        throws
+    {
         #expect(errSecAuthFailed == -25293)
         #expect(
             keychain.add(
@@ -130,7 +133,7 @@ import Testing
                 == -25293)
     }
 
-    @Test func `errSecUserCanceled is -128 and comes from a user who declines`() throws {
+    @Test func `errSecUserCanceled (-128) is returned if the user declines`() throws {
         #expect(errSecUserCanceled == -128)
         try keychain.setPasscode("1234")
         let control = try #require(
@@ -145,7 +148,7 @@ import Testing
         #expect(keychain.secret("present") == "secret")
     }
 
-    @Test func `an attribute that the class doesn't have is -25303 in all four functions`() {
+    @Test func `an attribute that the class doesn't have causes -25303 in all four functions`() {
         #expect(errSecNoSuchAttr == -25303)
         #expect(errSecInvalidOwnerEdit == -25244)
         #expect(keychain.add("b", [kSecAttrServer: "example.org"]) == -25303)
@@ -172,7 +175,7 @@ import Testing
         #expect(keychain.copy(search(moved)).result as? Data == before)
     }
 
-    @Test func `an update to an account that another item has is a duplicate`() {
+    @Test func `changing an account to that of another item fails as a duplicate`() {
         #expect(keychain.add("b") == errSecSuccess)
         #expect(
             keychain.update(query("b"), [kSecAttrAccount as String: "a"])
@@ -183,7 +186,7 @@ import Testing
 
     // MARK: Styles
 
-    @Test func `dictionaries with keys of type CFString and of type String are the same`() {
+    @Test func `dictionary keys of type CFString and of type String are equivalent`() {
         let byConstant: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: service,
             kSecAttrAccount: "styled", kSecValueData: Data("v".utf8),
@@ -201,7 +204,8 @@ import Testing
         #expect(result as? Data == Data("secret".utf8))
     }
 
-    @Test func `attributes with AnyHashable keys are looked up by Apple's constants`() throws {
+    @Test func `attributes cast to AnyHashable keys can be looked up by Apple's constants`() throws
+    {
         let found = keychain.copy(query("a").with(kSecReturnAttributes, true))
         let attributes = try #require(found.result as? [AnyHashable: Any])
         #expect(attributes[kSecAttrAccount] as? String == "a")

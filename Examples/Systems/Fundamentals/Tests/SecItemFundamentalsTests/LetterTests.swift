@@ -11,7 +11,7 @@ import Testing
 
     // MARK: KeychainQueryBuilder
 
-    @Test func `a query is for one generic password unless something else is said`() {
+    @Test func `by default a query is for one generic password`() {
         let query = KeychainQueryBuilder.buildQuery()
         #expect(Set(query.keys) == [kSecClass as String, kSecUseDataProtectionKeychain as String])
         #expect(query[kSecClass as String] as? String == kSecClassGenericPassword as String)
@@ -20,7 +20,7 @@ import Testing
         #expect(search[kSecReturnAttributes as String] == nil)
     }
 
-    @Test func `each argument of a query becomes the entry of its constant`() {
+    @Test func `each argument of the query builder sets the entry of its constant`() {
         let query = KeychainQueryBuilder.buildQuery(
             forClass: kSecClassInternetPassword, account: "a", service: "s", accessGroup: "g",
             returnData: true, returnAttributes: true, matchLimit: kSecMatchLimitAll)
@@ -36,7 +36,7 @@ import Testing
         #expect(all[kSecMatchLimit as String] as? String == kSecMatchLimitAll as String)
     }
 
-    @Test func `a query of the builder serves all four functions`() {
+    @Test func `a query from the builder works with all four functions`() {
         let item = KeychainQueryBuilder.buildQuery(account: "a", service: "s")
         #expect(keychain.withSecItem { SecItem.add(item) } == errSecSuccess)
         #expect(keychain.copy(item).status == errSecSuccess)
@@ -44,7 +44,7 @@ import Testing
         #expect(keychain.delete(item) == errSecSuccess)
     }
 
-    @Test func `each of the five classes is accepted, and another is refused`() throws {
+    @Test func `each of the five classes is accepted, and any other is refused`() throws {
         let classes = [
             kSecClassGenericPassword, kSecClassInternetPassword, kSecClassKey,
             kSecClassCertificate, kSecClassIdentity,
@@ -103,7 +103,9 @@ import Testing
         #expect(try keychain.items().map(\.isSynchronizable) == [false])
     }
 
-    @Test func `the default service is the bundle's identifier, or default`() async throws {
+    @Test func `the default service is the bundle identifier, or "default" if there is none`()
+        async throws
+    {
         try await keychain.withSecItem {
             try await KeychainManager().save(Data("mine".utf8), for: "a")
             let named = KeychainManager(service: Bundle.main.bundleIdentifier ?? "default")
@@ -115,7 +117,7 @@ import Testing
     // MARK: AuthViewModel
 
     @MainActor
-    @Test func `a view model is authenticated while there is a token`() async throws {
+    @Test func `a view model is authenticated while a token is stored`() async throws {
         let manager = KeychainManager(service: service)
         let model = AuthViewModel(keychain: manager)
         try await keychain.withSecItem {
@@ -132,7 +134,7 @@ import Testing
     }
 
     @MainActor
-    @Test func `a locked keychain doesn't sign the user of a view model out`() async throws {
+    @Test func `a locked keychain doesn't sign out the user of a view model`() async throws {
         let manager = KeychainManager(service: service)
         let model = AuthViewModel(keychain: manager)
         try await keychain.withSecItem {
