@@ -58,7 +58,7 @@ import Testing
         #expect(keychain.openedSecretCount == 1)
     }
 
-    @Test func `an item without data is not an absent item`() async throws {
+    @Test func `an item without data is not reported as absent`() async throws {
         #expect(keychain.withSecItem { SecItem.add(query("a")) } == errSecSuccess)
         await keychain.withSecItem {
             #expect(
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `an item that another process deletes during a save is added after all`()
+    @Test func `an item that another process deletes during a save is added again`()
         async throws
     {
         let recorder = Recorder()
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a loaded P-256 key is the one that was saved, and other bytes are an error`()
+    @Test func `a P-256 key loads as it was saved, and other bytes cause an error`()
         async throws
     {
         let key = P256.Signing.PrivateKey()

@@ -12,7 +12,7 @@ import Testing
         return home
     }
 
-    @Test func `the session of the README is what the program prints`() throws {
+    @Test func `the program prints the session of the README`() throws {
         try Session(readmeOf: "Fundamentals").check(in: home())
     }
 
@@ -91,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func `while the service is locked, the program reports it and deletes nothing`() throws {
+    @Test func `if the service is locked, the program reports the lock and deletes nothing`() throws
+    {
         let home = try home()
         let service = try ServiceProcess(in: home)
         home.environment["KEYCHAIN_SERVICE"] = service.socket
@@ -119,7 +120,7 @@ import Testing
                 == "usage: Fundamentals [--calls] [locked | unlocked]\n[64]\n")
     }
 
-    @Test func `a check that doesn't hold ends the program with 1`() throws {
+    @Test func `a failed check ends the program with exit status 1`() throws {
         let home = try home()
         let printed = try home.run("Fundamentals unlocked")
         #expect(

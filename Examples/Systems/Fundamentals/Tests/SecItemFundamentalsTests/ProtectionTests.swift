@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Accessibility.allCases)
-    func `an item is readable in the states that its accessibility names`(
+    func `an item is readable only in the lock states that its accessibility allows`(
         _ accessibility: Accessibility
     ) async throws {
         try keychain.setPasscode("1234")
@@ -54,7 +54,7 @@ import Testing
                 == ["ak", "ck", "aku", "cku", "akpu"])
     }
 
-    @Test func `an item that needs a passcode vanishes with the passcode`() async throws {
+    @Test func `an item that requires a passcode is deleted with the passcode`() async throws {
         let late = Accessibility.whenPasscodeSetThisDeviceOnly
         try await keychain.withSecItem {
             let early = await status {

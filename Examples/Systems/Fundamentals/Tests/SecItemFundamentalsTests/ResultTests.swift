@@ -54,7 +54,8 @@ import Testing
         #expect(ran.count == 32)
     }
 
-    @Test func `a shape satisfies an equal one, or one that only lacks attributes`() {
+    @Test func `a result shape satisfies an expected shape that is equal or only lacks attributes`()
+    {
         let dictionary = ResultShape.dictionary([.data, .persistentReference])
         #expect(
             ResultShape.dictionary([.attributes, .data, .persistentReference])
@@ -74,7 +75,8 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `without a limit, a search returns one item, updates and deletions affect all`() {
+    @Test func `without a limit, a search returns one item, but updates and deletions affect all`()
+    {
         for account in ["a", "b", "c"] { #expect(keychain.add(account) == errSecSuccess) }
         #expect(keychain.copy(query().with(kSecReturnAttributes, true)).result is [String: Any])
         #expect(keychain.update(query(), [kSecAttrLabel as String: "L"]) == errSecSuccess)

@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test(arguments: StatusRow.all)
-    func `each of the nine statuses is returned for the table's cause`(_ row: StatusRow) throws {
+    func `each of the nine statuses is returned for the cause in the table`(_ row: StatusRow) throws
+    {
         #expect(try provoke(row.status) == row.status)
     }
 

@@ -48,7 +48,7 @@ import Glibc
                 == String(repeating: "POST /sign-in 200\n", count: 3))
     }
 
-    @Test func `a person who cancels is told apart from a service that fails`() async throws {
+    @Test func `a cancelled sign-in is reported differently from a failed service`() async throws {
         try turnOn("cancel fail")
         await #expect(throws: AppleAuthError.cancelled) { try await service().signIn() }
         await #expect(throws: AppleAuthError.failed(statusCode: 500)) {
@@ -58,7 +58,9 @@ import Glibc
             try home.run("sign-in-service log") == "POST /sign-in 403\nPOST /sign-in 500\n")
     }
 
-    @Test func `a service that is off can't be reached, and comes back`() async throws {
+    @Test func `a service that is off is unreachable, and signing in works once it is on`()
+        async throws
+    {
         await #expect(throws: AppleAuthError.unreachable) { try await service().signIn() }
         try turnOn("succeed")
         #expect(try await !service().signIn().user.isEmpty)
@@ -127,7 +129,7 @@ import Glibc
         #expect(!text.contains("001234"))
     }
 
-    @Test func `each error has a text for people`() {
+    @Test func `each error has a message for the user`() {
         let errors: [AppleAuthError] = [
             .cancelled, .failed(statusCode: 500), .timedOut, .unreachable, .invalidAnswer,
         ]

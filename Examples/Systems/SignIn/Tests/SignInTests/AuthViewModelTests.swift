@@ -16,7 +16,7 @@ import Testing
 
     // MARK: Launches
 
-    @Test func `the properties are those that the app's views use`() {
+    @Test func `the view model has the properties that the app's views use`() {
         let model = AuthViewModel()
         let isAuthenticated: ReferenceWritableKeyPath<AuthViewModel, Bool> = \.isAuthenticated
         let isLoading: ReferenceWritableKeyPath<AuthViewModel, Bool> = \.isLoading
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `hasStoredCredentials tells whether there are any, and opens no secret`() throws {
+    @Test func `hasStoredCredentials tells whether credentials exist and opens no secret`() throws {
         try test.withSecItem { () throws in
             let model = AuthViewModel(bob)
             #expect(!model.hasStoredCredentials())
@@ -114,7 +114,9 @@ import Testing
         #expect(test.openedSecretCount == 0)
     }
 
-    @Test func `deleting the token signs out the next launch, not this one`() async throws {
+    @Test func `after the token is deleted, this launch is still signed in and the next isn't`()
+        async throws
+    {
         try await test.withSecItem { () async throws in
             let model = AuthViewModel(alice)
             await model.signInWithApple()
@@ -129,7 +131,9 @@ import Testing
         }
     }
 
-    @Test func `while the keychain is locked, the model reports what it knew before`() throws {
+    @Test func `while the keychain is locked, the model reports the lock and its last known state`()
+        throws
+    {
         try test.withSecItem { () throws in
             let model = AuthViewModel(alice)
             test.inject(.locked)
@@ -218,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `a user interface can clear the message`() async {
+    @Test func `a user interface can clear the error message`() async {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             test.inject(.denied, times: 1)
@@ -231,7 +235,9 @@ import Testing
 
     // MARK: Keychains that fail
 
-    @Test func `a launch on a locked device reports the lock and signs no user out`() async throws {
+    @Test func `a launch on a locked device reports the lock and doesn't sign the user out`()
+        async throws
+    {
         try await test.withSecItem { () async throws in
             await AuthViewModel(alice).signInWithApple()
             try test.setPasscode("1234")
