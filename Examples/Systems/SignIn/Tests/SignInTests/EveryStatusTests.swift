@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: Function.allCases)
-    func `no status traps: each is published and changes nothing`(function: Function) async throws {
+    func `no keychain error crashes the model; each is published and changes nothing`(
+        function: Function
+    ) async throws {
         let test = TestKeychain()
         var reached: Set<String> = []
         try await test.withSecItem { () async throws in
@@ -63,7 +65,7 @@ import Testing
         #expect(reached.count == (function == .signInWithApple ? 380 : 379))
     }
 
-    @Test func `no status at a launch is shown as signed out`() async {
+    @Test func `no keychain error at launch is shown as signed out`() async {
         let test = TestKeychain()
         var reached: Set<String> = []
         await test.withSecItem {

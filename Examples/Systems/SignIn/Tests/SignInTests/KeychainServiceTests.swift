@@ -11,7 +11,7 @@ import Testing
     let test = TestKeychain()
     let keychain = silent
 
-    @Test func `the names are those that the app's other code uses`() throws {
+    @Test func `KeychainService has the names that the app's other code uses`() throws {
         let keychain = KeychainService.shared
         let save: (String, KeychainService.Key) throws -> Void = keychain.save(_:for:)
         let read: (KeychainService.Key) throws -> String? = keychain.read(for:)
@@ -63,7 +63,7 @@ import Testing
         #expect(item.account == "userIdentifier")
     }
 
-    @Test func `the item carries the attribute this device only and is not synchronized`() throws {
+    @Test func `the item is restricted to this device and not synchronized`() throws {
         try test.withSecItem { try keychain.save(alice, for: .userIdentifier) }
         let item = try #require(try test.items().first)
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `an item that comes and goes during a save is reported as a duplicate`() {
+    @Test func `a save reports a duplicate if the item is repeatedly created and deleted`() {
         test.withSecItem {
             test.inject(.failure(.duplicateItem), into: .add, times: 2)
             #expect(throws: KeychainError.duplicateItem) {
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are not text are an error and stay`() throws {
+    @Test func `reading bytes that aren't text fails and keeps the item`() throws {
         try test.withSecItem { () throws in
             addItem(Data([0xFF, 0xFE]))
             #expect(throws: KeychainError.unexpectedStatus(errSecDecode)) {
@@ -133,7 +133,9 @@ import Testing
         }
     }
 
-    @Test func `saving, reading and checking a locked item report the lock, and it stays`() throws {
+    @Test func `saving, reading and checking a locked item report the lock and keep the item`()
+        throws
+    {
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
             try test.setPasscode("1234")

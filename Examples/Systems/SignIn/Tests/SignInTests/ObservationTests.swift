@@ -9,7 +9,7 @@ import Testing
 @MainActor @Suite struct `Sign-in interface` {
     let test = TestKeychain()
 
-    @Test func `an interface sees signed-in state, loading and error as they change`() async {
+    @Test func `a user interface sees each change of signed-in state, loading and error`() async {
         await test.withSecItem {
             let service = PatientService()
             let model = AuthViewModel(authService: service.service, keychain: silent)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `the main actor goes on while the person takes their time`() async {
+    @Test func `the main actor isn't blocked while the user takes time to sign in`() async {
         await test.withSecItem {
             let service = PatientService()
             let model = AuthViewModel(authService: service.service, keychain: silent)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["read", "save"])
-    func `the main actor goes on while the keychain is slow`(operation: String) async {
+    func `the main actor isn't blocked by a slow keychain`(operation: String) async {
         let calls = Calls()
         await test.withSecItem {
             let model = AuthViewModel(alice, keychain: calls.keychain)

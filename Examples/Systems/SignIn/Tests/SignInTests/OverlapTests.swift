@@ -20,7 +20,9 @@ import Testing
         get throws { try silent.read(for: .userIdentifier) }
     }
 
-    @Test func `calls that overlap are carried out in their order`() async throws {
+    @Test func `overlapping calls are carried out in the order in which they were made`()
+        async throws
+    {
         try await test.withSecItem { () async throws in
             let model = model()
             service.answer()
@@ -68,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a sign-in that a sign-out overtakes signs no user in`(
+    func `a sign-in that is overtaken by a sign-out doesn't sign the user in`(
         isByDeletion: Bool
     ) async throws {
         try await test.withSecItem { () async throws in
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [0, 5, 50])
-    func `a sign-out leaves nothing of a save that is being carried out`(
+    func `a sign-out leaves no session, however far a concurrent save has come`(
         turnCount: Int
     ) async throws {
         try await test.withSecItem { () async throws in
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a sign-out that fails lets the sign-in go on, and its message stays`()
+    @Test func `a failed sign-out doesn't stop the sign-in, and its error message is kept`()
         async throws
     {
         try await test.withSecItem { () async throws in
@@ -162,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a restore that a sign-out overtakes restores no user`() async throws {
+    @Test func `a restore that is overtaken by a sign-out doesn't restore the user`() async throws {
         try await test.withSecItem { () async throws in
             try silent.save(alice, for: .userIdentifier)
             let model = model()
@@ -179,7 +181,8 @@ import Testing
         }
     }
 
-    @Test func `a restore that fails shows no message if a sign-out overtakes it`() async throws {
+    @Test func `a failed restore shows no message if it was overtaken by a sign-out`() async throws
+    {
         try await test.withSecItem { () async throws in
             try silent.save(alice, for: .userIdentifier)
             let model = model()
@@ -197,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task signs no user in and shows no message`() async throws {
+    @Test func `a cancelled task doesn't sign the user in and shows no message`() async throws {
         try await test.withSecItem { () async throws in
             let model = model()
             let signIn = Task { await model.signInWithApple() }

@@ -31,11 +31,11 @@ import Testing
             try home.run("sign-in-service on \(answers)") == "The sign-in-service is on.\n")
     }
 
-    @Test func `the session of the README is what the program prints`() throws {
+    @Test func `the program prints the session of the README`() throws {
         try Session(readmeOf: "SignIn").check(in: home)
     }
 
-    @Test func `another process restores the session until one signs out`() throws {
+    @Test func `other processes restore the session until a process signs out`() throws {
         try turnOn()
         #expect(try home.run("sign-in status") == "signed out\n")
         let alice = try signIn("alice")
@@ -79,7 +79,7 @@ import Testing
         #expect(try home.run("other-app status") == alice)
     }
 
-    @Test func `the entitlements name the app and its group, and no other`() throws {
+    @Test func `the entitlements name the app and its group, and no other group`() throws {
         let data = try Data(contentsOf: Self.entitlements)
         let list = try PropertyListSerialization.propertyList(from: data, format: nil)
         let entitlements = try #require(list as? [String: Any])
@@ -153,7 +153,9 @@ import Testing
 
     // MARK: Keychains that fail
 
-    @Test func `a locked keychain is reported, and the session is there after unlock`() throws {
+    @Test func `a locked keychain is reported, and the session is restored after the unlock`()
+        throws
+    {
         try turnOn()
         let alice = try signIn()
         #expect(try home.run("echo 1234 | keychainctl passcode set --weak --fd 0") == "")
@@ -168,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: ["keychain.db", "device.key"])
-    func `a damaged keychain is reported and crashes no program`(file: String) throws {
+    func `a damaged keychain is reported and doesn't crash the program`(file: String) throws {
         try turnOn()
         _ = try signIn()
         let path = home.keychain.appending(path: file)
