@@ -53,11 +53,13 @@ import Testing
         CaptureKeys(keychain: Keychain(service: "app.rial.keychain", in: test.database))
     }
 
-    @Test func `the snippet of the README is this file's`() throws {
+    @Test func `the README shows the tested snippet`() throws {
         try expectSnippet(inReadmeOf: "Capture")
     }
 
-    @Test func `a photo sealed in one launch opens in the next, not on another device`() throws {
+    @Test func `a photo sealed in one launch opens in the next launch, but not on another device`()
+        throws
+    {
         let strange = try AES.GCM.SealedBox(combined: Data(count: 40))
         #expect(try keys(in: test).open(strange) == nil)
         #expect(try test.items().isEmpty)
@@ -70,7 +72,7 @@ import Testing
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
     }
 
-    @Test func `a device state loads as saved, and one that can't be read stays`() throws {
+    @Test func `a device state loads as saved, and one that can't be read is kept`() throws {
         let keychain = keys(in: test).keychain
         let state = DeviceState(
             deviceId: "6F1", hasLidar: true,

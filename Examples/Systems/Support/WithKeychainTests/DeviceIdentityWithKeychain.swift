@@ -37,7 +37,7 @@ extension KeychainKey where Value == Date {
 }
 
 @Suite struct `Device identity with Keychain` {
-    @Test func `the snippet of DeviceIdentity's README is what is tested`() throws {
+    @Test func `the README of DeviceIdentity shows the tested snippet`() throws {
         try expectSnippet(inReadmeOf: "DeviceIdentity")
     }
 

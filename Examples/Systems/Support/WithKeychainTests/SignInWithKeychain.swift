@@ -31,7 +31,7 @@ extension KeychainKey where Value == String {
 @MainActor @Suite struct `Sign-in with Keychain` {
     let test = TestKeychain()
 
-    @Test func `the snippet of the README is this code`() throws {
+    @Test func `the README shows the tested snippet`() throws {
         try expectSnippet(inReadmeOf: "SignIn")
     }
 
@@ -50,7 +50,7 @@ extension KeychainKey where Value == String {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `the session is stored in the same item as by the program`() async throws {
+    @Test func `the session is stored in the same item as the program uses`() async throws {
         try await SignInSession(in: test.database).signIn("001234.alice")
         let item = try #require(try test.items().first)
         #expect(item.service == "com.steeven.mysubguard")
@@ -59,7 +59,7 @@ extension KeychainKey where Value == String {
         #expect(!item.isSynchronizable)
     }
 
-    @Test func `a locked keychain signs no user out`() async throws {
+    @Test func `a locked keychain doesn't sign the user out`() async throws {
         try await SignInSession(in: test.database).signIn("001234.alice")
         try test.setPasscode("1234")
         try test.restart()

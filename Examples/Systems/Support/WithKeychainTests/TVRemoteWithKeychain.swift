@@ -29,7 +29,7 @@ struct TVCredentialsStore {
 }
 
 @Suite struct `TVRemote with Keychain` {
-    @Test func `the README shows this code`() throws {
+    @Test func `the README shows the tested snippet`() throws {
         try expectSnippet(inReadmeOf: "TVRemote")
     }
 
@@ -53,7 +53,7 @@ struct TVCredentialsStore {
         #expect(try store.loadCredentials() == nil)
     }
 
-    @Test func `a value of another type is an error, and stays`() throws {
+    @Test func `loading a value of another type fails and keeps the value`() throws {
         let keychain = Keychain(service: "test", in: TestKeychain().database)
         try keychain.save(["a": 1], for: KeychainKey("default"))
         #expect(throws: KeychainError.self) {

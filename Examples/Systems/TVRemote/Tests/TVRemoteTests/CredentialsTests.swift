@@ -21,7 +21,7 @@ import Testing
         #expect(try LGTVControlManager().loadCredentials() == credentials)
     }
 
-    @Test func `absent credentials are nil, and cleared ones are absent`() throws {
+    @Test func `absent and cleared credentials load as nil`() throws {
         #expect(try manager.loadCredentials() == nil)
         try manager.saveCredentials(.paired)
         try manager.clearCredentials()
@@ -29,7 +29,7 @@ import Testing
         try manager.clearCredentials()
     }
 
-    @Test func `credentials are one item under the app's service and account`() throws {
+    @Test func `credentials are stored as one item under the app's service and account`() throws {
         try manager.saveCredentials(.paired)
         try manager.saveCredentials(.unpaired)
         let items = try TestKeychain.current.items()
@@ -42,13 +42,13 @@ import Testing
         #expect(LGTVControlManager.Constants.keychainAccount == "default")
     }
 
-    @Test func `there is one shared manager, with port 3000 and a limit of a minute`() {
+    @Test func `the shared manager uses port 3000 and a time limit of one minute`() {
         #expect(LGTVControlManager.shared === LGTVControlManager.shared)
         #expect(LGTVControlManager.shared.port == 3000)
         #expect(LGTVControlManager.shared.timeLimit == .seconds(60))
     }
 
-    @Test func `credentials that can't be deleted are an error, and stay`() throws {
+    @Test func `credentials that can't be deleted cause an error and are kept`() throws {
         try manager.saveCredentials(.paired)
         TestKeychain.current.inject(.failure(.ioError), into: .delete, times: 1)
         #expect(status { try manager.clearCredentials() } == -36)

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Items
 
-    @Test func `items are for this device, after its first unlock, and not synchronized`() throws {
+    @Test func `items are AfterFirstUnlockThisDeviceOnly and not synchronized`() throws {
         try save("one")
         let item = try #require(try keychain.items().first)
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
@@ -64,7 +64,7 @@ import Testing
         #expect(try keychain.items().map(\.isSynchronizable) == [true])
     }
 
-    @Test func `an item without data is an error, and stays`() throws {
+    @Test func `loading an item without data fails and keeps the item`() throws {
         #expect(addItem([kSecAttrAccount as String: "tv"]) == errSecSuccess)
         #expect(status { _ = try load() } == errSecDecode)
         #expect(try keychain.items().count == 1)
@@ -78,7 +78,7 @@ import Testing
         #expect(try load() == "one")
     }
 
-    @Test func `an item that can neither be added nor updated is a duplicate`() throws {
+    @Test func `an item that can neither be added nor updated is reported as a duplicate`() throws {
         keychain.inject(.failure(.init(rawValue: -25299)), into: .add, times: 2)
         #expect(status { try save("one") } == errSecDuplicateItem)
         #expect(try keychain.items().isEmpty)
@@ -91,7 +91,7 @@ import Testing
     static let statuses: [Int32] = [-25308, -25293, -25291, -25295, -26275, -34018, -34, -36]
 
     @Test(arguments: statuses)
-    func `a failure reaches the caller, and the stored value stays`(_ code: Int32) throws {
+    func `every failure reaches the caller, and the stored value is kept`(_ code: Int32) throws {
         try save("one")
         keychain.inject(.failure(.init(rawValue: code)), into: .add, times: 1)
         #expect(status { try save("two") } == code)
@@ -104,7 +104,7 @@ import Testing
         #expect(try load() == "one")
     }
 
-    @Test func `before the first unlock loading and saving fail, and the value stays`() throws {
+    @Test func `before the first unlock loading and saving fail, and the value is kept`() throws {
         try save("one")
         try keychain.setPasscode("1234")
         try keychain.restart()
@@ -144,7 +144,7 @@ import Testing
         #expect(try load() == "one")
     }
 
-    @Test func `a new item is in the program's first group, and found in all its groups`() throws {
+    @Test func `a new item is in the program's first group, and all groups are searched`() throws {
         keychain.accessGroups = ["first", "second"]
         try keychain.withSecItem { try save("one") }
         #expect(try keychain.items().map(\.accessGroup) == ["first"])

@@ -41,7 +41,7 @@ import Testing
         try manager.delete(service: testService, account: "tv")
     }
 
-    @Test func `saving again overwrites`() throws {
+    @Test func `saving again overwrites the value`() throws {
         try save("one")
         try save("two")
         #expect(try load(String.self) == "two")
@@ -52,7 +52,7 @@ import Testing
         #expect(try load(TVCredentials.self) == nil)
     }
 
-    @Test func `accounts and services don't disturb each other`() throws {
+    @Test func `values of different accounts and services don't affect each other`() throws {
         let places = [
             (testService, "a"), (testService, "b"), (testService, "A"), (testService, ""),
             ("\(testService).2", "a"), ("", "a"),
@@ -88,7 +88,9 @@ import Testing
         #expect(try load(TVCredentials.self)?.clientKey == key)
     }
 
-    @Test func `a value of another type throws the decoding error, and stays`() throws {
+    @Test func `loading a value of another type throws the decoding error and keeps the value`()
+        throws
+    {
         try save(["a": 1])
         #expect(throws: DecodingError.self) { try load(TVCredentials.self) }
         #expect(try load([String: Int].self) == ["a": 1])
@@ -117,7 +119,7 @@ import Testing
         try expectRoundTrip(UUID())
     }
 
-    @Test func `a value without a JSON form is an error, and the stored one stays`() throws {
+    @Test func `saving a value without a JSON form fails and keeps the stored value`() throws {
         try save(1.5)
         #expect {
             try save(Double.infinity)
@@ -127,7 +129,7 @@ import Testing
         #expect(try load(Double.self) == 1.5)
     }
 
-    @Test func `performance: ten times saved and loaded`() throws {
+    @Test func `performance: a value is saved and loaded ten times`() throws {
         let loaded = try (0..<10).map { round in
             var credentials = TVCredentials.paired
             credentials.clientKey = "key \(round)"
