@@ -69,7 +69,7 @@ private final class ObservedThread: Sendable {
     let manager = LGTVControlManager()
     var keychain: TestKeychain { .current }
 
-    @Test func `the plain key is added to the stored credentials, and is removed`() throws {
+    @Test func `the old key moves from the defaults to the stored credentials`() throws {
         let old = try TemporaryDefaults(["clientKey": key, "ipAddress": "10.0.0.7"])
         try manager.saveCredentials(.unpaired)
         #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
@@ -77,7 +77,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `without credentials the plain key is stored with the defaults' addresses`() throws {
+    @Test func `without credentials the old key is stored with the defaults' addresses`() throws {
         let old = try TemporaryDefaults([
             "clientKey": key, "ipAddress": "10.0.0.14", "macAddress": "34:E6:E6:F9:05:50",
         ])
@@ -86,8 +86,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `without any address the plain key is stored for the first connection`() async throws
-    {
+    @Test func `without any address the old key is stored for the first connection`() async throws {
         let old = try TemporaryDefaults(["clientKey": key])
         #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
         #expect(
@@ -98,7 +97,7 @@ private final class ObservedThread: Sendable {
         #expect(try manager.loadCredentials() == .paired)
     }
 
-    @Test func `a second migration has nothing to do`() throws {
+    @Test func `a second migration changes nothing`() throws {
         let old = try TemporaryDefaults(["clientKey": key])
         #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
         let stored = try manager.loadCredentials()
@@ -121,7 +120,7 @@ private final class ObservedThread: Sendable {
     ]
 
     @Test(arguments: stops.indices, [nil, TVCredentials.unpaired])
-    func `nothing is lost when a migration stops, and the next one does the rest`(
+    func `an interrupted migration loses nothing, and the next one completes it`(
         _ index: Int, _ stored: TVCredentials?
     ) throws {
         let (_, fault, operations, skipCount) = Self.stops[index]
@@ -143,7 +142,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `the faults stop a migration before, during and after the save`() throws {
+    @Test func `the injected faults stop a migration before, during and after the save`() throws {
         var wasSaved: [Bool] = []
         for (_, fault, operations, skipCount) in Self.stops {
             try manager.clearCredentials()
@@ -158,7 +157,7 @@ private final class ObservedThread: Sendable {
 
     /// Simulates that the program ends after a step.
     @Test(arguments: LGTVControlManager.MigrationStep.allCases)
-    func `nothing is lost when the program ends after a step`(
+    func `nothing is lost if the program ends after any step of a migration`(
         _ last: LGTVControlManager.MigrationStep
     ) throws {
         struct Ended: Error {}
@@ -176,7 +175,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `a key that the keychain doesn't give back is not removed`() throws {
+    @Test func `a key that the keychain doesn't return is not removed from the defaults`() throws {
         let old = try TemporaryDefaults(["clientKey": key])
         #expect(throws: Failure.notVerified) {
             try manager.migrateClientKey(from: old.defaults) { _ in
@@ -186,7 +185,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") as? String == key)
     }
 
-    @Test func `a newer key of the keychain stays, and the plain one is removed`() throws {
+    @Test func `a newer key in the keychain is kept, and the old one is removed`() throws {
         let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
         try manager.saveCredentials(newer)
         let old = try TemporaryDefaults(["clientKey": key])
@@ -195,7 +194,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `a key that is saved while the migration decides is not replaced`() throws {
+    @Test func `a key that is saved during a migration is not replaced`() throws {
         let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
         let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-race"))
         defaults.values["clientKey"] = key
@@ -217,21 +216,23 @@ private final class ObservedThread: Sendable {
         #expect(defaults.values["clientKey"] == nil)
     }
 
-    @Test func `a plain key that isn't text is an error, and stays`() throws {
+    @Test func `an old key that isn't text causes an error and is kept`() throws {
         let old = try TemporaryDefaults(["clientKey": Data([1, 2])])
         #expect(throws: Failure.notText) { try manager.migrateClientKey(from: old.defaults) }
         #expect(old.stored("clientKey") as? Data == Data([1, 2]))
         #expect(try manager.loadCredentials() == nil)
     }
 
-    @Test func `an empty key is removed, and nothing is stored`() throws {
+    @Test func `an empty old key is removed, and nothing is stored`() throws {
         let old = try TemporaryDefaults(["clientKey": ""])
         #expect(try manager.migrateClientKey(from: old.defaults) == .nothingToMigrate)
         #expect(old.stored("clientKey") == nil)
         #expect(try manager.loadCredentials() == nil)
     }
 
-    @Test func `stored credentials that can't be read are an error, and both stay`() throws {
+    @Test func `if the stored credentials can't be read, the migration fails and changes nothing`()
+        throws
+    {
         try KeychainManager().save(
             "other", service: LGTVControlManager.Constants.keychainService,
             account: LGTVControlManager.Constants.keychainAccount)
@@ -253,7 +254,7 @@ private final class ObservedThread: Sendable {
         #expect(try manager.loadCredentials()?.clientKey == key)
     }
 
-    @Test func `a key that stays in the file of the defaults is removed by the next migration`()
+    @Test func `a key that is left in the defaults' file is removed by the next migration`()
         throws
     {
         let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-unwritable"))
@@ -267,7 +268,7 @@ private final class ObservedThread: Sendable {
         #expect(defaults.object(forKey: "clientKey") == nil)
     }
 
-    @Test func `no text of a migration shows the key`() {
+    @Test func `no error message of a migration shows the key`() {
         for failure in [Failure.notText, .notVerified, .plainKeyRemains] {
             #expect(failure.localizedDescription.contains("client key"))
             #expect(!failure.localizedDescription.contains(key))

@@ -43,7 +43,7 @@ private final class FakeTelevision: Sendable {
         #expect(television.shownKeys == [nil, "first"])
     }
 
-    @Test func `clearing makes pairing start again, and the new key is stored`() async throws {
+    @Test func `after clearing, pairing starts again and the new key is stored`() async throws {
         let television = FakeTelevision(.success("first"), .success("second"))
         let manager = television.manager()
         try await manager.connect(ip: ip, mac: mac)
@@ -53,7 +53,7 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials()?.clientKey == "second")
     }
 
-    @Test func `a pairing that fails leaves addresses without a key`() async throws {
+    @Test func `a failed pairing stores the addresses without a key`() async throws {
         let television = FakeTelevision(.failure(.declined), .success("key"))
         let manager = television.manager()
         await #expect(throws: LGTVControlError.declined) {
@@ -64,7 +64,7 @@ private final class FakeTelevision: Sendable {
         #expect(television.shownKeys == [nil, nil])
     }
 
-    @Test func `a refused key stays until it is cleared`() async throws {
+    @Test func `a refused key is kept until it is cleared`() async throws {
         let television = FakeTelevision(.failure(.keyRefused), .success("new"))
         let manager = television.manager()
         try manager.saveCredentials(.paired)
@@ -78,7 +78,9 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials()?.clientKey == "new")
     }
 
-    @Test func `a television that moved keeps its key, with its new address`() async throws {
+    @Test func `a television at a new address keeps its key, and the address is updated`()
+        async throws
+    {
         let television = FakeTelevision(
             .failure(.unreachable), .success("9ba71d29c353cf0bdcc00c4b0a8cc189"))
         let manager = television.manager()
@@ -94,7 +96,9 @@ private final class FakeTelevision: Sendable {
         #expect(stored?.clientKey == TVCredentials.paired.clientKey)
     }
 
-    @Test func `another television doesn't get the key, and replaces it once paired`() async throws
+    @Test
+    func `another television isn't sent the stored key, and once paired its own key is stored`()
+        async throws
     {
         let television = FakeTelevision(.failure(.declined), .success("other key"))
         let manager = television.manager()
@@ -111,7 +115,9 @@ private final class FakeTelevision: Sendable {
         )
     }
 
-    @Test func `a key stored without addresses is sent, and gets the addresses`() async throws {
+    @Test func `a key stored without addresses is sent and then stored with the addresses`()
+        async throws
+    {
         let television = FakeTelevision(.success("old"))
         let manager = television.manager()
         try manager.saveCredentials(TVCredentials(ipAddress: "", macAddress: "", clientKey: "old"))
@@ -157,7 +163,7 @@ private final class FakeTelevision: Sendable {
 
     // MARK: Concurrency
 
-    @Test func `of simultaneous connections, one pairs and the others send its key`()
+    @Test func `of simultaneous connections, one pairs and the others send the new key`()
         async throws
     {
         let asked = Mutex<[String?]>([])
@@ -226,7 +232,9 @@ private final class FakeTelevision: Sendable {
 
     // MARK: Keychains that fail
 
-    @Test func `a locked keychain is an error, and the television is not asked`() async throws {
+    @Test func `with a locked keychain, connecting fails and the television is not asked`()
+        async throws
+    {
         let television = FakeTelevision(.success("key"))
         let manager = television.manager()
         try manager.saveCredentials(.paired)
@@ -239,7 +247,7 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .paired)
     }
 
-    @Test func `credentials of another type are an error, and stay`() async throws {
+    @Test func `connecting with credentials of another type fails and keeps them`() async throws {
         let manager = FakeTelevision(.success("key")).manager()
         try KeychainManager().save(
             ["a": 1], service: LGTVControlManager.Constants.keychainService,
@@ -251,7 +259,7 @@ private final class FakeTelevision: Sendable {
                 account: LGTVControlManager.Constants.keychainAccount) == ["a": 1])
     }
 
-    @Test func `a key that can't be stored is an error`() async throws {
+    @Test func `connecting fails if the new key can't be stored`() async throws {
         let manager = FakeTelevision(.success("key")).manager()
         try manager.saveCredentials(.unpaired)
         TestKeychain.current.inject(.diskFull, times: 1)
