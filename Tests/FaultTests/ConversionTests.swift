@@ -251,7 +251,7 @@ import Testing
         #expect(seen.difference(from: keychain.state) == nil)
     }
 
-    @Test func `on a read-only file system an old keychain stays, and the error says what to do`()
+    @Test func `on a read-only file system an old keychain is kept, and the error says what to do`()
         throws
     {
         let folder = try folder(.plain)

@@ -8,7 +8,7 @@ import Testing
 @testable import recovery
 
 @Suite struct RecoveryCodeTests {
-    @Test func `only the owner sees the code`() throws {
+    @Test func `only the owner can read the recovery code`() throws {
         let test = TestKeychain()
         try test.setPasscode("1234")
         try test.withSecItem {

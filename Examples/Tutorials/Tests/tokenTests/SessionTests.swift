@@ -26,7 +26,7 @@ import Testing
 }
 
 extension SessionTests {
-    @Test func `a locked keychain does not mean signed out`() throws {
+    @Test func `a locked keychain is not taken as signed out`() throws {
         try session.signIn(with: "abcd-1234")
         try test.setPasscode("1234")
         try test.restart()
@@ -41,7 +41,7 @@ extension SessionTests {
 }
 
 extension SessionTests {
-    @Test func `a full disk leaves the old token`() throws {
+    @Test func `a sign-in on a full disk fails and keeps the old token`() throws {
         try session.signIn(with: "abcd-1234")
         test.inject(.diskFull)
         #expect {

@@ -27,7 +27,9 @@ import Testing
         ]
     }
 
-    @Test func `an item with a known access control keeps it, in place and elsewhere`() throws {
+    @Test func `a migration keeps a known access control, in the same service and in another`()
+        throws
+    {
         let controls: [Keychain.AccessControl] = [.userPresence, .devicePasscode]
         for (account, control) in zip(["0", "1"], controls) {
             try source.save("secret", for: KeychainKey(account, accessControl: control))
@@ -45,7 +47,7 @@ import Testing
         #expect(try source.items().isEmpty)
     }
 
-    @Test func `an item with an unidentifiable access control stays, an unconstrained one moves`()
+    @Test func `an item with an unidentifiable access control isn't migrated, but one without is`()
         throws
     {
         let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])

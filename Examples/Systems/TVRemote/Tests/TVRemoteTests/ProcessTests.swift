@@ -48,11 +48,13 @@ extension Home {
 
     init() throws { home = try remoteHome() }
 
-    @Test func `the session of the README is what the program prints`() throws {
+    @Test func `the program prints the session of the README`() throws {
         try Session(readmeOf: "TVRemote").check(in: home)
     }
 
-    @Test func `the widget asks for setup, and connects with what the app stored`() throws {
+    @Test func `the widget asks for setup until the app has stored credentials, and then connects`()
+        throws
+    {
         #expect(try home.run("tv-widget") == "Setup Required\n")
         try home.pair()
         #expect(try home.run("tv-widget") == Self.connected)
@@ -78,7 +80,7 @@ extension Home {
         #expect(info.contains("accessible:      after-first-unlock-this-device-only\n"))
     }
 
-    @Test func `a stranger doesn't see the item, and is denied the group in every operation`()
+    @Test func `a program outside the group doesn't see the item, and every operation is denied`()
         throws
     {
         try home.pair()
@@ -90,14 +92,14 @@ extension Home {
         #expect(try home.run("tv-widget") == Self.connected)
     }
 
-    @Test func `the variable KEYCHAIN_ENTITLEMENTS names another list`() throws {
+    @Test func `the variable KEYCHAIN_ENTITLEMENTS selects another entitlements file`() throws {
         try home.pair()
         #expect(
             try home.run("KEYCHAIN_ENTITLEMENTS=$PWD/bin/tv-app.entitlements tv-stranger")
                 .hasPrefix("Without a group: 0: "))
     }
 
-    @Test func `the entitlements are one list with both kinds of groups`() throws {
+    @Test func `the entitlements list a keychain access group and an application group`() throws {
         let data = try Data(contentsOf: entitlements)
         let list = try PropertyListDecoder().decode(EntitlementList.self, from: data)
         #expect(
@@ -148,7 +150,7 @@ extension Home {
 
     // MARK: Pairing again
 
-    @Test func `a refused key is cleared, and the television asks again`() throws {
+    @Test func `after a refused key is cleared, the app pairs again and gets a new key`() throws {
         try home.pair()
         let old = try home.clientKey
         _ = try home.run("television off; rm television.json television.log; television on")

@@ -32,7 +32,9 @@ import Testing
         get throws { try home.run("television log").split(separator: "\n") }
     }
 
-    @Test func `the television asks its user, gives a key, and then knows the key`() async throws {
+    @Test func `the television issues a key after asking its user, and then recognizes the key`()
+        async throws
+    {
         _ = try home.run("television on accept")
         try await manager.connect(ip: ip, mac: mac)
         let key = try #require(try manager.loadCredentials()?.clientKey)
@@ -58,7 +60,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `a refusal is an error, and the next answer counts`(
+    func `a refused registration throws its error, and the next attempt succeeds`(
         _ answer: String, _ error: LGTVControlError
     ) async throws {
         _ = try home.run("television on \(answer) accept")
@@ -90,7 +92,7 @@ import Testing
         #expect(try manager.loadCredentials()?.clientKey == nil)
     }
 
-    @Test func `a television that is switched off and on knows the key`() async throws {
+    @Test func `a television that was switched off and on still accepts the key`() async throws {
         _ = try home.run("television on")
         try await manager.connect(ip: ip, mac: mac)
         let key = try manager.loadCredentials()?.clientKey
@@ -141,7 +143,7 @@ import Testing
                 == ["name": "LG TV Remote"])
     }
 
-    @Test func `an IPv6 address is in brackets`() throws {
+    @Test func `a URL has an IPv6 address in brackets`() throws {
         let television = Television(ipAddress: "fe80::1", port: 80, timeLimit: .seconds(60))
         #expect(
             try television.registration(clientKey: nil).url?.absoluteString
@@ -149,14 +151,14 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "10.0.0.14/", "me@10.0.0.14", "fe80::1/"])
-    func `an invalid address is an error, and nothing is sent`(_ address: String) async throws {
+    func `registering at an invalid address throws invalidAddress`(_ address: String) async throws {
         let television = Television(ipAddress: address, port: 3000, timeLimit: .seconds(60))
         await #expect(throws: LGTVControlError.invalidAddress) {
             try await television.register(clientKey: nil)
         }
     }
 
-    @Test func `each error has a text of its own, and a refused key's says what to do`() {
+    @Test func `each error has its own text, and that of a refused key says what to do`() {
         let errors: [LGTVControlError] = [
             .declined, .keyRefused, .noAnswer, .unreachable, .invalidAddress,
             .unexpectedAnswer(500),

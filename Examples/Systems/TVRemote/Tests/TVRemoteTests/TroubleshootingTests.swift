@@ -32,7 +32,7 @@ import Testing
         #expect(try home.run("mv list \(file); tv-widget") == Processes.connected)
     }
 
-    @Test func `entitlements without the group give -34018 to a program that names it`() throws {
+    @Test func `a program that names a group outside its entitlements gets -34018`() throws {
         let stranger = "bin/tv-stranger.entitlements"
         _ = try home.run("sed s/LGTVRemoteWidget/Stranger/ bin/tv-app.entitlements >\(stranger)")
         #expect(try home.run("tv-stranger").contains("\nIn the app's group: -34018: "))
@@ -54,7 +54,9 @@ import Testing
         #expect(try home.run("tv-app show") == "127.0.0.1 (34:E6:E6:F9:05:50), paired\n")
     }
 
-    @Test func `a keychain that can't be read is an error, and not "Setup Required"`() throws {
+    @Test func `a keychain that can't be read is reported as an error, not as "Setup Required"`()
+        throws
+    {
         let key = ".local/share/keychain/device.key"
         let output = try home.run("mv \(key) elsewhere; tv-widget")
         #expect(output.hasPrefix("tv-widget: The keychain answered -25295: "))
