@@ -165,7 +165,7 @@ import Testing
 }
 
 @Suite(.serialized) struct CheckTests {
-    @Test func `a check verifies the count of rows that are set aside`() throws {
+    @Test func `a check verifies the count of damaged rows that were set aside`() throws {
         let folder = try TemporaryFolder()
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))

@@ -199,7 +199,9 @@ private struct NoKeychain: RequestHandler {
 
 @Suite struct FuzzTests {
     @Test(arguments: FuzzTarget.all)
-    func `no input traps, and accepted input has one encoding`(target: FuzzTarget) throws {
+    func `no input crashes a parser, and accepted input is encoded back unchanged`(
+        target: FuzzTarget
+    ) throws {
         let corpus = try target.corpus()
         try #require(!corpus.isEmpty)
         var random = SeededGenerator(seed: 20_260_101)

@@ -60,7 +60,8 @@ import Testing
         print("8 processes, \(rotations) rotations: \(accounts.count) acknowledged writes, 0 lost")
     }
 
-    @Test func `the keys in an earlier copy open nothing written later`() throws {
+    @Test func `the keys in a copy from before a rotation open nothing written afterwards`() throws
+    {
         let folder = try TemporaryFolder()
         let old = passcode("old passcode of twelve")
         do {
@@ -161,7 +162,7 @@ import Testing
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a rotation mark whose fsync failed may reappear, and then nothing is lost`()
+    @Test func `a rotation whose fsync fails loses nothing, even if the data reached the disk`()
         async throws
     {
         let report = try await onThread { scratch in
@@ -201,7 +202,7 @@ import Testing
         return images
     }
 
-    @Test func `a marked database without a successor is recovered from its own rows`()
+    @Test func `a superseded database whose successor is missing is recovered from its own rows`()
         throws
     {
         var marked = try #require(try states().last)
@@ -219,7 +220,8 @@ import Testing
         #expect(try engine.load("before") == Data("before".utf8))
     }
 
-    @Test func `a committed rotation mark counts even if its frame in the log is damaged`() throws {
+    @Test func `a committed rotation is completed even if its frame in the log is damaged`() throws
+    {
         var marked = try #require(try states().last)
         var log = try #require(marked.content(of: "keychain.db-wal"))
         log[log.count - 100] ^= 1
@@ -238,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `a rotation mark on a page that isn't authentic is ignored`() throws {
+    @Test func `a page with a wrong tag can't mark a database as superseded`() throws {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
         try engine.save("before", Data("before".utf8))
@@ -268,7 +270,8 @@ import Testing
             try KeychainEngine.recover(directory: place.path, options: .testing).itemCount == 1)
     }
 
-    @Test func `a process that completes another's rotation also writes its freshness note`() throws
+    @Test func `a process that completes an interrupted rotation also writes the freshness note`()
+        throws
     {
         let images = try states()
         let marked = try #require(images.last)

@@ -117,7 +117,7 @@ func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `only damage and a lock excuse a failed look-up`() throws {
+    @Test func `the sweep accepts a failed look-up only if it reports damage or a lock`() throws {
         let folder = try TemporaryFolder()
         let addition = Step.add(0, 5)
         #expect(StepRunner.run([addition], in: folder.path) == nil)

@@ -17,7 +17,9 @@ import TestPrograms
 import Testing
 
 @Suite struct TamperingTests {
-    @Test func `the result of each change is as documented in the threat model`() async throws {
+    @Test func `each kind of tampering has the result that the threat model documents`()
+        async throws
+    {
         let rows = try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (index, tampering) in Tampering.all.enumerated() {
                 group.addTask { (index, try row(tampering)) }

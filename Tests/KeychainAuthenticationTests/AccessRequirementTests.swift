@@ -113,7 +113,7 @@ private let rows: [RequirementRow] = [
 
     /// The keychain decides whether proofs suffice, and this module obtains them. If the two
     /// disagreed, a prompt would be useless or unnecessary.
-    @Test func `the keychain and this module agree on every set of constraints`() {
+    @Test func `KeychainAuthentication and the keychain agree on every set of constraints`() {
         let conditions: [AccessConstraints] = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         ]

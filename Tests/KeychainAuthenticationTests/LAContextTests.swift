@@ -97,7 +97,7 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    @Test func `there is no biometry and no companion device`() async throws {
+    @Test func `by default no biometry and no companion device is available`() async throws {
         let test = try withPasscode()
         test.person = .owner
         let rows: [(LAPolicy, LAError.Code)] = [
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `a context that is invalidated while it looks for recent proofs takes none`()
+    @Test func `a context that is invalidated while it looks for recent proofs uses none of them`()
         async throws
     {
         _ = try withPasscode()
@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `evaluating an access control requires the authentication that it says`()
+    @Test func `evaluating an access control requires the authentication that its flags demand`()
         async throws
     {
         let test = try withPasscode()
@@ -328,7 +328,7 @@ import Testing
         #expect(try await code(LAContext(), .applicationPassword, .createItem) == .userCancel)
     }
 
-    @Test func `the function with a completion handler has the same result`() async throws {
+    @Test func `a completion handler receives the error if the user declines`() async throws {
         let test = try withPasscode()
         test.person = .declining
         let control = try control(.userPresence)

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a catch clause can match a code`(_ asObject: Bool) {
+    func `a catch clause can match an error code`(_ asObject: Bool) {
         do {
             if asObject { throw NSError(domain: LAErrorDomain, code: -2) }
             throw LAError(.userCancel)
@@ -87,11 +87,11 @@ import Testing
             (.invalidContext, -25293), (.biometryNotAvailable, -25291),
             (.biometryNotEnrolled, -25291), (.companionNotAvailable, -25291),
         ] as [(LAError.Code, Int32)])
-    func `each error code has its keychain status`(_ code: LAError.Code, _ status: Int32) {
+    func `each error code is mapped to its keychain status`(_ code: LAError.Code, _ status: Int32) {
         #expect(AuthenticationFailure.refused(code).keychainFailure.status.rawValue == status)
     }
 
-    @Test func `an unusable keychain is reported in both kinds of error`() throws {
+    @Test func `a failure of the keychain is reported as KeychainFailure and as LAError`() throws {
         let failure = AuthenticationFailure.keychain(.busy("So it is."))
         #expect(failure.keychainFailure == .busy("So it is."))
         let error = failure.localError

@@ -68,7 +68,7 @@ private final class FakePinentry {
 // Serialized: a script that was just written can't be executed while a child process of another
 // test has it open for writing.
 @Suite(.serialized) struct `Asking through pinentry` {
-    @Test func `pinentry is told what to show, and its answer is decoded`() throws {
+    @Test func `pinentry receives the texts to show, and its answer is decoded`() throws {
         let pinentry = try FakePinentry(
             "printf 'S BUTTON_INFO close\\nD 50%%25%%0Asure%%20é\\nOK\\n'")
         let question = Question(
@@ -85,12 +85,12 @@ private final class FakePinentry {
         #expect(!pinentry.isRunning)
     }
 
-    @Test func `an answer in several lines is joined`() throws {
+    @Test func `an answer that pinentry sends in several lines is joined`() throws {
         let pinentry = try FakePinentry("printf 'D one \\nD two\\nOK\\n'")
         #expect(pinentry.ask() == .entered("one two"))
     }
 
-    @Test func `entering nothing is an empty answer`() throws {
+    @Test func `entering nothing is reported as an empty answer`() throws {
         #expect(try FakePinentry("echo OK").ask() == .entered(""))
     }
 
@@ -106,7 +106,7 @@ private final class FakePinentry {
         "printf 'D half%%2\\nOK\\n'", "printf 'D %%zz\\nOK\\n'",
         "printf 'D %01100d\\nOK\\n' 0", "printf 'D secret'; exit 0",
     ])
-    func `an error of pinentry, or a response that violates the protocol, is no answer`(
+    func `an error or a protocol violation of pinentry is reported as unavailable`(
         _ answer: String
     ) throws {
         #expect(try FakePinentry(answer).ask() == .unavailable)
@@ -123,7 +123,7 @@ private final class FakePinentry {
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
     }
 
-    @Test func `canceling a prompt ends the program`() throws {
+    @Test func `canceling a prompt ends pinentry`() throws {
         let pinentry = try FakePinentry("exec sleep 600")
         let authenticator = pinentry.authenticator
         let interruption = Interruption()
