@@ -66,7 +66,7 @@ import Testing
 
     /// The log's last frame of a page gets the content of an earlier frame of the same page. Its
     /// tag is valid, as in a frame that a failed transaction left.
-    @Test func `a frame that a failed transaction left in the log is detected`() throws {
+    @Test func `a log frame with outdated content and a valid tag is detected`() throws {
         let folder = try TemporaryFolder()
         let directory = folder.path + "/keychain"
         let made = try open(folder)

@@ -58,7 +58,7 @@ enum Said: Equatable {
         #expect(try answer.value() == .entered("x"))
     }
 
-    @Test func `Control-D declines`() throws {
+    @Test func `Control-D declines the prompt`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         let answer = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `without hardware there is no key`() throws {
+    @Test func `without the hardware no key can be created`() throws {
         test.hasSecureEnclave = false
         test.withSecItem {
             #expect(!SecureEnclave.isAvailable)

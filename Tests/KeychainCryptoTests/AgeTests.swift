@@ -149,7 +149,7 @@ private final class ScratchFile {
     }
 
     @Test(arguments: [0, 1, 65535, 65536, 65537, 131_072, 200_000])
-    func `a file that was written is read back`(_ count: Int) throws {
+    func `a written file is read back, unless it was truncated or extended`(_ count: Int) throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         let recipient = try #require(identity.recipient)
         let content = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) })

@@ -179,7 +179,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect((try? Keybag.parse(retagged(bare().encoded) { _ in })) != nil)
     }
 
-    @Test func `a wrapped key in another key's place doesn't open`() throws {
+    @Test func `two wrapped keys that were swapped can't be unwrapped`() throws {
         let bytes = retagged(bare().encoded) { body in
             let (first, second) = (Array(body[44..<104]), Array(body[108..<168]))
             body.replaceSubrange(44..<104, with: second)
@@ -217,7 +217,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(Array(without.encoded).firstRange(of: unknown) == nil)
     }
 
-    @Test func `retired class keys stay with their class`() throws {
+    @Test func `retired class keys are kept with their class when a passcode is set`() throws {
         let hierarchy = bare()
         let retired = SecretBytes.random(byteCount: 32)
         let wrapping = KeyDerivation.derive(
@@ -240,7 +240,10 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 }
 
 @Suite struct `Ways into a keychain` {
-    @Test func `each way in opens the same keys, and a wrong secret opens none`() throws {
+    @Test
+    func `passcode, credential and recovery code open the same keys, and a wrong secret none`()
+        throws
+    {
         let hierarchy = try reopened(full(), on: here)
         #expect(try hierarchy.guardedTierWithoutPasscode() == nil)
         let opened = try hierarchy.unlock(.passcode(passcode)).keys
@@ -311,7 +314,10 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try both.unlock(.passcode(passcode)) }
     }
 
-    @Test func `adding a way in requires a proof, and the number is limited`() throws {
+    @Test
+    func `adding a credential or recovery code requires a proof, and their number is limited`()
+        throws
+    {
         let hierarchy = try full()
         for proof in [nil, WayIn.passcode(secret("wrong"))] {
             #expect(throws: KeychainFailure.self) {
@@ -343,7 +349,9 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try replaced.unlock(.recoveryCode(second)) }
     }
 
-    @Test func `a slot can be removed, except the last way in and the machine's`() throws {
+    @Test func `any key slot can be removed except the machine's and the last one to unlock with`()
+        throws
+    {
         let hierarchy = try full(here)
         #expect(
             hierarchy.keybag.slots.map(\.kind) == [
@@ -447,7 +455,10 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(hierarchy.keybag.slots.first { $0.kind == .recoveryCode }?.opens == .machine)
     }
 
-    @Test func `a chip binds a keychain instead of the machine identity`() throws {
+    @Test
+    func `a keychain is bound to the machine's chip, if there is one, instead of its identity`()
+        throws
+    {
         let machine = Machine(identity: here.identity, chip: Chip())
         let hierarchy = bare(machine)
         #expect(hierarchy.keybag.slots.map(\.kind) == [.machineChip])
