@@ -240,10 +240,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
 }
 
 @Suite struct `Ways into a keychain` {
-    @Test
-    func `passcode, credential and recovery code open the same keys, and a wrong secret none`()
-        throws
-    {
+    @Test func `every way to unlock opens the same keys, and a wrong secret opens none`() throws {
         let hierarchy = try reopened(full(), on: here)
         #expect(try hierarchy.guardedTierWithoutPasscode() == nil)
         let opened = try hierarchy.unlock(.passcode(passcode)).keys
@@ -314,10 +311,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try both.unlock(.passcode(passcode)) }
     }
 
-    @Test
-    func `adding a credential or recovery code requires a proof, and their number is limited`()
-        throws
-    {
+    @Test func `credentials and recovery codes need a proof and are limited in number`() throws {
         let hierarchy = try full()
         for proof in [nil, WayIn.passcode(secret("wrong"))] {
             #expect(throws: KeychainFailure.self) {
@@ -349,9 +343,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try replaced.unlock(.recoveryCode(second)) }
     }
 
-    @Test func `any key slot can be removed except the machine's and the last one to unlock with`()
-        throws
-    {
+    @Test func `the machine's key slot and the last one to unlock with can't be removed`() throws {
         let hierarchy = try full(here)
         #expect(
             hierarchy.keybag.slots.map(\.kind) == [
@@ -455,10 +447,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(hierarchy.keybag.slots.first { $0.kind == .recoveryCode }?.opens == .machine)
     }
 
-    @Test
-    func `a keychain is bound to the machine's chip, if there is one, instead of its identity`()
-        throws
-    {
+    @Test func `a keychain is bound to the machine's chip rather than its identity`() throws {
         let machine = Machine(identity: here.identity, chip: Chip())
         let hierarchy = bare(machine)
         #expect(hierarchy.keybag.slots.map(\.kind) == [.machineChip])
