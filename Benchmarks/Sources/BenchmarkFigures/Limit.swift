@@ -42,7 +42,7 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         // caches hold less of the larger file.
         case .loadGrowth: .atMost(2.5)
         case .copyMatching: .atMost(8.5)
-        case .copyMatchingAlone: .atMost(5.7)
+        case .copyMatchingAlone: .atMost(5)
         // For a new item and for a replaced one.
         case .save, .saveAtMillion: .atMost(3.2)
         case .saveReference: .atLeast(3)
@@ -55,7 +55,7 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         // On one thread.
         case .list: .atLeast(100_000)
         // A multiple of the sum of an embedded load and the round trip of a bare socket.
-        case .serviceLoad: .atMost(12)
+        case .serviceLoad: .atMost(6)
         case .coldStart, .serviceColdStart: .atMost(30e6)
         case .oneShot: .atMost(20e6)
         // As installed: statically linked and stripped.

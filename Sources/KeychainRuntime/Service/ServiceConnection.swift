@@ -16,6 +16,7 @@ final class ServiceConnection: @unchecked Sendable {
     private let buffer: MessageBuffer
     private let path: String
     private let answerByteCount: Int
+    private var briefWait = BriefWait()
     /// The greeting of the service.
     let welcome: Welcome
     /// The process and the user that made the connection.
@@ -170,6 +171,7 @@ final class ServiceConnection: @unchecked Sendable {
     ) -> Outcome<Answer> {
         var deadline = Deadline(time)
         if let end: Outcome<Answer> = send(frame, until: deadline) { return end }
+        briefWait.wait { socket.isReadable }
         var parts = PartialAnswer(limit: answerByteCount)
         while true {
             let received = buffer.message(from: socket, until: deadline) {

@@ -78,6 +78,11 @@ final class UnixSocket: Sendable {
         case failed(Int32)
     }
 
+    /// Whether there are bytes to receive, or the peer has closed the connection.
+    var isReadable: Bool {
+        Descriptor.ready(among: [descriptor], for: POLLIN, milliseconds: 0)?[0] ?? true
+    }
+
     /// Sends at least one of the bytes.
     func send(_ bytes: UnsafeRawBufferPointer, until deadline: Deadline) -> Transfer {
         while true {

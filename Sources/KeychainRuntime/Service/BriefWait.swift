@@ -1,0 +1,39 @@
+// BriefWait: looks for an answer again and again, for a short time, before the thread sleeps.
+//   (1) Waking a sleeping thread takes tens of microseconds, as long as the service takes to carry
+//       out a load.
+//   (2) A wait without an answer wastes the processor's time. So the next waits are skipped after
+//       one: first one wait, then twice as many each time, up to a maximum.
+//   (3) Other threads of this processor, such as the service, can run between two looks.
+
+import Glibc
+
+struct BriefWait {
+    private let time: Duration
+    /// How many waits are skipped after the next one without an answer.
+    private var skipCount = 1
+    private var remainingSkips = 0
+
+    static let longestSkip = 64
+
+    init(time: Duration = .microseconds(100)) {
+        self.time = time
+    }
+
+    /// Returns when `isReady` has returned `true`, or the time has passed. May return at once.
+    mutating func wait(until isReady: () -> Bool) {
+        guard remainingSkips == 0 else {
+            remainingSkips -= 1
+            return
+        }
+        let end = ContinuousClock.now + time
+        repeat {
+            if isReady() {
+                skipCount = 1
+                return
+            }
+            sched_yield()
+        } while ContinuousClock.now < end
+        remainingSkips = skipCount
+        skipCount = min(2 * skipCount, Self.longestSkip)
+    }
+}
