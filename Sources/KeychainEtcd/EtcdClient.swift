@@ -22,7 +22,10 @@ package actor EtcdClient {
     /// An estimate of how many keys fit into an answer.
     var pageLimit = 1000
     private var token: String?
-    private var authentication: Task<String, any Error>?
+    /// The authentication that is under way, and the requests that wait for it.
+    private var authentication: Task<Void, Never>?
+    private var waiting: [UInt64: AsyncStream<Result<String, any Error>>.Continuation] = [:]
+    private var nextWaiter: UInt64 = 0
 
     /// Reads the files of the certificates. Connections are opened by later calls.
     ///
@@ -100,45 +103,56 @@ package actor EtcdClient {
     func token(at node: String, within limit: Duration) async throws -> String? {
         guard let user = configuration.user else { return nil }
         if let token { return token }
-        let task =
-            authentication
-            ?? Task { [transport] in
-                guard let password = try? await user.password() else {
-                    throw EtcdTryFailure.final(.unauthenticated)
+        if authentication == nil {
+            authentication = Task {
+                let result: Result<String, any Error>
+                do {
+                    result = .success(try await newToken(of: user, at: node, within: limit))
+                } catch {
+                    result = .failure(error)
                 }
-                let request = AuthenticationRequest(name: user.name, password: password)
-                let token = try await transport.exchange(
-                    .authenticate, EtcdTransport.encode(request), at: node, token: nil,
-                    within: limit
-                ).token
-                // The token becomes the value of an HTTP header field.
-                guard 1...4096 ~= token.utf8.count, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
-                else { throw EtcdTryFailure.notCarriedOut(.malformed("it has an invalid token")) }
-                return token
+                token = try? result.get()
+                authentication = nil
+                for waiter in waiting.values {
+                    waiter.yield(result)
+                    waiter.finish()
+                }
+                waiting = [:]
             }
-        authentication = task
+        }
         do {
-            let token = try await Self.token(of: task, within: limit)
-            if authentication == task { (self.token, authentication) = (token, nil) }
-            return token
+            return try await authenticated(within: limit)
         } catch EtcdTryFailure.unanswered(let reason) {
-            if authentication == task { authentication = nil }
             // The request that needs the token was not sent.
             throw EtcdTryFailure.notCarriedOut(reason)
-        } catch {
-            if authentication == task { authentication = nil }
-            throw error
         }
     }
 
-    /// Waits for an authentication, until the deadline or until this request is canceled. The
-    /// authentication itself continues, since other requests may wait for it. The closure that
-    /// returns the password may take any time.
-    private static func token(
-        of authentication: Task<String, any Error>, within limit: Duration
+    private func newToken(
+        of user: EtcdConfiguration.User, at node: String, within limit: Duration
     ) async throws -> String {
+        guard let password = try? await user.password() else {
+            throw EtcdTryFailure.final(.unauthenticated)
+        }
+        let request = AuthenticationRequest(name: user.name, password: password)
+        let token = try await transport.exchange(
+            .authenticate, EtcdTransport.encode(request), at: node, token: nil, within: limit
+        ).token
+        // The token becomes the value of an HTTP header field.
+        guard 1...4096 ~= token.utf8.count, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+        else { throw EtcdTryFailure.notCarriedOut(.malformed("it has an invalid token")) }
+        return token
+    }
+
+    /// Waits for the authentication that is under way, until the deadline or until this request is
+    /// canceled. The authentication itself continues, since other requests may wait for it, and the
+    /// closure that returns the password may take any time.
+    private func authenticated(within limit: Duration) async throws -> String {
         let (results, result) = AsyncStream.makeStream(of: Result<String, any Error>.self)
-        Task { result.yield(await authentication.result) }
+        let waiter = nextWaiter
+        nextWaiter += 1
+        waiting[waiter] = result
+        defer { waiting[waiter] = nil }
         return try await withThrowingTaskGroup(of: String.self) { group in
             defer { group.cancelAll() }
             group.addTask {

@@ -67,13 +67,26 @@ package struct MemoryFolder {
 
     /// Overwrites and removes all files, and removes the folder.
     package func remove() {
-        let names = try? FileManager.default.subpathsOfDirectory(atPath: folder)
-        for name in names ?? [] { Self.overwrite(folder + "/" + name) }
+        Self.overwriteAll(in: folder)
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    private static func overwrite(_ path: String) {
-        guard let status = Files.status(ofLink: path), status.isPlainFile,
+    /// Overwrites the files of a folder and of its subfolders. What can't be read is passed over.
+    private static func overwriteAll(in folder: String) {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        for path in (names ?? []).map({ folder + "/" + $0 }) {
+            guard let status = Files.status(ofLink: path) else { continue }
+            if status.isFolder {
+                _ = Files.setMode(path, 0o700)
+                overwriteAll(in: path)
+            } else {
+                overwrite(path, status)
+            }
+        }
+    }
+
+    private static func overwrite(_ path: String, _ status: FileStatus) {
+        guard status.isPlainFile,
             // A program may have made the file read-only.
             Files.setMode(path, 0o600),
             let file = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)

@@ -234,6 +234,17 @@ extension Replica {
         }
     }
 
+    /// Marks a key for the machines that have asked for it and to which this machine's log doesn't
+    /// grant it yet.
+    mutating func answerRequests(for key: GroupKey) {
+        let asking = requests.filter { $0.value.contains(key.id) && mayHave(key, $0.key) }
+        guard !asking.isEmpty else { return }
+        let mine = granted(by: [id])
+        for machine in asking.keys where mine[machine]?.contains(key.id) != true {
+            owed[machine, default: []].insert(key.id)
+        }
+    }
+
     /// Marks keys to be granted to a machine that another member added. This machine's log granted
     /// them to others before this machine knew of the new one, in entries that the other member had
     /// not read, so that member couldn't grant them.

@@ -53,6 +53,7 @@ extension Replica {
         for key in content.groupKeys
         where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver) {
             groupKeys[key.id] = key
+            answerRequests(for: key)
             for sealed in unopened.removeValue(forKey: key.id) ?? [] {
                 changes += open(sealed)
             }

@@ -288,10 +288,7 @@ package struct Replica: Sendable {
             case .wanted(let wanted):
                 guard writer != id else { continue }
                 requests[writer, default: []].formUnion(wanted)
-                let mine = wanted.filter { key in
-                    groupKeys[key].map { mayHave($0, writer) } ?? false
-                }
-                if !mine.isEmpty { owed[writer, default: []].formUnion(mine) }
+                for key in wanted.compactMap({ groupKeys[$0] }) { answerRequests(for: key) }
             }
         }
         return changes

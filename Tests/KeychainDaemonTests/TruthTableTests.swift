@@ -7,7 +7,6 @@ import KeychainCore
 import KeychainCrypto
 import KeychainRuntime
 import KeychainWire
-import Synchronization
 import TestPrograms
 import Testing
 
@@ -413,33 +412,6 @@ private struct Row {
         let text = "9:name=systemd:/system.slice/a.service\n0::/user.slice\n"
         #expect(SystemUnit.path(in: text) == "/user.slice")
         #expect(SystemUnit.path(in: "1:cpu:/system.slice/a.service\n") == nil)
-    }
-
-    private final class Processes: Sendable {
-        let list = Mutex<[(users: Set<uid_t>, cgroup: String)]>([
-            (users: [7], cgroup: "/system.slice/a.service"),
-            (users: [8], cgroup: "/user.slice/session-1.scope"),
-        ])
-    }
-
-    @Test
-    func `a unit is accepted as an identity only if no process elsewhere ever had its user id`() {
-        let running = Processes()
-        let census = UnitCensus { running.list.withLock { $0 } }
-        #expect(census.objection(to: "a.service", of: 7) == nil)
-        // A process that has the unit's user as one of its ids can switch to it.
-        running.list.withLock { $0.append((users: [0, 7], cgroup: "/user.slice/x")) }
-        #expect(census.objection(to: "a.service", of: 7)?.contains("/user.slice/x") == true)
-        running.list.withLock { _ = $0.popLast() }
-        #expect(census.objection(to: "a.service", of: 7) != nil)
-        #expect(census.objection(to: "a.service", of: 0) != nil)
-    }
-
-    @Test func `a unit isn't accepted as an identity while its own processes can't be seen`() {
-        let running = Processes()
-        running.list.withLock { $0 = [] }
-        let census = UnitCensus { running.list.withLock { $0 } }
-        #expect(census.objection(to: "a.service", of: 7)?.contains("/proc") == true)
     }
 
     // From the documentation of Flatpak and Snap.

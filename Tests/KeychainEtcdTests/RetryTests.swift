@@ -176,6 +176,28 @@ import Testing
         }
     }
 
+    @Test func `a password that takes longer than one attempt is requested once and used`()
+        async throws
+    {
+        let script: StandInServer.Script = { request in
+            request.path.hasSuffix("authenticate")
+                ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : Self.found
+        }
+        let count = Atomic(0)
+        let user = EtcdConfiguration.User(name: "u") {
+            count.add(1, ordering: .relaxed)
+            try await Task.sleep(for: .seconds(1))
+            return "secret of u"
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, user: user, try: .milliseconds(300),
+                overall: .seconds(60))
+            #expect(try await client.get("k")?.value == Array("v".utf8))
+            #expect(count.load(ordering: .relaxed) == 1)
+        }
+    }
+
     @Test func `a cancelled request doesn't wait for a password`() async throws {
         try await StandInServer.with([{ _ in Self.found }]) { servers, files in
             let (user, asked) = Self.silentUser()

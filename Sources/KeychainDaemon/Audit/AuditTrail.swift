@@ -195,7 +195,9 @@ final class AuditTrail: Sendable {
     private func appendPrune(
         upTo number: UInt64, _ state: inout State
     ) throws(KeychainFailure) {
+        // The record comes first: if the service ends in between, no file is missing without one.
         try append(.prune, result: Int64(clamping: number), &state)
+        try state.writer?.prune(upTo: number)
         log.note("audit: records up to \(number) were removed with their file")
     }
 

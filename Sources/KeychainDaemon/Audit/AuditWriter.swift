@@ -153,8 +153,8 @@ struct AuditWriter: Sendable {
 
     /// Reserves disk space for `count` more records, and begins a new file if the current one is
     /// full.
-    /// - Returns: The number of the last record that was removed with its file. `nil` if no file
-    ///   was removed.
+    /// - Returns: The number of the last record that is to be removed with its file, since there are
+    ///   too many files. Record this, then call ``prune(upTo:)``. `nil` if there aren't.
     mutating func takeRoom(for count: Int) throws(KeychainFailure) -> UInt64? {
         var pruned: UInt64?
         if position.offset >= limits.fileByteCount {
@@ -165,7 +165,7 @@ struct AuditWriter: Sendable {
             roomEnd = 0
             try writeAnchor()
             try? folder.synchronize()
-            pruned = try prune()
+            pruned = try surplusEnd()
         }
         let needed = end(of: count)
         guard needed > roomEnd else { return pruned }
@@ -228,12 +228,17 @@ struct AuditWriter: Sendable {
         return descriptor
     }
 
-    /// Removes the oldest files beyond the limit.
-    private func prune() throws(KeychainFailure) -> UInt64? {
+    /// The number of the last record in the oldest files beyond the limit. `nil` if there are none.
+    private func surplusEnd() throws(KeychainFailure) -> UInt64? {
         let files = try folder.files().filter { $0.chain == position.chain }
         let surplus = files.count - limits.fileCount
-        guard surplus > 0 else { return nil }
-        for file in files[..<surplus] { Files.remove(file.path) }
-        return files[surplus].first - 1
+        return surplus > 0 ? files[surplus].first - 1 : nil
+    }
+
+    /// Removes the files with the records up to a number.
+    func prune(upTo number: UInt64) throws(KeychainFailure) {
+        for file in try folder.files() where file.chain == position.chain && file.first <= number {
+            Files.remove(file.path)
+        }
     }
 }

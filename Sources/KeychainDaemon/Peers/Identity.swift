@@ -37,17 +37,25 @@ enum Identity: Sendable {
             self = try process.reading { pid throws(PeerRefusal) in
                 .account(
                     command: ProcessFiles.command(of: pid) ?? "",
-                    unit: ProcessFiles.cgroup(of: pid).flatMap { SystemUnit.name(inPath: $0) })
+                    unit: try Self.cgroup(of: pid).flatMap { SystemUnit.name(inPath: $0) })
             }
         case .program:
             let sandbox = try process.reading { pid throws(PeerRefusal) in
-                Sandbox.id(of: pid, cgroup: ProcessFiles.cgroup(of: pid))
+                Sandbox.id(of: pid, cgroup: try Self.cgroup(of: pid))
             }
             if let sandbox {
                 self = .sandbox(sandbox)
             } else {
                 self = .program(try process.executable())
             }
+        }
+    }
+
+    private static func cgroup(of pid: pid_t) throws(PeerRefusal) -> String? {
+        do throws(ProcessFiles.Unreadable) {
+            return try ProcessFiles.cgroup(of: pid)
+        } catch {
+            throw .unavailable(pid: pid, reason: error.reason)
         }
     }
 
@@ -75,26 +83,37 @@ enum Identity: Sendable {
 
 /// Files in /proc that every user may read.
 enum ProcessFiles {
+    /// A file can't be read though its process runs, for example because the service has no
+    /// descriptor left.
+    struct Unreadable: Error {
+        let reason: String
+    }
+
     /// The name of the process, at most 15 bytes.
     static func command(of pid: pid_t) -> String? {
-        text("/proc/\(pid)/comm").map { String($0.prefix { $0 != "\n" }) }
+        let text = try? text("/proc/\(pid)/comm")
+        return text.map { String($0.prefix { $0 != "\n" }) }
     }
 
-    /// The cgroup of the process in the version 2 hierarchy.
-    static func cgroup(of pid: pid_t) -> String? {
-        text("/proc/\(pid)/cgroup").flatMap { SystemUnit.path(in: $0) }
+    /// The cgroup of the process in the version 2 hierarchy. `nil` if it is in none or has ended.
+    static func cgroup(of pid: pid_t) throws(Unreadable) -> String? {
+        try text("/proc/\(pid)/cgroup").flatMap { SystemUnit.path(in: $0) }
     }
 
-    /// The real, effective, saved and file system user ids.
-    static func users(of pid: pid_t) -> Set<uid_t> {
-        let line = text("/proc/\(pid)/status")?.split(separator: "\n").first {
+    /// The real, effective, saved and file system user ids. Empty if the process has ended.
+    static func users(of pid: pid_t) throws(Unreadable) -> Set<uid_t> {
+        let line = try text("/proc/\(pid)/status")?.split(separator: "\n").first {
             $0.hasPrefix("Uid:")
         }
         return Set(line?.split(whereSeparator: \.isWhitespace).compactMap { uid_t($0) } ?? [])
     }
 
-    private static func text(_ path: String) -> String? {
-        Files.open(path, O_RDONLY).flatMap { Files.content(of: $0, atMost: 1 << 16) }
-            .map { String(decoding: $0, as: UTF8.self) }
+    /// - Returns: `nil` if the process has ended.
+    private static func text(_ path: String) throws(Unreadable) -> String? {
+        errno = 0
+        let content = Files.open(path, O_RDONLY).flatMap { Files.content(of: $0, atMost: 1 << 16) }
+        if let content { return String(decoding: content, as: UTF8.self) }
+        if [ENOENT, ESRCH].contains(errno) { return nil }
+        throw Unreadable(reason: "\(path) can't be read: \(errorText(errno))")
     }
 }

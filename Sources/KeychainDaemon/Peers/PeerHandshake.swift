@@ -85,7 +85,7 @@ struct PeerHandshake: Sendable {
     /// Sends the nonce and the new socket over the one on which the caller connected.
     private mutating func ask() throws(PeerRefusal) {
         guard let (own, passed) = UnixSockets.pair() else {
-            throw .noSocket(pid: process.pid, reason: errorText(errno))
+            throw .unavailable(pid: process.pid, reason: errorText(errno))
         }
         Sockets.prepare(own.number)
         // Turned on before the nonce is sent, so that every sender that knows the nonce is
@@ -139,8 +139,8 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file that the process runs couldn't be read in time.
     case slowFile(pid: pid_t)
     case tooMany(uid: uid_t)
-    /// The service couldn't create a socket, for example for lack of descriptors.
-    case noSocket(pid: pid_t, reason: String)
+    /// The service couldn't create a socket or read a file, for example for lack of descriptors.
+    case unavailable(pid: pid_t, reason: String)
 
     var description: String {
         switch self {
@@ -175,8 +175,8 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
                 + "answer, or it is very large"
         case .tooMany(let uid):
             "there are too many connections of the user (uid \(uid))"
-        case .noSocket(let pid, let reason):
-            "the service can't create a socket for process \(pid): \(reason)"
+        case .unavailable(let pid, let reason):
+            "the service can't serve process \(pid) now: \(reason)"
         }
     }
 }
@@ -196,7 +196,7 @@ extension PeerRefusal {
         case .timeLimit: "time limit"
         case .slowFile: "slow file"
         case .tooMany: "too many connections"
-        case .noSocket: "no socket"
+        case .unavailable: "not available now"
         }
     }
 
@@ -207,7 +207,7 @@ extension PeerRefusal {
             + "keychain is in use."
         let failure: KeychainFailure =
             switch self {
-            case .tooMany, .noSocket, .timeLimit, .slowFile, .endedProcess: .busy(text)
+            case .tooMany, .unavailable, .timeLimit, .slowFile, .endedProcess: .busy(text)
             default: .notPermitted(text)
             }
         Sockets.send(ServiceMessage.frame(id: 0, failure), to: socket)

@@ -161,10 +161,7 @@ private struct State {
             return
         }
         guard let names = names(folder) ?? (status.isFolder ? nil : []) else {
-            if signature != nil { revision += 1 }
-            (signature, entries) = (nil, [])
-            problems = ["\(quoted(folder)) can't be listed"]
-            return
+            return keepLast("\(quoted(folder)) can't be listed")
         }
         let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
         var present = ["": status.identity]
@@ -174,7 +171,7 @@ private struct State {
             present[path] = Files.status(ofLink: path)?.identity ?? Self.absent
         }
         guard present != signature else { return }
-        revision += 1
+        let last = entries
         entries = []
         problems = []
         do throws(DistrustedFile) {
@@ -185,9 +182,16 @@ private struct State {
         } catch {
             problems = [error.reason]
             signature = present
+            revision += 1
             return
         }
-        for path in paths { read(path, kind) }
+        do throws(DistrustedFile) {
+            for path in paths { try read(path, kind) }
+        } catch {
+            entries = last
+            return keepLast(error.reason)
+        }
+        revision += 1
         present = present.filter { $0.key.isEmpty || $0.key.hasSuffix(".json") }
         for entry in entries {
             present[entry.entitlements] =
@@ -200,7 +204,17 @@ private struct State {
     private static let absent = FileIdentity(
         device: 0, inode: 0, size: 0, modified: 0, changed: 0)
 
-    private mutating func read(_ path: String, _ kind: DaemonConfiguration.Kind) {
+    /// Keeps the last entries, and reads the folder again at the next check. Until then, programs
+    /// that these entries don't name get no access.
+    private mutating func keepLast(_ problem: String) {
+        signature = nil
+        problems = [problem]
+    }
+
+    /// - Throws: The error of a file that may be readable later.
+    private mutating func read(
+        _ path: String, _ kind: DaemonConfiguration.Kind
+    ) throws(DistrustedFile) {
         do throws(DistrustedFile) {
             let file = try TrustedFile(path, atMost: RegistryEntry.byteLimit)
             let entry = try RegistryEntry(file.content, file: path)
@@ -213,6 +227,7 @@ private struct State {
             }
             entries.append(entry)
         } catch {
+            guard !error.isTransient else { throw error }
             problems.append(error.reason)
         }
     }

@@ -43,11 +43,12 @@ enum SystemUnit {
 /// without a unit.
 final class UnitCensus: Sendable {
     private let seen = Mutex<[uid_t: Set<String>]>([:])
-    /// Returns the running processes: the user ids of each, and its cgroup.
-    private let processes: @Sendable () -> [(users: Set<uid_t>, cgroup: String)]
+    /// Returns the running processes: the user ids of each, and its cgroup. `nil` if they can't all
+    /// be examined.
+    private let processes: @Sendable () -> [(users: Set<uid_t>, cgroup: String)]?
 
     init(
-        processes: @escaping @Sendable () -> [(users: Set<uid_t>, cgroup: String)] = {
+        processes: @escaping @Sendable () -> [(users: Set<uid_t>, cgroup: String)]? = {
             Processes.all()
         }
     ) {
@@ -59,16 +60,19 @@ final class UnitCensus: Sendable {
         guard user != 0 else {
             return "\(unit) runs as root, whose user id isn't exclusive to a unit. Give it a User="
         }
-        var places: Set<String> = []
-        for process in processes() where process.users.contains(user) {
-            places.insert(SystemUnit.name(inPath: process.cgroup) ?? process.cgroup)
+        guard let processes = processes() else {
+            return "the processes in /proc can't all be examined"
         }
-        guard places.contains(unit) else {
-            return "no process of \(unit) with the user id \(user) can be seen in /proc"
+        var places: Set<String> = []
+        for process in processes where process.users.contains(user) {
+            places.insert(SystemUnit.name(inPath: process.cgroup) ?? process.cgroup)
         }
         let all = seen.withLock { seen in
             seen[user, default: []].formUnion(places)
             return seen[user, default: []]
+        }
+        guard places.contains(unit) else {
+            return "no process of \(unit) with the user id \(user) can be seen in /proc"
         }
         guard let other = all.filter({ $0 != unit }).min() else { return nil }
         return "the user id \(user) of \(unit) is also that of \(other). A unit is an identity "

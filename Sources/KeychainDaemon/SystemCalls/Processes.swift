@@ -30,15 +30,22 @@ enum Processes {
         Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
     }
 
-    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy.
-    static func all() -> [(users: Set<uid_t>, cgroup: String)] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return names.compactMap { name in
-            guard let pid = pid_t(name), let cgroup = ProcessFiles.cgroup(of: pid) else {
-                return nil
-            }
-            return (ProcessFiles.users(of: pid), cgroup)
+    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy. `nil`
+    /// if they can't all be examined.
+    static func all() -> [(users: Set<uid_t>, cgroup: String)]? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
+            return nil
         }
+        var found: [(users: Set<uid_t>, cgroup: String)] = []
+        do throws(ProcessFiles.Unreadable) {
+            for pid in names.compactMap({ pid_t($0) }) {
+                guard let cgroup = try ProcessFiles.cgroup(of: pid) else { continue }
+                found.append((try ProcessFiles.users(of: pid), cgroup))
+            }
+        } catch {
+            return nil
+        }
+        return found
     }
 
     /// Raises the limit of file descriptors to the maximum that the system allows this process.

@@ -13,9 +13,12 @@ package import KeychainCrypto
 /// The reason why a file isn't trusted. The text names the file and states the problem.
 package struct DistrustedFile: Error, Hashable, Sendable {
     package let reason: String
+    /// Whether the file may be readable later, for example when the process has descriptors again.
+    package let isTransient: Bool
 
-    package init(reason: String) {
+    package init(reason: String, isTransient: Bool = false) {
         self.reason = reason
+        self.isTransient = isTransient
     }
 }
 
@@ -28,7 +31,12 @@ package struct TrustedFile: Sendable {
         // O_NONBLOCK, so that a file which isn't plain can't block the service.
         guard let descriptor = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = Files.status(of: descriptor)
-        else { throw DistrustedFile(reason: "\(quoted(path)) can't be read: \(errorText(errno))") }
+        else {
+            let code = errno
+            throw DistrustedFile(
+                reason: "\(quoted(path)) can't be read: \(errorText(code))",
+                isTransient: [EMFILE, ENFILE, ENOMEM].contains(code))
+        }
         guard status.isPlainFile else {
             throw DistrustedFile(reason: "\(quoted(path)) isn't a plain file")
         }

@@ -55,7 +55,7 @@ extension Store {
     ) throws(KeychainFailure) -> SealedRow? {
         let cursor = try database.rows(statement, [key.first, key.second, key.group])
         guard try cursor.next(), let row = try? SealedRow(cursor, includesSecret: true),
-            try !cursor.next()
+            (try? cursor.next()) == false
         else { return nil }
         return row
     }

@@ -87,7 +87,7 @@ struct ImportedItem {
     /// Equal for two items exactly if they have the same class, the same attributes of the primary
     /// key, the same access group and the same `isSynchronizable`.
     var identity: [String] {
-        let mark = isSynchronizable.map { $0 ? "yes" : "no" } ?? ""
+        let mark = isSynchronizable == true ? "yes" : "no"
         return [String(describing: itemClass), group ?? "", mark]
             + itemClass.primaryKey.map { text($0) }
     }
