@@ -53,7 +53,7 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         // one writer times the speedup that as many writers have on bare SQLite, at most 4.
         case .threads, .processes: .atLeast(1)
         // On one thread.
-        case .list: .atLeast(100_000)
+        case .list: .atLeast(200_000)
         // A multiple of the sum of an embedded load and the round trip of a bare socket.
         case .serviceLoad: .atMost(6)
         case .coldStart, .serviceColdStart: .atMost(30e6)
