@@ -56,7 +56,7 @@ import Testing
     {
         try await StandInServer.with([{ _ in .silence }]) { servers, files in
             let client = try standInClient(
-                [servers[0].endpoint], files, try: .seconds(1), overall: .seconds(3))
+                [servers[0].endpoint], files, try: .seconds(1), overall: .seconds(8))
             let failure = await #expect(throws: EtcdFailure.self) {
                 _ = try await client.putIfAbsent("k", Array("value of k".utf8))
             }
