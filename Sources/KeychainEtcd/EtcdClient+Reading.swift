@@ -40,8 +40,15 @@ extension EtcdClient {
                 if isSmall, page.items.count == pageLimit { pageLimit *= 2 }
                 return page
             } catch let failure as EtcdFailure {
-                guard case .answerTooLarge = failure.reason, count > 1 else { throw failure }
-                pageLimit = count / 2
+                // Over a slow connection, a smaller answer may arrive before the deadline.
+                guard count > 1 else { throw failure }
+                switch failure.reason {
+                case .answerTooLarge: pageLimit = count / 2
+                case .deadline:
+                    pageLimit = count / 2
+                    throw failure
+                default: throw failure
+                }
             }
         }
     }

@@ -102,29 +102,43 @@ package actor EtcdClient {
     /// configured.
     func token(at node: String, within limit: Duration) async throws -> String? {
         guard let user = configuration.user else { return nil }
-        if let token { return token }
-        if authentication == nil {
-            authentication = Task {
-                let result: Result<String, any Error>
-                do {
-                    result = .success(try await newToken(of: user, at: node, within: limit))
-                } catch {
-                    result = .failure(error)
-                }
-                token = try? result.get()
-                authentication = nil
-                for waiter in waiting.values {
-                    waiter.yield(result)
-                    waiter.finish()
-                }
-                waiting = [:]
+        let end = ContinuousClock.now + limit
+        while true {
+            if let token { return token }
+            let isOwn = authentication == nil
+            if isOwn { authenticate(user, at: node, within: limit) }
+            do {
+                return try await authenticated(within: end - .now)
+            } catch EtcdTryFailure.final(let reason) {
+                throw EtcdTryFailure.final(reason)
+            } catch is EtcdTryFailure where !isOwn && ContinuousClock.now < end {
+                // The authentication that was under way may have been at another node.
+                continue
+            } catch EtcdTryFailure.unanswered(let reason) {
+                // The request that needs the token was not sent.
+                throw EtcdTryFailure.notCarriedOut(reason)
             }
         }
-        do {
-            return try await authenticated(within: limit)
-        } catch EtcdTryFailure.unanswered(let reason) {
-            // The request that needs the token was not sent.
-            throw EtcdTryFailure.notCarriedOut(reason)
+    }
+
+    /// Begins an authentication, for which other requests may wait too.
+    private func authenticate(
+        _ user: EtcdConfiguration.User, at node: String, within limit: Duration
+    ) {
+        authentication = Task {
+            let result: Result<String, any Error>
+            do {
+                result = .success(try await newToken(of: user, at: node, within: limit))
+            } catch {
+                result = .failure(error)
+            }
+            token = try? result.get()
+            authentication = nil
+            for waiter in waiting.values {
+                waiter.yield(result)
+                waiter.finish()
+            }
+            waiting = [:]
         }
     }
 

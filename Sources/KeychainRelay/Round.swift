@@ -20,6 +20,7 @@ struct Round {
     private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var hasFoundOwnLog = false
+    private var hasStoredEntry = false
     private var offeredChange: UInt64 = 0
     /// The indexes at which the server has another entry than this machine's.
     private var conflicts: Set<UInt64> = []
@@ -58,6 +59,7 @@ struct Round {
                 guard conflicts.insert(demand.entryIndex).inserted else { break }
                 delivery.entries.append(Self.data(value))
             }
+            hasStoredEntry = hasStoredEntry || delivery.storedIndex != 0
             hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
         hasNews = try await readLogs(demand, keys, &delivery) || hasNews
@@ -197,9 +199,11 @@ struct Round {
         Data(entry.prefix(RecordLimits.entryByteCount))
     }
 
-    /// Deletes entries that are no longer needed.
+    /// Deletes entries that are no longer needed, in rounds in which that may have changed.
     private mutating func tidy(_ demand: Demand, _ keys: RecordKeys) async throws {
-        guard demand.state == .current else { return }
+        guard demand.state == .current,
+            hasStoredEntry || changes.machines == nil || changes.isOfCircle
+        else { return }
         let own = Hexadecimal.text(demand.machine.bytes)
         if demand.firstNeeded > max(firstNeeded, 1) {
             firstNeeded = demand.firstNeeded

@@ -23,7 +23,12 @@ extension Replica {
     }
 
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
-        guard ledger.items[name]?.stamp != stamp else { return }
+        // The version may be one that was only held until it turns out whether it was deleted.
+        if let held = ledger.items[name], held.stamp == stamp,
+            held.isPending || !held.places.isEmpty
+        {
+            return
+        }
         unloadable.remove(name)
         ledger.write(name, stamp)
     }

@@ -25,7 +25,7 @@ extension Replica {
             passedOver[name, default: [:]][stamp] = sealed
         }
         if ledger.isVoid(sealed.place.writer, sealed.place.index) {
-            voided[name, default: []].insert(stamp)
+            voided.insert(name)
         }
         return taken.isEmpty ? [] : [.store(version)]
     }

@@ -52,8 +52,8 @@ package struct Replica: Sendable {
     var unopened: [Bytes16: [Unopened]] = [:]
     /// Versions that are earlier than the current ones, by item.
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
-    /// Versions in void entries, by item.
-    package internal(set) var voided: [Bytes16: Set<VersionStamp>] = [:]
+    /// Items with versions in void entries.
+    package internal(set) var voided: Set<Bytes16> = []
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
     /// the circle key, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
@@ -111,7 +111,10 @@ package struct Replica: Sendable {
         self.groupKeys = Dictionary(groupKeys.map { ($0.id, $0) }) { first, _ in first }
         self.remembered = remembered
         ledger = Ledger(me: keys.id, roster: circle.roster)
-        claimed = circle.member(keys.id)?.heads.indexes ?? [:]
+        for (machine, membership) in circle.roster.machines {
+            if let heads = circle.machine(machine)?.heads { claim(heads) }
+            claimed.merge(membership.retiredInto) { max($0, $1) }
+        }
         claim(remembered)
     }
 
@@ -195,8 +198,9 @@ package struct Replica: Sendable {
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
-            cursors[machine]?.isWhole ?? true, unopened.isEmpty,
-            ledger.adopt(machine), adoptGrants(of: machine), ready == nil
+            cursors[machine]?.isWhole ?? true, isAllOpened,
+            ledger.adopt(machine), !ledger.items.contains(where: { $0.value.isPending }),
+            adoptGrants(of: machine), ready == nil
         else { return nil }
         var heads = readHeads
         heads[machine] = closed
@@ -307,11 +311,11 @@ package struct Replica: Sendable {
     /// Returns the changes for items that have turned out to be deleted, after logs were read.
     package mutating func settle() -> [Change] {
         // A version that can't be opened yet may be that of any item.
-        let isOpened = unopened.isEmpty || circle.member(id)?.scope != .all
+        let isOpened = isAllOpened || circle.member(id)?.scope != .all
         guard isOpened, cursors.values.allSatisfy(\.isWhole) else { return [] }
         var changes: [Change] = []
         // A version that can't be opened may be that of an item that seems to be deleted.
-        for outcome in ledger.settle(decidesOnHeld: unopened.isEmpty) {
+        for outcome in ledger.settle(decidesOnHeld: isAllOpened) {
             switch outcome {
             case .deleted(let name):
                 changes.append(.delete(name))
@@ -329,6 +333,12 @@ package struct Replica: Sendable {
             passedOver[name] = left.isEmpty ? nil : left
         }
         return changes
+    }
+
+    /// Whether all versions that were read and count could be opened. The keys of void entries may
+    /// never arrive.
+    private var isAllOpened: Bool {
+        unopened.values.joined().allSatisfy { ledger.isVoid($0.place.writer, $0.place.index) }
     }
 
     /// Takes a machine's signed head.

@@ -155,9 +155,11 @@ extension Session {
         return circle.roster.machines.keys.sorted().compactMap { machine in
             let next = replica.nextIndex(of: machine)
             guard machine != replica.id else { return nil }
-            // In the log of a removed machine, nothing counts beyond where it was closed.
-            if circle.member(machine) == nil, next > circle.closed[machine]?.index ?? 0 {
-                return nil
+            // In the log of a removed machine, nothing counts beyond where it was closed. But this
+            // machine may have stored versions from further entries, which it has to append itself.
+            if circle.member(machine) == nil {
+                let closed = circle.closed[machine]?.index ?? 0
+                guard next <= max(closed, state.heads[machine]?.index ?? 0) else { return nil }
             }
             return LogPosition(machine, next)
         }

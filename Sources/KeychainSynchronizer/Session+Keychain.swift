@@ -57,9 +57,9 @@ extension Session {
         for (name, stamp) in uncompared {
             if let held = replica.ledger.items[name] {
                 if stamp > held.stamp { replica.write(name, stamp) }
-            } else if replica.voided[name]?.contains(stamp) ?? false {
-                // The keychain took over this version before its entry became void, or the version
-                // was written on this machine.
+            } else if replica.voided.contains(name) {
+                // The keychain took over a version before its entry became void, or the version was
+                // written on this machine. A void entry may also have replaced the version.
                 replica.write(name, stamp)
             } else {
                 replica.hold(name, stamp)

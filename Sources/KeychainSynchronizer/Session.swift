@@ -92,7 +92,7 @@ struct Session: Sendable {
     func isToBeRepeated(after delivery: Delivery) -> Bool {
         let sent = replica.readHeads[replica.id]?.index ?? 0
         if isCurrent,
-            delivery.ends.contains(where: { $0.machine == replica.id.bytes && $0.index <= sent })
+            delivery.ends.contains(where: { $0.machine == replica.id.bytes && $0.index == sent })
         {
             return true
         }
@@ -174,7 +174,7 @@ struct Session: Sendable {
         var last = Int64.min
         while true {
             let page = try engine.outbox(after: last, limit: Self.outboxPageCount)
-            guard let end = page.last else { return }
+            guard let end = page.last else { break }
             last = end.id
             let new = Set(page.map(\.reference)).subtracting(counted)
             counted.formUnion(new)
@@ -185,6 +185,14 @@ struct Session: Sendable {
                     ? version.modified : min(status.waitingSince, version.modified)
                 status.waitingCount += 1
             }
+        }
+        // Changes whose entries became void wait as well, and aren't in the outbox any more.
+        for (name, held) in replica.ledger.items where held.isPending {
+            guard let reference = references[name], !counted.contains(reference) else { continue }
+            let seconds = held.stamp.modified
+            status.waitingSince =
+                status.waitingCount == 0 ? seconds : min(status.waitingSince, seconds)
+            status.waitingCount += 1
         }
     }
 }

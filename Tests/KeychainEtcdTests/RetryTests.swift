@@ -176,6 +176,21 @@ import Testing
         }
     }
 
+    @Test func `an authentication that hangs at one node is repeated at the next one`() async throws
+    {
+        let answering: StandInServer.Script = { request in
+            request.path.hasSuffix("authenticate")
+                ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : Self.found
+        }
+        try await StandInServer.with([{ _ in .silence }, answering]) { servers, files in
+            let client = try standInClient(
+                servers.map(\.endpoint), files, user: Self.user, try: .seconds(1),
+                overall: .seconds(60))
+            #expect(try await client.get("k")?.value == Array("v".utf8))
+            #expect(servers[0].requests("/v3/auth/authenticate").count == 1)
+        }
+    }
+
     @Test func `a password that takes longer than one attempt is requested once and used`()
         async throws
     {

@@ -310,4 +310,31 @@ import Testing
         try c.exchange()
         #expect(c.values == ["two": "2"])
     }
+
+    // MARK: Void entries
+
+    @Test func `entries that became void stay until all their versions are appended again`() throws
+    {
+        let c = try a.add("third")
+        try converge(a, b, c)
+        // Most entries of this log have no version, so that it is worth compacting.
+        for number in 0..<80 {
+            try b.set("one", "\(number)")
+            try b.exchange()
+            try a.exchange()
+        }
+        for number in 0..<300 { try a.set("item \(number)", "1") }
+        while try a.append() {}
+        // The second machine hasn't read these entries.
+        try b.carryOut(.remove(b.replica.closing(of: c.id)))
+        try a.read()
+        let first = a.replica.firstNeeded
+        for _ in 0..<2 {
+            #expect(try a.append())
+            #expect(a.replica.firstNeeded == first)
+        }
+        try converge(a, b)
+        #expect(a.replica.firstNeeded > first)
+        #expect(b.values.count == 301)
+    }
 }

@@ -20,7 +20,7 @@ import Testing
 
         init(watchTime: Duration? = nil) { self.watchTime = watchTime }
 
-        /// The prefixes that were read since the last call.
+        /// The prefixes that were read, and the deletions, since the last call.
         func takeReads() -> [String] {
             reads.withLock { reads in
                 defer { reads = [] }
@@ -44,6 +44,7 @@ import Testing
         }
 
         func delete(from first: String, to end: String) async throws {
+            reads.withLock { $0.append("deletion from " + first) }
             try await server.delete(from: first, to: end)
         }
 
@@ -98,6 +99,11 @@ import Testing
         async throws
     {
         let (server, one, _) = try await circle()
+        // The log has unneeded entries, which were deleted.
+        for number in 0..<200 {
+            try one.set("a", "\(number)")
+            try await one.settle()
+        }
         let counts = Mutex(Counts())
         try await run(one, server) { reads in
             let now = counts.withLock { $0.add(reads) }

@@ -34,7 +34,8 @@ extension Ledger {
     ) -> Plan? {
         let log = logs[me] ?? Log()
         let index = log.head + 1
-        var names = Set(items.filter { $0.value.isPending }.keys)
+        let pending = Set(items.filter { $0.value.isPending }.keys)
+        var names = pending
         var needed: [Bytes16: UInt64] = [:]
         var end: UInt64 = outdated.values.max() ?? 0
         for name in log.items.values.joined() {
@@ -46,7 +47,7 @@ extension Ledger {
         // Entries in front of all that are needed, such as acknowledgements, are dropped too.
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
-        let compacts = compacts && (end > 0 || isSpareInFront)
+        let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
         if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
         let renews = renews && names.isEmpty
         if renews {
@@ -56,9 +57,14 @@ extension Ledger {
             let sorted = old.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
             names = Set(sorted.prefix(limit).map(\.key))
         }
-        if names.count > limit { names = Set(names.sorted().prefix(limit)) }
+        if names.count > limit {
+            names = Set((pending.sorted() + names.subtracting(pending).sorted()).prefix(limit))
+        }
         for name in names { needed[name] = nil }
-        let isShortened = compacts || renews && !names.isEmpty
+        // A pending version may be in a void entry, and nowhere else that a later session would
+        // look. So the older entries stay until all pending versions are appended.
+        let isShortened =
+            (compacts || renews && !names.isEmpty) && pending.isSubset(of: names)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
         var acknowledged: LogIndexes = [:]
         let again = names.compactMap { items[$0]?.places[me] }

@@ -1,0 +1,90 @@
+// VoidEntryTests: entries that don't count, since the machine that removed another one had not read
+// them.
+
+import Foundation
+import KeychainCore
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `Entries that a removal makes void` {
+    private let server = MemoryStore()
+
+    /// Three machines of one circle.
+    private func machines() async throws -> (Device, Device, Device) {
+        let one = try Device("one", server)
+        let two = try Device("two", server)
+        let three = try Device("three", server)
+        try await one.found()
+        try await one.add(two)
+        try await one.add(three)
+        try await converge(one, two, three)
+        return (one, two, three)
+    }
+
+    @Test func `an item of a removed machine is kept by a machine that had read it`() async throws {
+        let (one, two, three) = try await machines()
+        let before = Set(server.records.keys)
+        try three.set("a", "1")
+        try await three.settle()
+        try await one.settle()
+        #expect(try one.values() == ["a": "1"])
+        try one.restart()
+        // Machine two removes machine three, and doesn't see its last entry.
+        server.hide { !before.contains($0) && $0.contains("/l/") }
+        _ = try await two.relay.send(.remove(try await three.id()))
+        try await two.settle()
+        server.hide { _ in false }
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1"])
+        #expect(try two.values() == ["a": "1"])
+    }
+
+    @Test func `changes in void entries count as waiting until they are appended again`()
+        async throws
+    {
+        let (one, two, three) = try await machines()
+        let before = Set(server.records.keys)
+        for number in 1...3 { try one.set("item \(number)", "1") }
+        try await one.settle()
+        #expect(try await one.status().waitingCount == 0)
+        server.hide { !before.contains($0) && $0.contains("/l/") }
+        _ = try await two.relay.send(.remove(try await three.id()))
+        try await two.settle()
+        server.hide { _ in false }
+        // Machine one reads the removal, and its new entry can't be stored.
+        server.setReadOnly(true)
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        #expect(try await one.status().waitingCount == 3)
+        server.setReadOnly(false)
+        try await converge(one, two)
+        #expect(try await one.status().waitingCount == 0)
+        #expect(try two.values().count == 3)
+    }
+}
+
+@Suite struct `Changes while entries are missing` {
+    @Test func `items of a machine that joins are sent, although its keys arrive late`()
+        async throws
+    {
+        let server = MemoryStore()
+        let one = try Device("one", server)
+        let two = try Device("two", server)
+        try one.set("a", "1")
+        try two.set("b", "2")
+        try await one.found()
+        let before = Set(server.records.keys)
+        let description = try await two.relay.send(.describe).message
+        _ = try await one.relay.send(.add(machine: description, name: "two", groups: nil))
+        try await one.settle()
+        // Machine two reads an entry that it can't open, and not the one with its keys.
+        server.hide { !before.contains($0) && $0.contains("/l/") }
+        try await two.joinListed()
+        try await two.settle()
+        server.hide { _ in false }
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1", "b": "2"])
+        #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+}
