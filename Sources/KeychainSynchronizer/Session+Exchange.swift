@@ -52,6 +52,7 @@ extension Session {
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
+        if isCurrent { forgetVoidEntries() }
         if state.saved != before { try state.save(in: engine) }
         return try demand(entry)
     }

@@ -187,7 +187,7 @@ struct Session: Sendable {
             }
         }
         // Changes whose entries became void wait as well, and aren't in the outbox any more.
-        for (name, held) in replica.ledger.items where held.isPending {
+        for (name, held) in replica.ledger.items where isCurrent && held.isPending {
             guard let reference = references[name], !counted.contains(reference) else { continue }
             let seconds = held.stamp.modified
             status.waitingSince =
