@@ -21,8 +21,8 @@ package struct ItemSnapshot: Hashable, Sendable {
     package var constraintsAreKnown = true
     package var isSynchronizable: Bool
     package var isTombstone: Bool
-    /// Whether the item has a secret, opened or not. The SecItem functions reveal this only with the
-    /// secret, so through them it is `false` if the secret was not requested.
+    /// Whether the item has a secret, opened or not. The SecItem functions reveal this only with
+    /// the secret, so through them it is `false` if the secret was not requested.
     package var hasData: Bool
     /// The secret; `nil` if it was not requested or doesn't exist.
     @Hidden package var data: Data?

@@ -175,8 +175,8 @@ package struct Relay: Sendable {
                 // The watch doesn't show changes from before it began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
-                    // A watch works if it shows a change, or if it doesn't end soon: a proxy may answer
-                    // reads alone.
+                    // A watch works if it shows a change, or if it doesn't end soon: a proxy may
+                    // answer reads alone.
                     pause = timing.firstPause
                     if let change = PendingChanges.Change(key, keys, besides: own) {
                         changes.add(change)

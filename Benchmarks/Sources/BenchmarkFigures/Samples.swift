@@ -40,6 +40,10 @@ package struct Samples: Sendable {
         left.combined(with: right, /)
     }
 
+    package static func * (left: Samples, right: Samples) -> Samples {
+        left.combined(with: right, *)
+    }
+
     package static func + (left: Samples, right: Samples) -> Samples {
         left.combined(with: right, +)
     }

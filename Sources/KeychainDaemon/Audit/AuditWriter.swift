@@ -153,8 +153,8 @@ struct AuditWriter: Sendable {
 
     /// Reserves disk space for `count` more records, and begins a new file if the current one is
     /// full.
-    /// - Returns: The number of the last record that is to be removed with its file, since there are
-    ///   too many files. Record this, then call ``prune(upTo:)``. `nil` if there aren't.
+    /// - Returns: If there are too many files, the number of the last record that is to be removed
+    ///   with its file; otherwise `nil`. Record this number, then call ``prune(upTo:)``.
     mutating func takeRoom(for count: Int) throws(KeychainFailure) -> UInt64? {
         var pruned: UInt64?
         if position.offset >= limits.fileByteCount {

@@ -30,8 +30,8 @@ enum Processes {
         Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
     }
 
-    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy. `nil`
-    /// if they can't all be examined.
+    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy.
+    /// `nil` if they can't all be examined.
     static func all() -> [(users: Set<uid_t>, cgroup: String)]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
             return nil

@@ -1,8 +1,8 @@
 // BriefWait: looks for an answer again and again, for a short time, before the thread sleeps.
 //   (1) Waking a sleeping thread takes tens of microseconds, as long as the service takes to carry
 //       out a load.
-//   (2) A wait without an answer wastes the processor's time. So the next waits are skipped after
-//       one: first one wait, then twice as many each time, up to a maximum.
+//   (2) A wait without an answer wastes the processor's time. So after such a wait, the next ones
+//       are skipped: 1, then 2, 4 and so on, up to a maximum. An answer resets this.
 //   (3) Other threads of this processor, such as the service, can run between two looks.
 
 import Glibc

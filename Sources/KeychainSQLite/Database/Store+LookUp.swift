@@ -2,8 +2,8 @@
 //   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
 //       sufficient, the caller uses `Store.visit`.
 //   (2) It doesn't read the header to learn which tiers have items: a row that is found exists.
-//   (3) If several rows match, it returns none: `Store.visit` decides, so that a search for a secret
-//       alone finds the same item as one with attributes.
+//   (3) If several rows match, it returns none: `Store.visit` decides, so that a search for a
+//       secret alone finds the same item as one with attributes.
 
 package import KeychainCore
 import KeychainCrypto
@@ -14,8 +14,8 @@ extension Store {
     /// - Parameters:
     ///   - query: The query.
     ///   - caller: The caller whose groups are searched if the query names none.
-    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the query has
-    ///   fewer or further conditions, or if damage is known or found.
+    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the query
+    ///   has fewer or further conditions, or if damage is known or found.
     /// - Throws: Errors of SQLite.
     package func lookUp(
         _ query: ItemQuery, visibleTo caller: AccessGroups

@@ -161,8 +161,8 @@ package struct SearchStatement: Hashable, Sendable {
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
-    /// The same look-up among the first `window` entries. Of rows that have overflow pages, it returns
-    /// neither the metadata nor the secret.
+    /// The same look-up among the first `window` entries. Of rows that have overflow pages, it
+    /// returns neither the metadata nor the secret.
     static let shortSecretOfKeySQL: String = {
         let isShort =
             "length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"

@@ -50,10 +50,15 @@ enum ScalingRows {
                 .times(figure, of: figures[2 * index + 1], "floor at this size", limit(level))
             ]
             if index > 0 {
-                comparisons.append(
-                    .times(
-                        figure, of: figures[0],
-                        "\(name) at \(Format.grouped(Double(levels[0].itemCount)))", growth))
+                let first = "\(name) at \(Format.grouped(Double(levels[0].itemCount)))"
+                comparisons.append(.times(figure, of: figures[0], first))
+                if let growth {
+                    let floorGrowth = figures[2 * index + 1] / figures[1]
+                    comparisons.append(
+                        .times(
+                            figure, of: figures[0] * floorGrowth, first + ", grown as the floor",
+                            growth))
+                }
             }
             return Row(
                 "\(name) at \(Format.grouped(Double(level.itemCount))) items", figure, .time,

@@ -1,0 +1,34 @@
+import Foundation
+import Glibc
+import KeychainCore
+import KeychainRuntime
+import Testing
+
+@Suite struct `A folder in memory` {
+    /// Hard links show what the files contain after the folder was removed.
+    @Test func `all files in the folder and its subfolders are overwritten at the end`() throws {
+        let files = FileManager.default
+        let outside = "/dev/shm/memory-folder-test-\(UUID().uuidString)"
+        try files.createDirectory(atPath: outside, withIntermediateDirectories: false)
+        defer { try? files.removeItem(atPath: outside) }
+        let secret = Array("secret".utf8)
+        let memory = try #require(
+            MemoryFolder(with: SecretBytes(copying: secret), in: ["/dev/shm"]))
+        let folder = URL(fileURLWithPath: memory.path).deletingLastPathComponent().path
+        // An editor has left a copy that is read-only, in a subfolder.
+        try files.createDirectory(
+            atPath: folder + "/backups/old", withIntermediateDirectories: true)
+        try Data(secret).write(to: URL(fileURLWithPath: folder + "/backups/old/copy"))
+        try files.setAttributes(
+            [.posixPermissions: 0o400], ofItemAtPath: folder + "/backups/old/copy")
+        for (number, path) in [memory.path, folder + "/backups/old/copy"].enumerated() {
+            try files.linkItem(atPath: path, toPath: outside + "/\(number)")
+        }
+        memory.remove()
+        #expect(!files.fileExists(atPath: folder))
+        for number in 0...1 {
+            let left = try Data(contentsOf: URL(fileURLWithPath: outside + "/\(number)"))
+            #expect(left.count >= secret.count && left.allSatisfy { $0 == 0 })
+        }
+    }
+}
