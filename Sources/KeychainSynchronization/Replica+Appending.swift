@@ -133,6 +133,7 @@ extension Replica {
             for version in versions { write(version) }
             if versions.isEmpty, !plan.versions.isEmpty { return nil }
             plan.versions = Dictionary(uniqueKeysWithValues: versions.map { ($0.name, $0.stamp) })
+            plan.isClean = plan.isClean && missing.isEmpty
             return plan
         }
     }
@@ -383,7 +384,8 @@ extension Replica {
     /// Marks the keys that only an absent machine's log grants, so that this machine grants them.
     /// - Returns: true if no grants are left to append, so that the log can be retired.
     mutating func adoptGrants(of absent: MachineID) -> Bool {
-        let others = granted(by: grants.keys.filter { $0 != absent && !isRetired($0) })
+        let others = granted(
+            by: grants.keys.filter { $0 != absent && !circle.roster.isRetired($0) })
         for (machine, keys) in granted(by: [absent]) where mayBeGranted(machine) {
             let missing = keys.filter { groupKeys[$0] != nil }
                 .subtracting(others[machine] ?? [])
@@ -412,12 +414,5 @@ extension Replica {
     /// Whether a machine is a member, or stands for the recovery code.
     private func mayBeGranted(_ machine: MachineID) -> Bool {
         machine == circle.recovery?.id || circle.member(machine) != nil
-    }
-
-    /// Whether a machine was removed and its whole log retired, so that the log may have been
-    /// deleted from the server.
-    private func isRetired(_ machine: MachineID) -> Bool {
-        circle.member(machine) == nil
-            && circle.roster.machines[machine]?.retired == circle.closed[machine]?.index
     }
 }

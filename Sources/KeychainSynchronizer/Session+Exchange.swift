@@ -198,10 +198,8 @@ extension Session {
             demand.head = Data(try replica.signedHead(moment: now).bytes)
             lastHead = now
         }
-        demand.retired = replica.circle.closed.compactMap { machine, closed in
-            let isRetired = replica.circle.roster.machines[machine]?.retired == closed.index
-            return isRetired && replica.circle.member(machine) == nil ? machine.bytes : nil
-        }
+        let roster = replica.circle.roster
+        demand.retired = roster.machines.keys.filter { roster.isRetired($0) }.map(\.bytes)
         return demand
     }
 
@@ -223,6 +221,8 @@ extension Session {
                     missing.append(name)
                     return nil
                 }
+                // An item that was reset to an earlier version gets a later date first.
+                if let held = items[name], version.stamp < held.stamp { return nil }
                 return version
             } catch {
                 failure = error

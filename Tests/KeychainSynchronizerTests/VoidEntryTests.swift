@@ -41,6 +41,29 @@ import Testing
         #expect(try two.values() == ["a": "1"])
     }
 
+    @Test func `an item stays although the copy made for a retirement is in a void entry`()
+        async throws
+    {
+        let (one, two, three) = try await machines()
+        let (four, five) = (try Device("four", server), try Device("five", server))
+        try await one.add(four)
+        try await one.add(five)
+        try three.set("a", "1")
+        try await converge(one, two, three, four, five)
+        let before = Set(server.records.keys)
+        // Machine two copies the item into its log, and machine one doesn't see the copy.
+        _ = try await two.relay.send(.remove(try await three.id()))
+        try await two.settle()
+        server.hide { !before.contains($0) && $0.contains("/l/") }
+        _ = try await one.relay.send(.remove(try await five.id()))
+        try await one.settle()
+        server.hide { _ in false }
+        try await four.settle()
+        #expect(try four.values() == ["a": "1"])
+        try await converge(one, two, four)
+        for device in [one, two, four] { #expect(try device.values() == ["a": "1"]) }
+    }
+
     @Test func `changes in void entries count as waiting until they are appended again`()
         async throws
     {

@@ -148,7 +148,7 @@ extension Ledger {
             for name in log.items[index] ?? [] {
                 let wasCounting = items[name]?.places[me] != nil
                 remove(name, from: me)
-                if wasCounting { doubt(name, me, until: [:]) }
+                if wasCounting { doubt(name, .dropped(by: me, needed: [:])) }
             }
         }
     }

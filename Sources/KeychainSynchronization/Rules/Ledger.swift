@@ -67,16 +67,22 @@ package struct Ledger: Hashable, Sendable {
         case replaced(Bytes16, VersionStamp)
     }
 
-    /// What this machine waits for before it decides on an item in `doubts`.
-    private struct Doubt: Hashable, Sendable {
-        /// The machine whose log was the last to contain the current version. `nil` if that log was
-        /// retired, or the machine is unknown.
-        let writer: MachineID?
-        /// Whether that machine is unknown, so that it may be any.
-        var isAnyones = false
-        /// How far this machine must have read the logs: as far as `writer` had; if its log was
-        /// retired, as far as the machine that retired the log had.
-        let needed: LogIndexes
+    /// Why no log contains an item's current version any more.
+    enum Doubt: Hashable, Sendable {
+        /// This machine gave up the version before it was appended.
+        case abandoned
+        /// The writer of the last log that contained the version dropped it. `needed` is how far
+        /// the writer had read other logs.
+        case dropped(by: MachineID, needed: LogIndexes)
+        /// The last log that contained the version was retired into other logs. `needed` is how far
+        /// these go.
+        case retired(needed: LogIndexes)
+        /// The item was in the keychain before the logs were read.
+        case held(needed: LogIndexes)
+
+        var isHeld: Bool {
+            if case .held = self { true } else { false }
+        }
     }
 
     struct Log: Hashable, Sendable {
@@ -112,10 +118,10 @@ package struct Ledger: Hashable, Sendable {
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains any more. Either they were deleted, or an entry
     /// that was not read yet contains a newer version.
-    private var doubts: [Bytes16: Doubt] = [:]
+    var doubts: [Bytes16: Doubt] = [:]
     /// Items whose current version was in an entry that became void, each with the entry's writer,
     /// which is expected to append the version again.
-    private var awaited: [Bytes16: MachineID] = [:]
+    var awaited: [Bytes16: MachineID] = [:]
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
@@ -127,10 +133,11 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Changes on this machine
 
-    /// Records a version that was written on this machine. It is later than the current one.
+    /// Records a version that was written on this machine, unless a later one is current.
     package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
+        if let held = items[name], stamp < held.stamp { return }
         replace(name, stamp)
-        items[name]?.isPending = true
+        awaitAppending(name)
     }
 
     /// Records an item that this machine has, that was in its log before, and that no log contains
@@ -138,7 +145,7 @@ package struct Ledger: Hashable, Sendable {
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp, until needed: LogIndexes) {
         guard items[name] == nil else { return }
         items[name] = Held(stamp: stamp)
-        doubts[name] = Doubt(writer: nil, isAnyones: true, needed: needed)
+        doubts[name] = .held(needed: needed)
     }
 
     /// Gives up a version that this machine has yet to append, because it doesn't have the item any
@@ -146,7 +153,7 @@ package struct Ledger: Hashable, Sendable {
     package mutating func abandon(_ name: Bytes16) {
         guard items[name]?.isPending ?? false else { return }
         items[name]?.isPending = false
-        doubt(name, nil, until: [:])
+        doubt(name, .abandoned)
     }
 
     // MARK: Reading
@@ -198,25 +205,31 @@ package struct Ledger: Hashable, Sendable {
         if log.knowledge.last?.known != entry.known {
             log.knowledge.append(.init(index: entry.index, known: entry.known))
         }
-        guard roster.standing(of: writer, at: entry.index, knowing: entry.known) == .counts else {
-            logs[writer] = log
-            return
-        }
-        if entry.isOfInterest { log.lastOfInterest = entry.index }
-        log.acknowledged.merge(entry.acknowledged) { $1 }
-        if entry.isClean {
-            log.settled = log.acknowledged
-            log.settledKnown = entry.known
+        let standing = roster.standing(of: writer, at: entry.index, knowing: entry.known)
+        if standing == .counts {
+            if entry.isOfInterest { log.lastOfInterest = entry.index }
+            log.acknowledged.merge(entry.acknowledged) { $1 }
+            if entry.isClean {
+                log.settled = log.acknowledged
+                log.settledKnown = entry.known
+            }
         }
         let old = log.first
-        log.first = max(old, entry.first)
+        // This machine's next entry can't name an earlier one, even if this entry is void.
+        if standing == .counts || writer == me { log.first = max(old, entry.first) }
         logs[writer] = log
         guard log.first > old else { return }
         for index in log.items.keys where index < log.first {
             for name in log.items[index] ?? [] {
                 let wasCounting = items[name]?.places[writer] != nil
                 remove(name, from: writer)
-                if wasCounting { doubt(name, writer, until: log.acknowledged) }
+                guard wasCounting else { continue }
+                if standing == .counts {
+                    doubt(name, .dropped(by: writer, needed: log.acknowledged))
+                } else if items[name]?.places.isEmpty ?? false {
+                    // The void entry had the only copy that is left in this log.
+                    awaitAppending(name)
+                }
             }
         }
     }
@@ -233,7 +246,7 @@ package struct Ledger: Hashable, Sendable {
                     remove(name, from: writer)
                     guard wasCounting, items[name]?.places.isEmpty ?? false else { continue }
                     if standing == .retired {
-                        doubt(name, nil, until: roster.machines[writer]?.retiredInto ?? [:])
+                        doubt(name, .retired(needed: roster.machines[writer]?.retiredInto ?? [:]))
                     } else {
                         awaited[name] = writer
                     }
@@ -242,8 +255,7 @@ package struct Ledger: Hashable, Sendable {
         }
         for (name, writer) in awaited where writer == me || !isPresent(writer) {
             // No other machine is expected to append the version again.
-            awaited[name] = nil
-            items[name]?.isPending = true
+            awaitAppending(name)
         }
     }
 
@@ -254,11 +266,19 @@ package struct Ledger: Hashable, Sendable {
     ///   ``hold(_:_:until:)``, too.
     /// - Returns: The items that were deleted, or whose earlier version is current again.
     package mutating func settle(decidesOnHeld: Bool = true) -> [Outcome] {
+        for (name, writer) in awaited where isClean(writer) {
+            // Its writer had the version no longer, and appended a clean entry without it.
+            awaitAppending(name)
+        }
         var outcomes: [Outcome] = []
         for (name, doubt) in doubts.sorted(by: { $0.key < $1.key })
-        where isSettled(doubt) && (decidesOnHeld || !doubt.isAnyones) {
+        where decidesOnHeld || !doubt.isHeld {
+            guard let held = items[name], isSettled(doubt) else { continue }
+            if mayBeLost(doubt) {
+                awaitAppending(name)
+                continue
+            }
             doubts[name] = nil
-            guard let held = items[name] else { continue }
             if let next = held.earlier.max(by: { $0.key < $1.key }) {
                 items[name]?.stamp = next.key
                 items[name]?.places = next.value
@@ -270,17 +290,6 @@ package struct Ledger: Hashable, Sendable {
             }
         }
         return outcomes
-    }
-
-    private func isSettled(_ doubt: Doubt) -> Bool {
-        // The machine may have dropped the item for a newer version in an entry that became void.
-        // It has appended no clean entry since the last change that closed logs, and may append
-        // that version again.
-        let writers = doubt.isAnyones ? roster.members : [doubt.writer].compactMap { $0 }
-        for writer in writers where writer != me && isPresent(writer) {
-            if logs[writer]?.settledKnown ?? 0 < roster.lastClosing { return false }
-        }
-        return doubt.needed.allSatisfy { $0.key == me || logs[$0.key]?.head ?? 0 >= $0.value }
     }
 
     /// Whether a machine is a member, and has appended an entry since it was last suspended.
@@ -299,7 +308,7 @@ package struct Ledger: Hashable, Sendable {
         for names in (logs[machine]?.items ?? [:]).values {
             for name in names {
                 guard let held = items[name] else { continue }
-                if held.places.keys.elementsEqual([machine]) { items[name]?.isPending = true }
+                if held.places.keys.elementsEqual([machine]) { awaitAppending(name) }
                 if items[name]?.isPending ?? false { isDone = false }
             }
         }
@@ -308,13 +317,23 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Places
 
+    /// Marks the current version as one that this machine has yet to append.
+    private mutating func awaitAppending(_ name: Bytes16) {
+        items[name]?.isPending = true
+        doubts[name] = nil
+        awaited[name] = nil
+    }
+
     /// Makes a version the current one. The previous one, if a log contains it, becomes an earlier
     /// version.
     private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
         var held = Held(stamp: stamp)
         if let before = items[name] {
             held.earlier = before.earlier
-            if !before.places.isEmpty { held.earlier[before.stamp] = before.places }
+            if !before.places.isEmpty {
+                held.earlier[before.stamp, default: [:]].merge(before.places) { $1 }
+            }
+            held.places = held.earlier.removeValue(forKey: stamp) ?? [:]
             if let mine = place(of: name, in: me) { outdated[name] = mine }
         }
         doubts[name] = nil
@@ -345,10 +364,8 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Notes a doubt about an item if no log contains its current version any more.
-    mutating func doubt(
-        _ name: Bytes16, _ writer: MachineID?, until needed: LogIndexes
-    ) {
+    mutating func doubt(_ name: Bytes16, _ doubt: Doubt) {
         guard let held = items[name], held.places.isEmpty, !held.isPending else { return }
-        doubts[name] = Doubt(writer: writer, needed: needed)
+        doubts[name] = doubt
     }
 }

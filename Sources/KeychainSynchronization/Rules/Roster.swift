@@ -112,6 +112,14 @@ package struct Roster: Hashable, Sendable {
         return isClosed ? .void : .counts
     }
 
+    /// Whether a machine was removed and its whole log is retired, so that the log may be deleted
+    /// from the server. The log may be retired further than the removal closed it, if the machine
+    /// had been suspended before.
+    package func isRetired(_ machine: MachineID) -> Bool {
+        guard let membership = machines[machine] else { return false }
+        return membership.removed != nil && membership.retired >= membership.closed
+    }
+
     // MARK: Changes
 
     /// Takes the change at an index of the membership log.
