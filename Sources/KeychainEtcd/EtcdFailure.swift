@@ -41,6 +41,10 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         (self.reason, self.node) = (reason, node)
         self.mayHaveBeenApplied = mayHaveBeenApplied
     }
+
+    /// The server rejected each attempt to write a record, and stated no record that explains it.
+    package static let contradictory = EtcdFailure(
+        .malformed("each attempt to write a record was rejected for no stated reason"))
 }
 
 extension EtcdFailure: CustomStringConvertible {

@@ -8,6 +8,9 @@ package import KeychainEtcd
 package struct EtcdStore: RecordStore {
     private let client: EtcdClient
 
+    /// The number of attempts to write a record that other clients create and delete in between.
+    private static let attemptCount = 10
+
     package init(_ client: EtcdClient) { self.client = client }
 
     package func records(
@@ -36,20 +39,22 @@ package struct EtcdStore: RecordStore {
     }
 
     package func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
-        while true {
+        for _ in 0..<Self.attemptCount {
             let outcome = try await client.putIfAbsent(EtcdKey(key), value)
             if outcome.succeeded { return .created }
             if let item = outcome.item { return .exists(item.value) }
             // It was deleted meanwhile.
         }
+        throw EtcdFailure.contradictory
     }
 
     package func put(_ key: String, _ value: [UInt8]) async throws {
         var outcome = try await client.putIfAbsent(EtcdKey(key), value)
-        while !outcome.succeeded {
+        for _ in 0..<Self.attemptCount where !outcome.succeeded {
             outcome = try await client.compareAndSwap(
                 EtcdKey(key), modRevision: outcome.item?.modRevision ?? 0, value)
         }
+        guard outcome.succeeded else { throw EtcdFailure.contradictory }
     }
 
     package func delete(from first: String, to end: String) async throws {

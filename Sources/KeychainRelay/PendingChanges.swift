@@ -44,6 +44,10 @@ final class PendingChanges: Sendable {
         static let everything = Changes(machines: nil, isOfCircle: true)
     }
 
+    /// The number of logs and heads that a round reads one by one. If more have changed, the round
+    /// reads everything.
+    private static let machineLimit = 10_000
+
     private let state = Mutex(Changes())
     private let watched = Mutex(false)
     private let signals: AsyncStream<Void>
@@ -62,6 +66,9 @@ final class PendingChanges: Sendable {
             case .head(let machine): changes.heads.insert(machine)
             case .all: changes = .everything
             }
+            // A server may report any number of machines that don't exist.
+            let count = changes.heads.count + (changes.machines?.count ?? 0)
+            if count > Self.machineLimit { changes = .everything }
         }
         signal.yield()
     }

@@ -67,8 +67,11 @@ package struct Replica: Sendable {
     var uses: [Bytes16: LogIndexes] = [:]
     /// The first of the entries that repeat the grants of older entries, until all are repeated.
     var regranting: UInt64?
-    /// Items whose versions in this machine's log the caller couldn't load.
+    /// Items whose versions in the logs the caller couldn't load.
     var unloadable: Set<Bytes16> = []
+    /// Whether a log can't be retired until the keychain has versions that it lacks. A new replica,
+    /// which reads all logs, gives them to it.
+    package private(set) var lacksVersions = false
     var ready: Ready?
 
     // MARK: Beginning
@@ -198,8 +201,11 @@ package struct Replica: Sendable {
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
-            cursors[machine]?.isWhole ?? true, isAllOpened,
-            ledger.adopt(machine), !ledger.items.contains(where: { $0.value.isPending }),
+            cursors[machine]?.isWhole ?? true, isAllOpened
+        else { return nil }
+        let left = ledger.adopt(machine, unloadable: unloadable)
+        lacksVersions = lacksVersions || !left.isDisjoint(with: unloadable)
+        guard left.isEmpty, !ledger.items.contains(where: { $0.value.isPending }),
             adoptGrants(of: machine), ready == nil
         else { return nil }
         var heads = readHeads
@@ -306,7 +312,11 @@ package struct Replica: Sendable {
 
     /// Gives up a version that was written on this machine and isn't appended yet, because the
     /// keychain doesn't contain the item any more.
-    package mutating func abandon(_ name: Bytes16) { ledger.abandon(name) }
+    package mutating func abandon(_ name: Bytes16) {
+        ledger.abandon(name)
+        // Another log has the version. A new replica gives it to the keychain again.
+        if ledger.items[name]?.places.isEmpty == false { unloadable.insert(name) }
+    }
 
     /// Returns the changes for items that have turned out to be deleted, after logs were read.
     package mutating func settle() -> [Change] {

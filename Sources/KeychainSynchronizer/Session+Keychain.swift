@@ -44,7 +44,7 @@ extension Session {
                     retained[version.name] = version
                 }
             case .blocked:
-                break
+                retained[version.name] = version
             }
         }
         for name in deleted {

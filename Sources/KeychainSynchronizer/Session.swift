@@ -88,7 +88,8 @@ struct Session: Sendable {
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
     /// Whether to read all logs again: the server has lost what this machine has sent, or some time
-    /// ago it didn't show entries that are needed, and may show them now.
+    /// ago it didn't show entries that are needed, and may show them now, or the keychain lacks
+    /// versions that this machine has to append.
     func isToBeRepeated(after delivery: Delivery) -> Bool {
         let sent = replica.readHeads[replica.id]?.index ?? 0
         if isCurrent,
@@ -96,7 +97,9 @@ struct Session: Sendable {
         {
             return true
         }
-        let isIncomplete = isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
+        let isIncomplete =
+            isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
+            || replica.lacksVersions
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 

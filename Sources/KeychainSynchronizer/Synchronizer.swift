@@ -232,8 +232,10 @@ package final class Synchronizer: SynchronizationAnswerer {
         if state.membership.isEmpty {
             state.clear()
             try begin(&state, with: entries, engine)
-            session = nil
         }
+        // A session that has read the grants to the code without these keys doesn't read them
+        // again.
+        session = nil
         guard var running = try begun(&session, engine) else { return }
         running.recover(with: keys)
         session = running

@@ -4,6 +4,7 @@
 
 import EtcdTestSupport
 import KeychainEtcd
+import KeychainRelay
 import Synchronization
 import Testing
 
@@ -84,6 +85,19 @@ import Testing
             }
             // Each try has a connection of its own.
             #expect(servers[0].connectionCount == before + 2)
+        }
+    }
+
+    @Test func `a server that rejects each write for no stated reason isn't asked for ever`()
+        async throws
+    {
+        try await StandInServer.with([{ _ in Self.failed([[]]) }]) { servers, files in
+            let store = EtcdStore(try standInClient([servers[0].endpoint], files))
+            let malformed = EtcdFailure.contradictory.reason
+            #expect(await reason { _ = try await store.create("k", [1]) } == malformed)
+            #expect(servers[0].requests(Self.transaction).count == 10)
+            #expect(await reason { try await store.put("k", [1]) } == malformed)
+            #expect(servers[0].requests(Self.transaction).count == 21)
         }
     }
 

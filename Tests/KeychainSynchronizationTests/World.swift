@@ -186,7 +186,7 @@ struct World: Hashable {
             !machine.ledger.isPresent(absent), membership.retired < membership.closed,
             machine.read[absent] ?? 0 >= membership.closed
         else { return false }
-        while !machine.ledger.adopt(absent) {
+        while !machine.ledger.adopt(absent).isEmpty {
             machines[0] = machine
             _ = append(0)
             machine = machines[0]

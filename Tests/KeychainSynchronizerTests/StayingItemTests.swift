@@ -57,6 +57,41 @@ import Testing
         }
     }
 
+    /// The removed machine's log is the only one with the item. The machine that retires that log
+    /// doesn't have the version any more.
+    @Test(arguments: [false, true])
+    func `a removed machine's log is retired although its item was deleted or made local`(
+        isKept: Bool
+    ) async throws {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        try two.set("a", "1")
+        try await converge(one, two)
+        let removed = Hexadecimal.text(try await two.id().bytes)
+        if isKept {
+            try keep("a", "2", on: one)
+        } else {
+            try one.delete("a", tombstones: .never)
+        }
+        try await one.settle()
+        _ = try await one.relay.send(.remove(try await two.id()))
+        try await converge(one)
+        #expect(server.records.keys.contains { $0.contains("/l/\(removed)/") })
+        // In the meantime, other changes are sent.
+        try one.set("b", "1")
+        try await converge(one)
+        #expect(try await one.status().waitingCount == 0)
+        // After five minutes all logs are read again.
+        one.clock.now += 300
+        try await converge(one)
+        #expect(!server.records.keys.contains { $0.contains("/l/\(removed)/") })
+        let three = try Device("three", server)
+        try await one.add(three)
+        #expect(try one.values() == ["a": isKept ? "2" : "1", "b": "1"])
+        #expect(try three.values() == ["a": "1", "b": "1"])
+    }
+
     /// Makes a machine's log so long that it is compacted.
     private func lengthenLog(of device: Device) async throws {
         let first = try await device.settle().firstNeeded

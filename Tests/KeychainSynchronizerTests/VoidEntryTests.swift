@@ -3,6 +3,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainCrypto
 import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
@@ -109,5 +110,25 @@ import Testing
         try await converge(one, two)
         #expect(try one.values() == ["a": "1", "b": "2"])
         #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+
+    /// The machine reads the grants to the code in a session that doesn't have the code's keys.
+    @Test func `the recovery code can be given again after the session with it has ended`()
+        async throws
+    {
+        let server = MemoryStore()
+        let code = RecoveryCode.random()
+        let one = try Device("one", server)
+        try await one.found(recovery: code)
+        try one.set("a", "1")
+        try await one.settle()
+        let two = try Device("two", server)
+        let circle = try #require(try await CircleDirectory(server).circles().first)
+        try await RecoveryJoiner(two.relay, circle: circle).join(code)
+        try two.restart()
+        try await two.settle()
+        #expect(try two.values() == [:])
+        try await two.recover(code)
+        #expect(try two.values() == ["a": "1"])
     }
 }

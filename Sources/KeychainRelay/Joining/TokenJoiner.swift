@@ -39,7 +39,10 @@ package struct TokenJoiner: Sendable {
         let (directory, token, machine) = (directory, token, machine)
         let circle = token.grant.circle
         let known = try await directory.log(of: circle, continuing: token.grant.head)
-        if known.includes(machine) { return known }
+        if known.includes(machine) {
+            try await withdraw()
+            return known
+        }
         try await ask(known.circle)
         do {
             let log = try await timing.wait(for: .addition, within: timing.limit) {

@@ -301,18 +301,21 @@ package struct Ledger: Hashable, Sendable {
     // MARK: Retiring
 
     /// Marks for appending the current versions that only the log of an absent machine contains.
-    /// - Returns: true if no item of that log has a version left to append, so that the log can be
-    ///   retired.
-    package mutating func adopt(_ machine: MachineID) -> Bool {
-        var isDone = true
-        for names in (logs[machine]?.items ?? [:]).values {
-            for name in names {
-                guard let held = items[name] else { continue }
-                if held.places.keys.elementsEqual([machine]) { awaitAppending(name) }
-                if items[name]?.isPending ?? false { isDone = false }
-            }
+    ///
+    /// - Parameter unloadable: Items whose versions this machine doesn't have, and can't append.
+    /// - Returns: The items of that log with a version that is yet to be appended. Without any, the
+    ///   log can be retired.
+    package mutating func adopt(
+        _ machine: MachineID, unloadable: Set<Bytes16> = []
+    ) -> Set<Bytes16> {
+        var left: Set<Bytes16> = []
+        for name in (logs[machine]?.items ?? [:]).values.joined() {
+            guard let held = items[name] else { continue }
+            let isAlone = held.places.keys.elementsEqual([machine])
+            if isAlone, !unloadable.contains(name) { awaitAppending(name) }
+            if isAlone || held.isPending { left.insert(name) }
         }
-        return isDone
+        return left
     }
 
     // MARK: Places
