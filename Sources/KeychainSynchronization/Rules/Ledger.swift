@@ -302,7 +302,9 @@ package struct Ledger: Hashable, Sendable {
 
     /// Marks for appending the current versions that only the log of an absent machine contains.
     ///
-    /// - Parameter unloadable: Items whose versions this machine doesn't have, and can't append.
+    /// - Parameters:
+    ///   - machine: The absent machine.
+    ///   - unloadable: Items whose versions this machine doesn't have, and can't append.
     /// - Returns: The items of that log with a version that is yet to be appended. Without any, the
     ///   log can be retired.
     package mutating func adopt(
