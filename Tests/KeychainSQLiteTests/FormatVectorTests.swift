@@ -22,7 +22,7 @@ import Testing
         #expect(count == 116)
     }
 
-    /// No truncated record may decode or trap.
+    /// Decoding a truncated record must return `nil` and must not trap.
     @Test func `a truncated record is never decoded`() throws {
         let file = try VectorFile<RecordEncodingVector>.read("record-v1")
         var count = 0
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// Checks a log beside a database that has only a header.
+    /// Whether a log is sound. The log lies beside a database file that contains only a header.
     private func isSoundLog(_ log: [UInt8], _ test: PageVector) throws -> Bool {
         let database = try PageDatabase(deviceKey: test.deviceKey.secret)
         var header = Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 84)
@@ -94,7 +94,7 @@ import Testing
         let opened = try keychains.map { keychain in
             let hierarchy = try KeyHierarchyVersion1(
                 KeybagVersion1.parse(keychain.keybag.bytes), deviceKey: keychain.deviceKey.secret)
-            // The keys listed in the vector file are those in its keybag.
+            // The keys that the vector file lists for a keychain are the keys in its keybag.
             #expect(
                 try KeychainVector(
                     hierarchy, deviceKey: keychain.deviceKey.secret, passcode: nil) == keychain)
@@ -234,7 +234,7 @@ import Testing
         let test = try #require(
             try VectorFile<AnchorVector>.read("anchor-v1").tests.first { $0.generation == 9 })
         let last = try withAnchor(test) { _, anchor in
-            // The commits of two processes, recorded in an order other than that of the commits.
+            // Two processes have committed, and record their generations in another order.
             for generation: UInt64 in [10, 12, 11, 10, 8] { anchor.note(generation: generation) }
             return anchor.read()
         }

@@ -1,4 +1,4 @@
-// LeaseTests: which process may use a keychain's folder, and when the next one may.
+// LeaseTests: the leases by which processes share a keychain's folder or exclude one another.
 
 import Foundation
 import Glibc
@@ -8,9 +8,9 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct LeaseTests {
-    /// A child process has copies of all descriptors from the fork until it executes another
-    /// program.
-    @Test func `a lease ends even if a forked child still has its descriptor`() throws {
+    /// From the fork until it executes another program, a child process has copies of all its
+    /// parent's descriptors.
+    @Test func `a lease ends even if a forked child still has the lease's descriptor`() throws {
         let folder = StoreFolder(path: NSTemporaryDirectory() + "lease-\(UUID().uuidString)")
         try folder.prepare()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }

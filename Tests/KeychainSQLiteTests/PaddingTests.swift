@@ -8,8 +8,9 @@ import Testing
 @testable import KeychainSQLite
 
 @Suite struct PaddingTests {
-    @Test func `padding rounds sizes up to few steps and adds at most 12 percent`() {
-        // Padmé sizes (see `Padding`) of a content together with its 4-byte length prefix.
+    @Test func `padding has few sizes and adds at most 12 percent above the smallest size`() {
+        // The padded size (see `Padding`) for each content size. A padded size includes the 4-byte
+        // length prefix.
         let expected = [
             0: 32, 28: 32, 29: 36, 60: 64, 61: 72, 100: 104, 124: 128, 125: 144, 252: 256, 253: 272,
             1000: 1024, 1021: 1088, 4096: 4352, 1_000_000: 1_015_808,
@@ -22,7 +23,7 @@ import Testing
         for count in 0...100_000 {
             let padded = Padding.byteCount(ofContent: count, floor: 32)
             #expect(padded >= count + 4 && padded >= last)
-            if count + 4 > 32 { #expect(Double(padded) <= Double(count + 4) * 1.12 + 3) }
+            if count + 4 > 32 { #expect(Double(padded) <= Double(count + 4) * 1.12) }
             if padded != last { steps += 1 }
             last = padded
         }
@@ -41,7 +42,8 @@ import Testing
             var altered = padded
             altered[index] ^= 1
             let other = Padding.content(of: altered, floor: 32)
-            // Another length may have the same padded size. The content then includes a zero byte.
+            // A content that is one byte longer may have the same padded size. That content ends
+            // with a zero byte.
             #expect(other == nil || index == 3 && other?.count == count ^ 1)
             #expect(other.map { altered[$0] } != content)
         }
@@ -49,7 +51,7 @@ import Testing
         #expect(Padding.content(of: Data(repeating: 255, count: 64), floor: 32) == nil)
     }
 
-    @Test func `short secrets are all padded to one size, and usual attributes to one of three`() {
+    @Test func `short secrets have one padded size, and usual attributes have three`() {
         let keys = ClassKeys(
             classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
         var sizes: Set<[Int]> = []

@@ -18,12 +18,14 @@ struct LogDamageTests {
         return (database, connection)
     }
 
-    @Test func `a flipped byte in a log frame is recorded as damage when its page is read`() throws
+    @Test
+    func `a changed byte in the log's header or last frame is recorded as damage by a reader`()
+        throws
     {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
-        // The log's header and the last frame, which contains the newest version of page 1 or of
-        // the table's last page.
+        // The last frame contains the newest version of its page, so a reader of all pages reads
+        // this frame.
         let lastFrame =
             32 + (log.count - 32) / Self.frameByteCount * Self.frameByteCount
             - Self.frameByteCount
@@ -69,11 +71,12 @@ struct LogDamageTests {
             UPDATE item SET label = label || '.';
             UPDATE item SET label = label || '!';
             """
-        // The first connection leaves unsealed frames, and the second one overwrites them.
+        // The first connection leaves frames with outdated checksums, and the second connection
+        // overwrites these frames.
         try first.run(changes + "ROLLBACK")
         try second.run(changes + "COMMIT")
         let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
-        // SQLite doesn't use the last reserved byte of a page.
+        // The loop changes the last reserved byte of each page, which SQLite doesn't use.
         for frame in 1...check.committedFrameCount {
             try database.flipByte(at: 31 + frame * Self.frameByteCount, suffix: "-wal")
         }
@@ -85,7 +88,7 @@ struct LogDamageTests {
         #expect(found.count > 10)
     }
 
-    @Test func `a checkpoint fails at a damaged frame and copies nothing`() throws {
+    @Test func `a checkpoint fails at a damaged frame and doesn't copy the frame's page`() throws {
         let (database, writer) = try databaseWithLog()
         let log = try database.bytes(suffix: "-wal")
         // The last frame is the newest one of its page, so the checkpoint copies it.
@@ -151,10 +154,10 @@ struct LogDamageTests {
         let database = try PageDatabase()
         try original.bytes().write(to: URL(fileURLWithPath: database.path))
         var log = try original.bytes(suffix: "-wal")
-        // The last frame of the last transaction reached the disk, but its first one didn't.
         let sound = try #require(try LogFileCheck(besideDatabaseAt: original.path))
         #expect(sound.committedFrameCount == (log.count - 32) / Self.frameByteCount)
         #expect(sound.droppedFrameCount == 0)
+        // The last frame of the last transaction reached the disk, but the frame before it didn't.
         let lastFrame = log.count - Self.frameByteCount
         log.replaceSubrange(
             lastFrame - 4000..<lastFrame, with: Data(repeating: 0, count: 4000))

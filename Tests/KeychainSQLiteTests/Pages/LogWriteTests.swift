@@ -9,7 +9,7 @@ import Testing
         let database = try PageDatabase()
         try database.fill(rowCount: 300)
         let connection = try database.open()
-        // Begins the log, whose header takes a write of its own.
+        // This statement begins the log. The log's header needs a separate write.
         try connection.run("UPDATE item SET label = 'a' WHERE id = 1")
         let framesBefore = try database.bytes(suffix: "-wal").count
         let before = try Self.writesOfThisThread()
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [1, 16, 17, 100])
-    func `a transaction of any number of pages is in the log when it is committed`(
+    func `a committed transaction of any number of pages is in the log`(
         pages: Int
     ) throws {
         let database = try PageDatabase()
@@ -49,7 +49,8 @@ import Testing
         let writer = try database.open()
         try writer.run("PRAGMA cache_size = 5")
         for turn in 0..<5 {
-            // More than the cache holds: frames are collected before the rollback.
+            // The transaction changes more pages than the cache holds, so the VFS already collects
+            // frames before the rollback.
             try writer.run(
                 "BEGIN; UPDATE item SET label = 'no', secret = randomblob(3000); ROLLBACK;")
             try writer.run("UPDATE item SET label = 'yes' WHERE id = \(turn + 1)")
@@ -61,7 +62,7 @@ import Testing
         #expect(database.damage.isEmpty)
     }
 
-    /// The number of system calls by which this thread has written.
+    /// The number of write system calls that this thread has made.
     private static func writesOfThisThread() throws -> Int {
         let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("syscw:") })

@@ -53,7 +53,8 @@ struct PageAuthenticationTests {
         }
     }
 
-    /// Whether nonce and tag result from sealing empty content with this associated data.
+    /// Whether the page's nonce and tag result from sealing an empty plaintext with `prefix` and
+    /// the page's content as associated data.
     private func isTag(of page: [UInt8], over prefix: [UInt8]) -> Bool {
         let key = KeyDerivation.derive(.pages, from: PageDatabase.deviceKey, salt: salt)
         let box = Data(page[4080..<4092] + page[4064..<4080])
@@ -73,7 +74,7 @@ struct PageAuthenticationTests {
         #expect(!verifies(page, at: .page(0x0102_0304), by: other))
     }
 
-    @Test func `the first page contains the file's salt, which its tag covers`() {
+    @Test func `the first page contains the file's salt, and the page's tag covers the salt`() {
         var page = page(at: .page(1))
         #expect(Array(page[72..<88]) == salt)
         #expect(isTag(of: page, over: Array("KCPG".utf8) + [0, 0, 0, 1]))
@@ -81,7 +82,7 @@ struct PageAuthenticationTests {
         #expect(!verifies(page, at: .page(1)))
     }
 
-    @Test func `the tag of a page in the log covers its frame`() {
+    @Test func `the tag of a page in the log covers the page's place in the log`() {
         let page = page(at: .frame(place))
         let prefix =
             Array("KCLF".utf8) + [0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0, 4]
@@ -117,7 +118,7 @@ struct PageAuthenticationTests {
 
     // MARK: Files
 
-    @Test func `a new file has a random salt, which SQLite doesn't see`() throws {
+    @Test func `a new file has a random salt, which writes don't change`() throws {
         let databases = try [PageDatabase(), PageDatabase()]
         let files = try databases.map { database in
             try database.fill(rowCount: 50)
@@ -127,7 +128,6 @@ struct PageAuthenticationTests {
         #expect(files[0][72..<88] != files[1][72..<88])
         #expect(
             files.allSatisfy { $0[72..<88] != Data(count: 16) && $0[88..<92] == Data(count: 4) })
-        // Writes don't change the salt.
         let connection = try databases[0].open()
         try connection.run("PRAGMA user_version = 9; UPDATE item SET label = 'x'")
         #expect(try connection.checkpoint() == SQLITE_OK)
@@ -206,7 +206,7 @@ struct PageAuthenticationTests {
         #expect(database.damage.isEmpty)
     }
 
-    @Test func `a rollback journal is neither played back nor created`() throws {
+    @Test func `a rollback journal is neither played back nor changed`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
         let before = [UInt8](try database.bytes())
@@ -219,7 +219,7 @@ struct PageAuthenticationTests {
         connection.close()
         #expect([UInt8](try database.bytes()) == before)
         #expect([UInt8](try Data(contentsOf: URL(filePath: path))) == journal)
-        // Without this VFS, SQLite plays the journal back, so it is valid.
+        // The journal is valid: SQLite plays it back without this VFS.
         let other = try PageConnection("file://" + database.path)
         _ = try? other.readAll()
         other.close()
@@ -292,13 +292,13 @@ struct PageAuthenticationTests {
 struct LogForgeryTests {
     enum Forgery: String, CaseIterable {
         case content = "a byte of a page"
-        case swapped = "two frames in each other's place"
-        case size = "the size of a commit"
-        case page = "the number of a page"
+        case swapped = "two swapped frames"
+        case size = "the database size in a commit frame"
+        case page = "the page number of a frame"
         case nonce = "the nonce of a page"
     }
 
-    /// Changes frames of a log, and gives all of them matching checksums.
+    /// Changes frames of a log, and gives all frames of the log matching checksums.
     private func forged(_ log: [UInt8], _ forgery: Forgery) -> [UInt8] {
         var log = log
         let (third, fourth) = (LogForgery.frame(3), LogForgery.frame(4))

@@ -5,8 +5,8 @@ import KeychainSQLite
 import Testing
 
 struct PageChecksumTests {
-    /// Test vectors from python-xxhash 3 (the reference implementation, libxxhash) over the bytes
-    /// `(7 i + i / 256) mod 256`. The last three rows are 4088 zeros.
+    /// Test vectors from python-xxhash 3, which calls libxxhash, the reference implementation. The
+    /// bytes are `(7 i + i / 256) mod 256`. A byte count of -4088 stands for 4088 zeros.
     @Test(
         arguments: [
             (32, 0, 0x91b0_cb09_31a8_c629), (32, 1, 0xd447_e0c9_79a1_7fa0),
@@ -42,7 +42,7 @@ struct PageChecksumTests {
     }
 
     private static func verifies(_ page: [UInt8], number: UInt32) -> Bool {
-        // SAFETY: every caller hands over a page.
+        // SAFETY: every caller passes an array that has the size of a page.
         unsafe page.withUnsafeBytes { page in
             guard let base = page.baseAddress else { return false }
             return unsafe PageChecksum.verifies(pageAt: base, number: number)

@@ -86,7 +86,7 @@ struct PageChecksumVFSTests {
         #expect(try connection.texts("SELECT count(*) FROM item") == ["10"])
     }
 
-    @Test func `a path that starts with two slashes is treated as a path`() {
+    @Test func `a path that starts with two slashes doesn't become an authority in the URI`() {
         #expect(PageChecksumVFS.uri(forPath: "//a/b c") == "file:////a/b%20c?vfs=keychain")
     }
 
@@ -124,7 +124,7 @@ struct PageChecksumVFSTests {
         #expect(try database.bytes() == before)
     }
 
-    @Test func `a database can't be created without room for tags`() throws {
+    @Test func `a database can't be created without room for page tags`() throws {
         let database = try PageDatabase()
         try PageChecksumVFS.register()
         let connection = try PageConnection(PageChecksumVFS.uri(forPath: database.path))

@@ -6,7 +6,7 @@ import KeychainSQLite
 import Testing
 
 struct PageDamageTests {
-    /// Reads all of a damaged database.
+    /// Reads the whole database.
     /// - Returns: Whether reading or `integrity_check` failed, and whether damage was recorded.
     private func isTold(_ database: PageDatabase) -> (error: Bool, recorded: Bool) {
         var failed = false
@@ -19,8 +19,8 @@ struct PageDamageTests {
         return (failed, !database.damage.isEmpty)
     }
 
-    /// Damages the last byte of the content area of the table's last page. It belongs to the first
-    /// row of the page; the other rows can still be read.
+    /// Damages the last byte of the content area of the table's last page. This byte belongs to the
+    /// first row of the page. The other rows can still be read.
     /// - Returns: The number of the page.
     private func damageLastPageOfItems(_ database: PageDatabase) throws -> Int {
         let connection = try database.open()
@@ -39,8 +39,8 @@ struct PageDamageTests {
         try database.fill(rowCount: 300)
         let sound = try database.bytes()
         let pageByteCount = PageFormat.pageByteCount
-        // PageAuthenticationTests changes every byte of a page. Here only the database header and
-        // some offsets on each page are tried, two of them in its reserved bytes.
+        // PageAuthenticationTests changes every byte of a page. This test changes only the database
+        // header and some bytes of each page. Two of them are reserved bytes of the page.
         var offsets = Set(0..<PageFormat.pageByteCount / 32)
         for page in 0..<sound.count / pageByteCount {
             offsets.formUnion([(page + 1) * pageByteCount - 8, (page + 1) * pageByteCount - 1])
@@ -62,7 +62,7 @@ struct PageDamageTests {
             database.damage.reset()
         }
         #expect(missed == [])
-        // With another magic, SQLite refuses the file before it reads a page.
+        // If the magic string has changed, SQLite refuses the file before it reads a page.
         #expect(unrecorded.filter { $0 >= 16 } == [])
         #expect(offsets.count > 250)
     }
@@ -155,7 +155,7 @@ struct PageDamageTests {
             }
             #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
         }
-        // Changes on other pages still work.
+        // Changes to other pages still succeed.
         try again.run("UPDATE item SET label = 'other' WHERE id = 1")
         again.close()
         let size = PageFormat.pageByteCount

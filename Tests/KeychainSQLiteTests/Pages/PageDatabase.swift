@@ -12,7 +12,8 @@ final class PageDatabase: Sendable {
     let path: String
     private let folder: String
     private let use: PageKeys.Use
-    /// The default device key. Databases share it, so that a copy of one can replace another.
+    /// The default device key. All databases share this key, so a copy of one database can replace
+    /// another database.
     static let deviceKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
 
     init(
@@ -44,7 +45,8 @@ final class PageDatabase: Sendable {
         return connection
     }
 
-    /// Creates a table `item` with `rowCount` rows, and moves it into the database file.
+    /// Creates a table `item` with `rowCount` rows. Closing the connection moves the table from the
+    /// log into the database file.
     func fill(rowCount: Int) throws {
         let connection = try open()
         try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
@@ -71,9 +73,10 @@ final class PageDatabase: Sendable {
     }
 }
 
-/// A connection for one thread at a time.
+/// A connection to a database. Only one thread at a time may use it.
 @safe final class PageConnection: @unchecked Sendable {
-    // Sendable: SQLite serializes the use of a connection that is opened with FULLMUTEX.
+    // Sendable: only one thread at a time uses a connection, and SQLite serializes the use of a
+    // connection that is opened with FULLMUTEX.
     private var handle: OpaquePointer?
 
     init(_ name: String) throws {
@@ -92,13 +95,15 @@ final class PageDatabase: Sendable {
     }
 
     func close() {
-        // SAFETY: closed once; every statement is finalized by then.
+        // SAFETY: a handle is closed only once, because `handle` is nil afterwards. Every statement
+        // is finalized before the handle is closed.
         unsafe sqlite3_close_v2(handle)
         unsafe handle = nil
     }
 
     private func open() throws -> OpaquePointer {
-        // SAFETY: set from `init` until `close`; used below while this object is alive.
+        // SAFETY: the handle is valid from `init` until `close`. The callers use it only while this
+        // object is alive.
         try unsafe #require(handle)
     }
 
@@ -157,7 +162,8 @@ final class PageDatabase: Sendable {
         try run("COMMIT")
     }
 
-    /// Reads every page of the database.
+    /// Reads every page that is in use.
+    /// - Returns: The findings of `integrity_check`: "ok" for a sound database.
     func readAll() throws -> [String] {
         let findings = try texts("PRAGMA integrity_check")
         try texts("SELECT sum(length(secret)) FROM item")
