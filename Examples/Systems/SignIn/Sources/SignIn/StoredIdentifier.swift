@@ -1,11 +1,10 @@
-// StoredIdentifier: a view model's access to the stored user identifier, on the main actor and off
-// it.
+// StoredIdentifier: a view model's access to the stored user identifier, on and off the main actor.
 //   (1) Saving and deleting are serialized by `lock`.
-//   (2) A sign-in that was canceled by a deletion no longer saves anything.
+//   (2) Once a deletion has canceled a sign-in, that sign-in saves nothing.
 
 import Foundation
 
-/// The stored user identifier.
+/// The identifier of the signed-in user, which the keychain stores.
 final class StoredIdentifier: Sendable {
     private let keychain: KeychainService
     private let lock = NSLock()
@@ -21,8 +20,8 @@ final class StoredIdentifier: Sendable {
 
     func exists() throws -> Bool { try keychain.exists(for: .userIdentifier) }
 
-    /// Deletes the identifier and, only if that succeeds, cancels the task that would save it
-    /// again.
+    /// Deletes the identifier. Only if the deletion succeeds, cancels the task, which would
+    /// otherwise save an identifier again.
     func delete(cancelling task: Task<Void, Never>?) throws {
         try lock.withLock {
             try keychain.delete(for: .userIdentifier)
@@ -50,8 +49,8 @@ final class StoredIdentifier: Sendable {
     }
 }
 
-/// Runs calls to the keychain off the main actor. They wait for the disk, so they use a separate
-/// queue instead of a thread of the cooperative pool.
+/// Runs calls to the keychain off the main actor. The calls wait for the disk, so they run on a
+/// separate queue instead of a thread of the cooperative pool.
 private actor KeychainQueue {
     private let executor = QueueExecutor()
 

@@ -1,5 +1,5 @@
-// sign-in: each run is one launch of the app, and restores the session that an earlier launch
-// stored.
+// sign-in: each run is one launch of the app. The commands `status` and `sign-in` restore the
+// session that an earlier launch stored.
 
 import Foundation
 import Observation
@@ -45,7 +45,7 @@ case ("status", 1):
     await model.restoreSession()
 case ("sign-in", 1), ("sign-in", 2):
     await model.restoreSession()
-    // A user interface that doesn't know whether a user is signed in offers no sign-in.
+    // While it is unknown whether a user is signed in, a user interface offers no sign-in.
     guard model.isSessionKnown else { break }
     withObservationTracking {
         _ = model.isLoading

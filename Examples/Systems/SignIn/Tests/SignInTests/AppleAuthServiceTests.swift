@@ -1,5 +1,5 @@
-// AppleAuthServiceTests: how the service handles the responses of the stand-in, which runs as a
-// process.
+// AppleAuthServiceTests: how AppleAuthService handles the responses of the sign-in service, for
+// which a process stands in.
 
 import ExampleTesting
 import Foundation
@@ -36,7 +36,7 @@ import Glibc
         AppleAuthService(port: port, account: account, timeLimit: timeLimit)
     }
 
-    @Test func `each person has one opaque identifier, and no two have the same`() async throws {
+    @Test func `each account has its own opaque identifier, which never changes`() async throws {
         try turnOn("succeed")
         let user = try await service().signIn().user
         #expect(user.wholeMatch(of: /\d{6}\.[0-9a-f]{32}\.\d{4}/) != nil)
@@ -74,7 +74,9 @@ import Glibc
         #expect(try await !service().signIn().user.isEmpty)
     }
 
-    @Test func `during a slow answer the interface sees that the model is loading`() async throws {
+    @Test func `during a slow answer an observer is notified that the model is loading`()
+        async throws
+    {
         try turnOn("slow")
         await TestKeychain().withSecItem {
             let model = AuthViewModel(authService: service(), keychain: silent)
@@ -94,7 +96,7 @@ import Glibc
     }
 
     @Test func `cancelling the task cancels the sign-in`() async throws {
-        // This server accepts the connection and never responds.
+        // This server never responds.
         let silence = try SilentServer()
         let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 60)
         for turnCount in [0, 1, 100] {
@@ -139,7 +141,7 @@ import Glibc
     }
 }
 
-/// Accepts connections on the loopback interface and never responds.
+/// Listens on the loopback interface and never responds. The kernel accepts the connections.
 private final class SilentServer {
     private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let port: UInt16

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `another user replaces the first one`() async throws {
+    @Test func `a sign-in of another user replaces the stored identifier`() async throws {
         await test.withSecItem {
             await AuthViewModel(alice).signInWithApple()
             let model = AuthViewModel(bob)
@@ -108,7 +108,7 @@ import Testing
             try silent.save(alice, for: .userIdentifier)
             #expect(model.hasStoredCredentials())
             #expect(model.errorMessage == nil)
-            // It is known that an identifier exists, but not which one.
+            // The model knows that an identifier exists, but not its value.
             #expect(!model.isSessionKnown)
         }
         #expect(test.openedSecretCount == 0)
@@ -131,13 +131,13 @@ import Testing
         }
     }
 
-    @Test func `while the keychain is locked, the model reports the lock and its last known state`()
+    @Test func `while the keychain is locked, the model reports the lock and the last known state`()
         throws
     {
         try test.withSecItem { () throws in
             let model = AuthViewModel(alice)
             test.inject(.locked)
-            // Nothing is known yet.
+            // Without an earlier report of the keychain, the result is `true`.
             #expect(model.hasStoredCredentials())
             #expect(model.errorMessage == "Keychain error: -25308")
             #expect(model.loadStoredCredentials() == nil)
@@ -146,14 +146,14 @@ import Testing
             test.removeFaults()
             #expect(!model.hasStoredCredentials())
             test.inject(.locked)
-            // It is known that there is none.
+            // The model knows that no identifier is stored.
             #expect(!model.hasStoredCredentials())
             #expect(model.errorMessage == "Keychain error: -25308")
             test.removeFaults()
             try silent.save(alice, for: .userIdentifier)
             #expect(model.loadStoredCredentials() == alice)
             test.inject(.locked)
-            // It is known which one.
+            // The model knows the stored identifier.
             #expect(model.hasStoredCredentials())
             #expect(model.loadStoredCredentials() == alice)
             #expect(model.isAuthenticated)
@@ -222,13 +222,15 @@ import Testing
         }
     }
 
-    @Test func `a user interface can clear the error message`() async {
+    @Test func `a user interface can clear the error message, and the session stays unknown`() async
+    {
         await test.withSecItem {
             let model = AuthViewModel(alice)
             test.inject(.denied, times: 1)
             await model.restoreSession()
             #expect(model.errorMessage == "Keychain error: -25293")
             model.errorMessage = nil
+            #expect(model.errorMessage == nil)
             #expect(!model.isSessionKnown)
         }
     }
@@ -270,13 +272,15 @@ import Testing
         }
     }
 
-    @Test func `signing out works on a device locked after the first unlock`() async throws {
+    @Test func `signing out works on a device that was locked again after the first unlock`()
+        async throws
+    {
         try await test.withSecItem { () async throws in
             let model = AuthViewModel(alice)
             await model.signInWithApple()
             try test.setPasscode("1234")
             try test.restart()
-            // Before the first unlock, it can't be determined which item to delete.
+            // Before the first unlock, the keychain can't determine which item to delete.
             model.signOut()
             #expect(model.errorMessage == "Keychain error: -25308")
             #expect(model.isAuthenticated)
@@ -331,7 +335,7 @@ import Testing
             testDescription: "power failure"),
         BadKeychain(
             fault: .failure(.init(rawValue: -99_999)), status: -99_999, calls: Call.allCases,
-            testDescription: "unheard-of status"),
+            testDescription: "unknown status"),
     ]
 
     @Test(arguments: badKeychains)

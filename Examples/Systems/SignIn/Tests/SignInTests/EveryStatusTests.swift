@@ -24,8 +24,8 @@ import Testing
             }
         }
 
-        /// The statuses that are failures of the function. "Not found" is a failure only for an
-        /// addition.
+        /// The statuses that are failures of the function. `errSecItemNotFound` is a failure only
+        /// of `signInWithApple`, which adds an item.
         var failures: [OSStatus] {
             Statuses.failures.filter { self == .signInWithApple || $0 != errSecItemNotFound }
         }
@@ -65,7 +65,7 @@ import Testing
         #expect(reached.count == (function == .signInWithApple ? 380 : 379))
     }
 
-    @Test func `no keychain error at launch is shown as signed out`() async {
+    @Test func `each keychain error at launch is published, and the session stays unknown`() async {
         let test = TestKeychain()
         var reached: Set<String> = []
         await test.withSecItem {

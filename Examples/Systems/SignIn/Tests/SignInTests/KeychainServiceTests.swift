@@ -53,7 +53,9 @@ import Testing
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `the item is a generic password of the app's service under its key`() throws {
+    @Test func `the item is a generic password with the app's service and the key as account`()
+        throws
+    {
         try test.withSecItem { try keychain.save(alice, for: .userIdentifier) }
         let items = try test.items()
         #expect(items.count == 1)
@@ -70,7 +72,9 @@ import Testing
         #expect(!item.isSynchronizable)
     }
 
-    @Test func `saving over an item that can leave the device restricts it to the device`() throws {
+    @Test func `saving over an item that can leave the device restricts the item to the device`()
+        throws
+    {
         try test.withSecItem { () throws in
             addItem(Data(bob.utf8))
             #expect(try test.items().first?.accessibility == .afterFirstUnlock)
@@ -107,7 +111,7 @@ import Testing
 
     @Test func `an item that another process deletes during a save is saved nevertheless`() throws {
         try test.withSecItem { () throws in
-            // The item exists for the addition, but no longer exists for the update.
+            // The addition reports a duplicate, but the update finds no item.
             test.inject(.failure(.duplicateItem), into: .add, times: 1)
             try keychain.save(alice, for: .userIdentifier)
             #expect(try keychain.read(for: .userIdentifier) == alice)
@@ -183,7 +187,9 @@ import Testing
         for (error, text) in errors { #expect(error.localizedDescription == text) }
     }
 
-    @Test func `a log line names operation, key and status, never the value`() throws {
+    @Test func `a log line contains the operation, the key and the status, but never the value`()
+        throws
+    {
         let calls = Calls()
         try test.withSecItem { () throws in
             let keychain = calls.keychain

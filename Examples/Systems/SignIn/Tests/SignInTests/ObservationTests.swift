@@ -1,4 +1,5 @@
-// ObservationTests: what a user interface observes of the view model, and that it stays responsive.
+// ObservationTests: what a user interface observes of the view model, and that the user interface
+// stays responsive.
 
 import KeychainTesting
 import Observation
@@ -83,8 +84,7 @@ import Testing
             let model = AuthViewModel(authService: service.service, keychain: silent)
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // These turns belong to the user interface, and the sign-in is in progress during each
-            // of them.
+            // In each of these turns, the user interface can work while the sign-in is in progress.
             for _ in 0..<100 {
                 #expect(model.isLoading)
                 await turn()
@@ -130,8 +130,8 @@ import Testing
             await model.restoreSession()
             #expect(calls.lines.count == 3)
             #expect(calls.mainActorLines.isEmpty)
-            // The synchronous functions block, as their documentation says. This shows that the
-            // test can distinguish the two kinds.
+            // The synchronous functions block the main actor, as their documentation says. This
+            // call shows that the test detects calls on the main actor.
             #expect(model.loadStoredCredentials() == alice)
             #expect(calls.mainActorLines == ["read userIdentifier: 0"])
         }

@@ -1,5 +1,5 @@
-// OverlapTests: overlapping calls of the view model, which are carried out in order, rejected or
-// dropped.
+// OverlapTests: overlapping calls of the view model's functions. The model carries them out in
+// order, rejects them or drops them.
 
 import Dispatch
 import KeychainTesting
@@ -47,7 +47,8 @@ import Testing
         }
     }
 
-    @Test func `a second sign-in is refused while one is under way`() async throws {
+    @Test func `a second sign-in is rejected while the first sign-in is in progress`() async throws
+    {
         try await test.withSecItem { () async throws in
             let model = model()
             let first = Task { await model.signInWithApple() }
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a sign-in that is overtaken by a sign-out doesn't sign the user in`(
+    func `a sign-in that is overtaken by a sign-out or a deletion doesn't sign the user in`(
         isByDeletion: Bool
     ) async throws {
         try await test.withSecItem { () async throws in
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a sign-out waits for a save that has begun, and deletes what it saved`()
+    @Test func `a sign-out waits for a save that has begun, and deletes the saved identifier`()
         async throws
     {
         try await test.withSecItem { () async throws in
@@ -99,8 +100,11 @@ import Testing
             calls.hold("save")
             let signIn = Task { await model.signInWithApple() }
             await wait { calls.isHolding }
-            DispatchQueue.global().async { [calls] in calls.release() }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { [calls] in
+                calls.release()
+            }
             model.signOut()
+            #expect(!calls.isHolding)
             await signIn.value
             #expect(calls.lines == ["save userIdentifier: 0", "delete userIdentifier: 0"])
             #expect(!model.isAuthenticated)
@@ -110,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [0, 5, 50])
-    func `a sign-out leaves no session, however far a concurrent save has come`(
+    func `a sign-out leaves no session, whether or not a concurrent save has begun`(
         turnCount: Int
     ) async throws {
         try await test.withSecItem { () async throws in
@@ -119,8 +123,7 @@ import Testing
             service.answer()
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // The save has not begun, has begun, or has ended. In each case, the sign-out takes
-            // effect last.
+            // The save has begun or has not begun. In both cases, the sign-out takes effect last.
             for _ in 0..<turnCount { await turn() }
             model.signOut()
             await signIn.value
@@ -147,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a failed sign-out doesn't stop the sign-in, and its error message is kept`()
+    @Test func `a failed sign-out doesn't stop a sign-in, and the error of the sign-out is shown`()
         async throws
     {
         try await test.withSecItem { () async throws in

@@ -1,5 +1,5 @@
-// ProgramTests: runs the program sign-in, once for each launch of the app: the sessions of
-// README.md, and keychains that fail.
+// ProgramTests: the program sign-in, which each test runs once for each launch of the app. The
+// tests check the session of README.md, the responses of the service, and keychains that fail.
 
 import ExampleTesting
 import Foundation
@@ -17,7 +17,7 @@ import Testing
             portVariable: "SIGN_IN_PORT")
     }
 
-    /// Signs in, and returns the line that reports it.
+    /// Signs in, and returns the line that reports the sign-in.
     private func signIn(_ account: String = "alice") throws -> String {
         let report = try home.run("sign-in sign-in \(account)")
         let lines = report.split(separator: "\n").map(String.init)
@@ -58,10 +58,10 @@ import Testing
     }
 
     @Test(arguments: [nil, "application-identifier", "keychain-access-groups"])
-    func `a program with other entitlements does not see the session`(key: String?) throws {
+    func `a program without the app's entitlements does not see the session`(key: String?) throws {
         try turnOn()
         let alice = try signIn()
-        // The same program as a different app.
+        // Run the same program as a different app.
         _ = try home.run("ln bin/sign-in bin/other-app")
         if let key {
             let group = "ABCDE12345.com.example.other"
@@ -74,7 +74,8 @@ import Testing
         #expect(try home.run("other-app status") == "signed out\n")
         #expect(try home.run("other-app sign-out") == "signed out\n")
         #expect(try home.run("sign-in status") == alice)
-        // With the app's entitlements, the program counts as the app: nothing else identifies it.
+        // With the app's entitlements, the program counts as the app, because only entitlements
+        // identify an app.
         _ = try home.run("ln -f bin/sign-in.entitlements bin/other-app.entitlements")
         #expect(try home.run("other-app status") == alice)
     }
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `processes that sign in at once leave one session`() throws {
+    @Test func `processes that sign in at the same time leave one session`() throws {
         try turnOn()
         let users = [try signIn("alice"), try signIn("bob")]
         _ = try home.run("sign-in sign-out")
@@ -129,7 +130,7 @@ import Testing
 
     // MARK: Responses of the service
 
-    @Test func `a cancelled sign-in leaves the session as it was, without a message`() throws {
+    @Test func `a cancelled sign-in doesn't change the session and prints no error`() throws {
         try turnOn("cancel succeed cancel")
         #expect(try home.run("sign-in sign-in alice") == "signing in…\nsigned out\n")
         let alice = try signIn()
@@ -153,7 +154,7 @@ import Testing
 
     // MARK: Keychains that fail
 
-    @Test func `a locked keychain is reported, and the session is restored after the unlock`()
+    @Test func `a locked keychain is reported, and removing the passcode restores the session`()
         throws
     {
         try turnOn()
@@ -184,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a copy of the keychain's folder without its key can't be opened`() throws {
+    @Test func `a copy of the keychain's folder without the device key can't be opened`() throws {
         try turnOn()
         let alice = try signIn()
         let other = try Home(["sign-in"], entitlements: ["sign-in": Self.entitlements])
@@ -199,7 +200,7 @@ import Testing
     @Test(arguments: [
         "", "status alice", "signin alice", "sign-in alice bob", "--verbose", "sign-out now",
     ])
-    func `wrong usage is reported`(arguments: String) throws {
+    func `wrong usage is reported, and no keychain is created`(arguments: String) throws {
         let report = try home.run("sign-in \(arguments)")
         #expect(report.hasPrefix("usage: sign-in [--verbose] sign-in [ACCOUNT]"))
         #expect(report.hasSuffix("\n[64]\n"))

@@ -1,5 +1,5 @@
 // SignInSupport: code that the tests of sign-in share: users, a recorder for calls to the keychain,
-// and gates.
+// a sign-in service that a test controls, and waiting.
 
 import Dispatch
 import Foundation
@@ -16,15 +16,15 @@ let bob = "001234.b0b0000000000000000000000000000f.0907"
 let silent = KeychainService { _ in }
 
 extension AuthViewModel {
-    /// Creates a launch of the app on a device whose user signs in with an identifier.
+    /// Creates the model of one app launch. The sign-in service returns the given identifier.
     convenience init(_ user: String, keychain: KeychainService = silent) {
         self.init(
             authService: AppleAuthService { AppleAuthCredential(user: user) }, keychain: keychain)
     }
 }
 
-/// Records the calls of a keychain service: their log lines, and whether they were on the main
-/// actor. A call can be held right after the keychain has responded.
+/// Records the log line of each call of a keychain service, and which calls were made on the main
+/// actor. A test can hold a call right after the keychain has responded.
 final class Calls: Sendable {
     private struct State {
         var lines: [String] = []
@@ -33,7 +33,8 @@ final class Calls: Sendable {
         var isHolding = false
     }
 
-    /// The main actor's jobs run on the main queue, but not always on the main thread.
+    /// Marks the main queue, because the main actor's jobs run on the main queue, but not always on
+    /// the main thread.
     private static let mainActor: DispatchSpecificKey<Void> = {
         let key = DispatchSpecificKey<Void>()
         DispatchQueue.main.setSpecific(key: key, value: ())
@@ -52,7 +53,8 @@ final class Calls: Sendable {
     /// Whether a call is being held.
     var isHolding: Bool { state.withLock { $0.isHolding } }
 
-    /// Holds the next call whose line begins with this text, until ``release()``.
+    /// Holds the next call off the main actor whose line begins with this text, until
+    /// ``release()``.
     func hold(_ operation: String) { state.withLock { $0.held = operation } }
 
     func release() { gate.signal() }
@@ -68,7 +70,7 @@ final class Calls: Sendable {
             return true
         }
         guard isHeld else { return }
-        // If the test never releases the call, it fails here and doesn't hang.
+        // If the test never releases the call, the test fails here and doesn't hang.
         #expect(gate.wait(timeout: .now() + 60) == .success)
         state.withLock { $0.isHolding = false }
     }
@@ -91,7 +93,8 @@ final class PatientService: Sendable {
     /// Answers the waiting request, if there is one, and all later requests.
     func answer() { state.withLock { $0.isOpen = true } }
 
-    /// A service that returns alice's identifier first, and bob's from then on.
+    /// A service that answers the first request with alice's identifier, and later requests with
+    /// bob's.
     var service: AppleAuthService {
         AppleAuthService {
             let number = self.state.withLock { state in
@@ -112,7 +115,7 @@ final class PatientService: Sendable {
     }
 }
 
-/// Yields the main actor until a condition holds, for at most a minute.
+/// Yields the main actor until a condition holds. After a minute without success, the test fails.
 @MainActor func wait(
     until condition: @MainActor () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
 ) async {
@@ -121,7 +124,7 @@ final class PatientService: Sendable {
     #expect(condition(), sourceLocation: sourceLocation)
 }
 
-/// The persistent reference of the one item.
+/// The persistent reference of the only item.
 func persistentReference() throws -> Data {
     let search: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword,
