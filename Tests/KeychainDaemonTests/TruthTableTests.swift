@@ -1,5 +1,5 @@
 // TruthTableTests: the items that callers have access to, for each kind of identity. The callers
-// are real processes and, if the tests run as root, real users and units.
+// are real processes. If the tests run as root, the callers also have different users and units.
 
 import Foundation
 import Glibc
@@ -14,8 +14,7 @@ import Testing
 
 private let isRoot = geteuid() == 0
 
-/// User ids that no user of a machine has. The last one is from the range of systemd's dynamic
-/// users.
+/// User ids that no user of a machine has. The last id is in the range of systemd's dynamic users.
 private enum Users {
     static let service: uid_t = 60_009
     static let named: uid_t = 60_001
@@ -25,7 +24,7 @@ private enum Users {
     static let shortLived: uid_t = 61_200
 }
 
-/// Starts a program as another user, in a cgroup.
+/// Starts a program as the given user, and in the given cgroup if there is one.
 private func program(
     as user: uid_t, cgroup: String? = nil, _ path: String, _ arguments: [String],
     input: Pipe? = nil
@@ -51,7 +50,7 @@ private func peerPath() throws -> String {
     try #require(TestProgram.path(of: "service-peer"))
 }
 
-/// Cgroups like those of system units, below the root of the hierarchy.
+/// Cgroups like those of system units, in `system.slice` below the root of the hierarchy.
 private final class Units {
     private let folder: String
     private var made: [String] = []
@@ -80,8 +79,9 @@ private final class Units {
     }
 }
 
-/// The machine's service as installed: root listens, and the service has a separate user and no
-/// capabilities. If the tests don't run as root, the service runs in this process.
+/// The machine's service as installed: root creates the listening socket, and the service runs as a
+/// separate user without capabilities. If the tests don't run as root, the service runs in this
+/// process.
 private final class MachineService {
     let folder = try? TemporaryFolder()
     let socket: String
@@ -118,7 +118,7 @@ private final class MachineService {
         try #require(Files.setMode(socket, 0o666))
     }
 
-    /// Makes everything below a folder readable for every user.
+    /// Makes a folder and everything in it readable for every user.
     private static func open(_ path: String) throws {
         try #require(Files.setMode(path, 0o755))
         for name in try FileManager.default.contentsOfDirectory(atPath: path) {
@@ -142,9 +142,9 @@ private struct Row {
     let who: String
     let user: uid_t
     var unit: String?
-    /// The groups in which it tries to add an item.
+    /// The groups in which the caller tries to add an item.
     let groups: [String]
-    /// The lines that it prints, or their beginnings.
+    /// The lines that the caller prints. Of a line with `welcome`, this is only the beginning.
     let lines: [String]
 }
 
@@ -155,7 +155,8 @@ private struct Row {
             groups: ["default", "x"],
             lines: ["groups default", "add default 0", "add x 0", "sees default x"]),
         Row(
-            who: "another user sees none of those items", user: Users.other, groups: ["default"],
+            who: "another user sees none of the first user's items", user: Users.other,
+            groups: ["default"],
             lines: ["groups default", "add default 0", "sees default"]),
         Row(
             who: "a user with an entry has the entry's groups", user: Users.named,
@@ -165,7 +166,7 @@ private struct Row {
             who: "a user id that systemd assigns dynamically has nothing", user: Users.shortLived,
             groups: [], lines: ["welcome -34018 The keychain service gives the user id 61200 no"]),
         Row(
-            who: "a unit with a user id of its own has its entry's groups", user: Users.unit,
+            who: "a unit with an exclusive user id has the groups of its entry", user: Users.unit,
             unit: "kd-own.service", groups: ["unit", "default"],
             lines: ["groups unit", "add unit 0", "add default -34018", "sees unit"]),
         Row(
@@ -193,7 +194,7 @@ private struct Row {
         }
         // Other users require root, and units require a writable cgroup hierarchy.
         #expect(possible.count == (isRoot ? 4 : 1) + (units == nil ? 0 : 4))
-        // Another process with the shared user id, in another unit.
+        // This process has the same user id as `kd-shared.service`, and runs in another unit.
         let input = Pipe()
         let beside = try units.map { units in
             try program(
@@ -201,7 +202,7 @@ private struct Row {
                 ["wait"], input: input)
         }
         if let beside {
-            try eventually("it runs as the other user") {
+            try eventually("the process runs as the shared user") {
                 (try? ProcessFiles.users(of: beside.processIdentifier)) == [Users.shared]
             }
         }
@@ -233,12 +234,13 @@ private struct Row {
         }
     }
 
-    // Attack: a service that can see the executables of all users can also read their memory.
+    // Attack: a service that can see the executables of all users' processes can also read the
+    // memory of these processes.
     @Test func `the machine's service serves programs whose executables are unreadable or hidden`()
         throws
     {
         guard isRoot else {
-            // The same test without other users.
+            // Without root, the test covers only a program that hides its executable.
             let service = try MachineService([])
             #expect(try peer("hide", service.socket).lines() == ["groups default", "sees -25300"])
             return
@@ -309,8 +311,8 @@ private struct Row {
         #expect(try client.welcome().allowsAdministration == false)
         #expect(status { _ = try client.perform(LockAll()) } == .missingEntitlement)
         guard isRoot else { return }
-        // Another user connects through a bind mount, as from a container. Through the normal path
-        // it has no access.
+        // Another user connects through a bind mount, as a program in a container does. Through the
+        // normal path, this user has no access.
         let target = try folder.put("", "mounted", mode: 0o666)
         try #require(Files.setMode(folder.path, 0o711))
         let drop = "exec setpriv --reuid 60001 --regid 60001 --clear-groups"
@@ -390,7 +392,8 @@ private struct Row {
 // MARK: - Identity of processes
 
 @Suite struct ProcessIdentityTests {
-    // From systemd's documentation of control groups, and from what only root can create.
+    // The paths follow systemd's documentation of control groups. Only root, and processes to which
+    // root delegated a subtree, can create cgroups in system.slice.
     @Test(
         arguments: [
             ("/system.slice/a.service", "a.service"),
@@ -402,7 +405,7 @@ private struct Row {
             ("/user.slice/user-1000.slice/user@1000.service/app.slice/a.service", nil),
             ("/../system.slice/a.service", nil), ("/", nil), ("system.slice/a.service", nil),
         ] as [(String, String?)])
-    func `a process belongs to the outermost service unit below system.slice`(
+    func `a process belongs to the service unit directly in system.slice or in one of its slices`(
         _ path: String, _ name: String?
     ) {
         #expect(SystemUnit.name(inPath: path) == name)
@@ -414,8 +417,8 @@ private struct Row {
         #expect(SystemUnit.path(in: "1:cpu:/system.slice/a.service\n") == nil)
     }
 
-    // From the documentation of Flatpak and Snap.
-    @Test func `a sandbox is identified from the metadata of Flatpak and snapd`() {
+    // The formats are from the documentation of Flatpak and Snap.
+    @Test func `a sandbox is identified from Flatpak's metadata or a snap's cgroup`() {
         let info = "[Application]\nname=org.example.App\nruntime=x\n[Instance]\nname=no\n"
         #expect(Sandbox.flatpak(inInfo: info) == "flatpak:org.example.App")
         #expect(Sandbox.flatpak(inInfo: "[Instance]\nname=no\n") == nil)
@@ -425,7 +428,10 @@ private struct Row {
         #expect(Sandbox.snap(inCgroup: "/user.slice/app.slice/snap.scope") == nil)
     }
 
-    @Test func `a process in a sandbox has its sandbox's group`() throws {
+    @Test
+    func `a process in a sandbox has the sandbox's group, or those of the sandbox's entry`()
+        throws
+    {
         let folder = try TemporaryFolder()
         try TestService.entitle(.sandbox("flatpak:org.example.B"), ["given"], in: folder)
         let service = try TestService(folder: folder)

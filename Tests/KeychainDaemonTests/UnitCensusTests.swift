@@ -15,11 +15,11 @@ import Testing
     }
 
     @Test
-    func `a unit is accepted as an identity only if no process elsewhere ever had its user id`() {
+    func `a unit is no identity once a process outside it was seen with the unit's user id`() {
         let running = Processes()
         let census = UnitCensus { running.list.withLock { $0 } }
         #expect(census.objection(to: "a.service", of: 7) == nil)
-        // A process that has the unit's user as one of its ids can switch to it.
+        // A process with the unit's user id among its ids can switch to that user.
         running.list.withLock { $0.append((users: [0, 7], cgroup: "/user.slice/x")) }
         #expect(census.objection(to: "a.service", of: 7)?.contains("/user.slice/x") == true)
         running.list.withLock { _ = $0.popLast() }
@@ -33,7 +33,7 @@ import Testing
         running.list.withLock { $0.append((users: [7], cgroup: "/user.slice/x")) }
         let census = UnitCensus { running.list.withLock { $0 } }
         #expect(census.objection(to: "a.service", of: 7)?.contains("/proc") == true)
-        // What was seen then is remembered.
+        // The census remembers the process that it saw outside the unit.
         running.list.withLock { $0 = [own] }
         #expect(census.objection(to: "a.service", of: 7)?.contains("/user.slice/x") == true)
         #expect(UnitCensus { nil }.objection(to: "a.service", of: 7)?.contains("/proc") == true)

@@ -25,8 +25,8 @@ import Testing
         try TestProgram(path: try #require(analyzer), arguments, environment: [:]).lines()
     }
 
-    /// The system calls that the words of a filter stand for, with groups expanded. Without
-    /// systemd-analyze groups aren't expanded.
+    /// The system calls that the words of a filter stand for. Groups are expanded if
+    /// systemd-analyze is installed.
     private static func calls(_ words: [String]) throws -> Set<String> {
         var calls: Set<String> = []
         for word in words {
@@ -43,8 +43,8 @@ import Testing
         return calls
     }
 
-    // Attack: a service with CAP_SYS_PTRACE and @ipc can read and write the memory of root's
-    // processes.
+    // Attack: a service with CAP_SYS_PTRACE and the system calls of @ipc can read and write the
+    // memory of root's processes.
     @Test(arguments: ["system/keychaind", "user/keychaind", "user/keychain-sync"])
     func `the unit doesn't let a compromised service inspect other processes`(_ name: String) throws
     {
@@ -67,7 +67,7 @@ import Testing
         }
         #expect(allowed.isSuperset(of: ["pipe", "pipe2"]))
         guard Self.analyzer != nil else {
-            print("systemd-analyze isn't installed: the unit's lines were read, and no more")
+            print("systemd-analyze isn't installed, so the test checked only the unit's lines")
             return
         }
         for call in [
@@ -105,7 +105,7 @@ import Testing
         #expect(try Self.lines(name).contains("RemoveOnStop=yes"))
     }
 
-    @Test func `the unit of the relay uses the network, and doesn't open the keychain itself`()
+    @Test func `the relay may use the network, and uses the keychain only through the service`()
         throws
     {
         let unit = try Self.lines("user/keychain-sync.service")
@@ -120,8 +120,8 @@ import Testing
         #expect(unit.contains("Environment=KEYCHAIN_SERVICE=%t/keychain/socket"))
         #expect(
             try Self.lines("user/keychaind.socket").contains("ListenStream=%t/keychain/socket"))
-        // The service refuses a program in another mount or user namespace, as such options would
-        // create.
+        // Each of these options would put the process into another mount or user namespace. The
+        // service refuses a program in such a namespace.
         for option in [
             "ProtectSystem=", "ProtectHome=", "InaccessiblePaths=", "ReadOnlyPaths=",
             "ReadWritePaths=", "PrivateTmp=", "PrivateDevices=", "PrivateUsers=",

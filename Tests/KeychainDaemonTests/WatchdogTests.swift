@@ -11,13 +11,13 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct WatchdogTests {
-    @Test func `a blocked worker suppresses the watchdog notification until it continues`() throws {
+    @Test func `the watchdog isn't notified while the worker is blocked`() throws {
         let workers = Workers(count: 1)
         defer { workers.stop() }
-        let signs = Mutex(0)
-        let watchdog = Watchdog(workers.probe) { signs.withLock { $0 += 1 } }
+        let notifications = Mutex(0)
+        let watchdog = Watchdog(workers.probe) { notifications.withLock { $0 += 1 } }
         watchdog.ask()
-        try eventually("the first sign") { signs.withLock { $0 } == 1 }
+        try eventually("the first notification") { notifications.withLock { $0 } == 1 }
         let begun = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         workers.run(for: .user(7)) {
@@ -27,11 +27,11 @@ import Testing
         begun.wait()
         // Repeated requests lead to one notification, once the worker continues.
         for _ in 0..<100 { watchdog.ask() }
-        #expect(signs.withLock { $0 } == 1)
+        #expect(notifications.withLock { $0 } == 1)
         gate.signal()
-        try eventually("the second sign") { signs.withLock { $0 } == 2 }
+        try eventually("the second notification") { notifications.withLock { $0 } == 2 }
         watchdog.ask()
-        try eventually("the third sign") { signs.withLock { $0 } == 3 }
+        try eventually("the third notification") { notifications.withLock { $0 } == 3 }
     }
 
     @Test func `a service with a watchdog notifies it regularly`() throws {

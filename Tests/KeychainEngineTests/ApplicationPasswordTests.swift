@@ -1,5 +1,5 @@
-// Secrets under an application password: the password takes part in the encryption, so nothing
-// opens them without it.
+// Secrets protected by an application password: each secret is encrypted under a key derived from
+// the password, so no attacker can decrypt the secret without the password.
 
 import Foundation
 import KeychainCrypto
@@ -96,8 +96,8 @@ import Testing
         try keychain.reopen()
         #expect(try read(keychain, password) == Self.secret)
         #expect(status { _ = try read(keychain) } == .authenticationNeeded)
-        // Two of these are keys that plain HMAC would treat as the same: the password padded with
-        // zeros, and the hash of a long password.
+        // Plain HMAC would treat two of these as the same key as the password: the password padded
+        // with a zero, and the SHA-256 of a long password.
         let others = [
             password + [0], password + Data("x".utf8), Data("other".utf8), password.dropLast(),
             Data(SecretBytes(copying: password).sha256),
@@ -231,7 +231,7 @@ import Testing
         #expect(try read(keychain, Self.password) == Self.secret)
     }
 
-    /// Cases 328 to 331 in Documentation/Cases.md.
+    /// Cases 328, 329 and 331 in Documentation/Cases.md.
     @Test func `new constraints can remove the password and add it again`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
@@ -253,8 +253,8 @@ import Testing
         #expect(change(.applicationPassword, other) == nil)
         #expect(status { _ = try read(keychain, Self.password) } == .authFailed)
         #expect(try read(keychain, other) == Self.secret)
-        // The new constraints include the password too. The secret is sealed again, because it is
-        // bound to its constraints.
+        // The new constraints include the password too. The secret is sealed again, because the
+        // encryption binds it to the constraints.
         #expect(change([.devicePasscode, .applicationPassword], other) == nil)
         let grant = try keychain.engine.perform(
             Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
@@ -345,7 +345,7 @@ import Testing
         #expect(contents[0].dropFirst(24) != contents[1].dropFirst(24))
     }
 
-    @Test func `a damaged or cut ciphertext is refused`() throws {
+    @Test func `a damaged or truncated ciphertext is refused`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let content = try content(keychain)
@@ -362,8 +362,10 @@ import Testing
                 let result = status {
                     _ = try PasswordSealing.open(flipped, password: password, for: binding)
                 }
-                let isOfForm = index - content.startIndex < 8
-                #expect(result == (isOfForm ? .decode : .authFailed), "byte \(index), bit \(bit)")
+                let isBeforeSalt = index - content.startIndex < 8
+                #expect(
+                    result == (isBeforeSalt ? .decode : .authFailed),
+                    "byte \(index), bit \(bit)")
                 count += 1
             }
         }
@@ -377,12 +379,12 @@ import Testing
         }
     }
 
-    /// log2 N, r and p beyond the limits of a reader.
+    /// The arguments are log2 N, r and p.
     @Test(arguments: [
         [0, 8, 1], [25, 8, 1], [4, 0, 1], [4, 33, 1], [4, 8, 0], [4, 8, 17], [24, 8, 1],
         [16, 1, 1],
     ])
-    func `cost parameters beyond the limits are refused without deriving a key`(cost: [UInt8])
+    func `cost parameters outside the limits are refused without deriving a key`(cost: [UInt8])
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -415,7 +417,7 @@ import Testing
             changed.metadata = metadata
             try transaction.replace(row, with: changed, replacesSecret: false)
         }
-        // The constraints are also stored with the key of the secret.
+        // The constraints are also wrapped together with the row key, so the change is detected.
         #expect(status { _ = try read(keychain) } == .decode)
     }
 

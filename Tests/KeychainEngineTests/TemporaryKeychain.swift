@@ -25,13 +25,14 @@ final class TemporaryKeychain {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Reopens the keychain as after the end of the process, with nothing unlocked.
+    /// Closes the keychain and opens it again, as a new process does. A keychain with a passcode is
+    /// then locked.
     func reopen() throws {
         engine.close()
         engine = try KeychainEngine.open(directory: directory, options: options)
     }
 
-    /// The blind index of a tier. For the guarded tier the keychain must be unlocked.
+    /// The blind index of a tier. The index of the guarded tier requires an unlocked keychain.
     func index(of tier: Tier = .guarded) throws -> BlindIndex {
         try engine.store.tiers.keys(of: tier).index
     }
