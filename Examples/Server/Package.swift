@@ -7,7 +7,7 @@ let package = Package(
     name: "Server",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // These are the traits that `dev` builds the package with, so that both share one build.
+        // `dev` builds swift-keychain with the same traits. The example shares that build.
         .package(
             name: "swift-keychain", path: "../..",
             traits: ["OlderPKCS12", "TPM", "Synchronization"])

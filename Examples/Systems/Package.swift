@@ -1,22 +1,25 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The identity of the package, by which SwiftPM looks up module aliases. For a package with a URL,
-/// it is the last component of the URL, "swift-keychain". For a package with a path, it is the name
-/// of the folder, which can be any name in a clone.
+/// The identity of the swift-keychain package, which SwiftPM needs to look up module aliases. For a
+/// dependency with a URL, the identity is the last component of the URL, "swift-keychain". For a
+/// dependency with a path, the identity is the name of the folder, which can be any name in a
+/// clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-/// On Linux, `import Security`, `import LocalAuthentication` and `import CryptoKit` import these
-/// modules. On Apple platforms, they import the system's modules, and these products aren't linked.
+/// With these aliases, `import Security`, `import LocalAuthentication` and `import CryptoKit`
+/// import swift-keychain's modules on Linux. On Apple platforms, these statements import the
+/// system's modules, and swift-keychain isn't linked.
 let aliases = [
     "KeychainServices": "Security",
     "KeychainAuthentication": "LocalAuthentication",
     "KeychainCryptoKit": "CryptoKit",
 ]
 
-/// A product with the aliases. Every product that uses one of these modules needs the same aliases.
+/// A product of swift-keychain, with the aliases. Every product that uses one of the modules needs
+/// the same aliases.
 func product(_ name: String) -> Target.Dependency {
     .product(
         name: name, package: swiftKeychain, moduleAliases: aliases,
@@ -29,14 +32,14 @@ let cryptoKit = product("KeychainCryptoKit")
 /// A keychain in memory, for the tests.
 let keychainTesting = product("KeychainTesting")
 let keychainctl: Target.Dependency = .product(name: "keychainctl", package: swiftKeychain)
-/// The service, which tests of Fundamentals run.
+/// The keychain service, which the tests of Fundamentals start.
 let keychaind: Target.Dependency = .product(name: "keychaind", package: swiftKeychain)
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-/// `./dev test` measures which lines of the libraries the tests execute.
-/// `swift test --enable-code-coverage` would recompile all dependencies.
+/// Whether this build measures which lines of the libraries the tests execute, as `./dev test`
+/// requires. `swift test --enable-code-coverage` would recompile all dependencies.
 let isMeasured = Context.environment["KEYCHAIN_COVERAGE"] != nil
 let coverageSettings: [SwiftSetting] =
     isMeasured ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []
@@ -74,7 +77,7 @@ let package = Package(
         .executable(name: "capture", targets: ["capture-app"])
     ],
     dependencies: [
-        // With `TPM`, Secure Enclave keys are created in a TPM if there is one; this requires
+        // With `TPM`, Secure Enclave keys are created in a TPM if there is one. This trait requires
         // libtss2-dev. With `NSStringHashing`, `attributes[kSecAttrAccount]` works on an
         // `[AnyHashable: Any]`, as on Apple platforms.
         .package(path: "../..", traits: ["TPM", "NSStringHashing"]),
@@ -124,7 +127,8 @@ let package = Package(
         program("sign-in-service", of: "SignIn", ["StandIn"]),
         tests("SignInTests", of: "SignIn", ["SignIn", "sign-in", "sign-in-service", security]),
 
-        // The storage layer of each system, written with `Keychain`, as at the end of its README.
+        // Tests for the storage layer of each system, written with `Keychain`. The end of the
+        // system's README shows this code.
         .testTarget(
             name: "WithKeychainTests",
             dependencies: [
@@ -132,15 +136,15 @@ let package = Package(
             ],
             path: "Support/WithKeychainTests", swiftSettings: settings),
 
-        // The time limits in the specifications, for `./dev bench`.
+        // Benchmarks for the time limits in the specifications. `./dev bench` runs them.
         .executableTarget(
             name: "systems-benchmarks", dependencies: ["Capture", "TVRemote", cryptoKit],
             path: "Support/Benchmarks", swiftSettings: settings),
-        // Servers that stand in for real ones.
+        // Servers that stand in for the real servers of the systems.
         .target(
             name: "StandIn", dependencies: [.product(name: "FlyingFox", package: "FlyingFox")],
             path: "Support/StandIn", swiftSettings: settings),
-        // Support for tests of programs: a home directory, and the sessions of a README.
+        // Support for tests of programs: a temporary home directory, and the sessions of a README.
         .target(
             name: "ExampleTesting", path: "Support/ExampleTesting", swiftSettings: settings),
     ]

@@ -7,7 +7,7 @@ import LocalAuthentication
 import Security
 
 @MainActor func genericPasswords(_ session: Session) throws {
-    session.title("Keys that Security doesn't know, as generic passwords")
+    session.title("Keys that Security doesn't support, stored as generic passwords")
     let store = GenericPasswordStore(service: service)
 
     let signer = Curve25519.Signing.PrivateKey()
@@ -15,7 +15,7 @@ import Security
     let loadedSigner = try store.read(Curve25519.Signing.PrivateKey.self, account: "signing")
     let message = Data("message".utf8)
     session.check(
-        "Curve25519.Signing signs as before",
+        "the original public key verifies a signature by the loaded Curve25519.Signing key",
         try loadedSigner.map {
             signer.publicKey.isValidSignature(try $0.signature(for: message), for: message)
         } == true)
@@ -26,7 +26,7 @@ import Security
     let loadedAgreement = try store.read(
         Curve25519.KeyAgreement.PrivateKey.self, account: "agreement")
     session.check(
-        "Curve25519.KeyAgreement agrees as before",
+        "the loaded Curve25519.KeyAgreement key agrees on the same secret as the original key",
         try loadedAgreement?.sharedSecretFromKeyAgreement(with: other)
             == agreement.sharedSecretFromKeyAgreement(with: other))
 
@@ -35,7 +35,7 @@ import Security
     try store.store(symmetric, account: "symmetric")
     let loadedSymmetric = try store.read(SymmetricKey.self, account: "symmetric")
     session.check(
-        "SymmetricKey opens what it sealed before",
+        "the loaded SymmetricKey opens a box that the original key sealed",
         try loadedSymmetric.map { try AES.GCM.open(sealed, using: $0) } == message)
 
     session.check(
@@ -46,7 +46,7 @@ import Security
         "a deleted key is gone", try store.read(SymmetricKey.self, account: "symmetric") == nil)
 }
 
-/// A key type that no stored key can be read as.
+/// A key of 9 bytes. The stored keys have other sizes, so reading them as this type fails.
 private struct NineBytes: GenericPasswordConvertible {
     let rawRepresentation: Data
 
@@ -57,7 +57,7 @@ private struct NineBytes: GenericPasswordConvertible {
 }
 
 @MainActor func accessControl(_ session: Session) throws {
-    session.title("A key under an application password")
+    session.title("A key protected by an application password")
     let store = GenericPasswordStore(service: service)
     let key = SymmetricKey(size: .bits256)
     try store.store(
@@ -68,17 +68,17 @@ private struct NineBytes: GenericPasswordConvertible {
         try store.read(
             SymmetricKey.self, account: "guarded", context: context(password: "right")) == key)
     session.check(
-        "with another password, it can't be read",
+        "with another password, the key can't be read",
         status {
             _ = try store.read(
                 SymmetricKey.self, account: "guarded", context: context(password: "wrong"))
         } == errSecAuthFailed)
     session.check(
-        "without a password and without a prompt, it can't be read",
+        "without a password and without a prompt, the key can't be read",
         status { _ = try store.read(SymmetricKey.self, account: "guarded", context: context()) }
             == errSecInteractionNotAllowed)
     session.check(
-        "without the password, it can still be found", try store.contains(account: "guarded"))
+        "without the password, the key can still be found", try store.contains(account: "guarded"))
     try store.delete(account: "guarded")
 }
 

@@ -6,7 +6,7 @@ import KeyStores
 import Security
 
 @MainActor func secKeys(_ session: Session) throws {
-    session.title("Keys that Security knows, as items of the class for keys")
+    session.title("Keys that Security supports, stored as items of class key")
     try roundTrip(session, "P256.Signing", P256.Signing.PrivateKey())
     try roundTrip(session, "P256.KeyAgreement", P256.KeyAgreement.PrivateKey())
     try roundTrip(session, "P384.Signing", P384.Signing.PrivateKey())
@@ -20,7 +20,7 @@ import Security
     try store.store(small, label: label)
     try store.store(large, label: label)
     session.check(
-        "two sizes under one label are two keys",
+        "two keys of different sizes can have the same label",
         try store.read(P256.Signing.PrivateKey.self, label: label)?.x963Representation
             == small.x963Representation
             && store.read(P384.Signing.PrivateKey.self, label: label)?.x963Representation
@@ -29,7 +29,7 @@ import Security
     let refusal = status { try store.store(P256.Signing.PrivateKey(), label: label) }
     let kept = try store.read(P256.Signing.PrivateKey.self, label: label)
     session.check(
-        "a second key under a label is refused, and the first stays",
+        "a second key of the same size and label is refused, and the first key is kept",
         refusal == errSecDuplicateItem && kept?.x963Representation == small.x963Representation)
     try usedBySecurity(session, store, small)
     try store.delete(P256.Signing.PrivateKey.self, label: label)
@@ -64,11 +64,11 @@ import Security
         return
     }
     session.check(
-        "CryptoKit verifies a signature of Security's",
+        "CryptoKit verifies a signature that Security created",
         key.publicKey.isValidSignature(
             try P256.Signing.ECDSASignature(derRepresentation: signature), for: message))
     session.check(
-        "Security verifies a signature of CryptoKit's",
+        "Security verifies a signature that CryptoKit created",
         SecKeyVerifySignature(
             publicKey, .ecdsaSignatureMessageX962SHA256, message as CFData,
             try key.signature(for: message).derRepresentation as CFData, nil))
@@ -87,6 +87,6 @@ import Security
     }
     let expected = try mine.sharedSecretFromKeyAgreement(with: other.publicKey)
     session.check(
-        "both agree on the same secret with another key",
+        "with another key, Security and CryptoKit agree on the same secret",
         agreed == expected.withUnsafeBytes { Data($0) })
 }

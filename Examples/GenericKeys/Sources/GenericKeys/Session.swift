@@ -1,4 +1,4 @@
-// Session: prints the checks of the program, and counts those that fail.
+// Session: prints the program's checks, and counts the checks and the failures.
 
 import Foundation
 

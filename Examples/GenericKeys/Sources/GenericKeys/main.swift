@@ -1,5 +1,6 @@
-// GenericKeys: stores CryptoKit's keys in both ways and checks that they are read back. It exits
-// with status 1 if a check fails. It never asks the user.
+// GenericKeys: stores CryptoKit's keys as key items and as generic passwords, and checks that the
+// keys read back are the same. The program exits with status 1 if a check fails or an operation
+// throws an error. It never asks the user.
 
 import CryptoKit
 import Foundation
@@ -11,7 +12,8 @@ let service = "org.example.generic-keys"
 let label = "org.example.generic-keys.key"
 let session = Session()
 
-/// The status that a closure fails with: success if it doesn't throw, `nil` for other errors.
+/// Returns the status of the `SecurityError` that a closure throws: `errSecSuccess` if the closure
+/// doesn't throw, `nil` if it throws an error of another type.
 func status(of body: () throws -> Void) -> OSStatus? {
     do {
         try body()

@@ -3,8 +3,9 @@
 import CryptoKit
 import Foundation
 
-/// A private key that can be converted to a `SecKey` and back. Both types support the ANSI X9.63
-/// representation: 04, the two coordinates of the public key, and the private scalar.
+/// A private key that can be converted to a `SecKey` and back. The key and the `SecKey` have the
+/// same ANSI X9.63 representation: 04, the two coordinates of the public key, and the private
+/// scalar.
 public protocol SecKeyConvertible: Sendable {
     /// The size of the curve in bits.
     static var keySizeInBits: Int { get }

@@ -1,7 +1,7 @@
 // SecKeyStore: stores CryptoKit's keys as items of class key.
 //   (1) An item is found by its label and size. The label is stored as `kSecAttrApplicationLabel`,
-//       in place of the usual hash of the public key, because a program knows it before it has the
-//       key.
+//       in place of the usual hash of the public key, because a program knows the label before it
+//       has the key.
 //   (2) Security can use these keys for all its operations, such as signing.
 
 import Foundation
@@ -38,7 +38,7 @@ public struct SecKeyStore: Sendable {
         try SecurityError.check(SecItemAdd(item as CFDictionary, nil))
     }
 
-    /// Returns the key with a label, or `nil` if there is none of this size.
+    /// Returns the key with a label, or `nil` if no key has the label and the size of the type.
     ///
     /// - Throws: `SecurityError`, or CryptoKit's error if the item is not a key of this type.
     public func read<Key: SecKeyConvertible>(_ type: Key.Type = Key.self, label: String) throws
@@ -52,8 +52,8 @@ public struct SecKeyStore: Sendable {
         return try Key(x963Representation: form)
     }
 
-    /// Returns the key with a label as a `SecKey`, for use without CryptoKit, or `nil` if there is
-    /// none of this size.
+    /// Returns the key with a label as a `SecKey`, for use without CryptoKit, or `nil` if no key
+    /// has the label and the size of the type.
     ///
     /// - Throws: `SecurityError`.
     public func reference<Key: SecKeyConvertible>(to type: Key.Type, label: String) throws
@@ -68,12 +68,13 @@ public struct SecKeyStore: Sendable {
         guard let result, CFGetTypeID(result) == SecKeyGetTypeID() else {
             throw SecurityError(errSecInternalComponent)
         }
-        // A Core Foundation type requires a forced cast. The guard above makes it safe.
+        // A Core Foundation type requires a forced cast. The guard above makes the cast safe.
         // swift-format-ignore: NeverForceUnwrap
         return (result as! SecKey)
     }
 
-    /// Deletes the key with a label. Deleting a key that does not exist succeeds.
+    /// Deletes the key that has a label and the size of the type. Deleting a key that does not
+    /// exist succeeds.
     ///
     /// - Throws: `SecurityError`.
     public func delete<Key: SecKeyConvertible>(_ type: Key.Type, label: String) throws {

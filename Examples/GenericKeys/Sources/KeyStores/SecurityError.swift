@@ -17,7 +17,8 @@ public struct SecurityError: LocalizedError, Equatable {
             SecCopyErrorMessageString(status, nil) as String? ?? "OSStatus \(status)"
     }
 
-    /// Creates the error that a call returned through its last argument.
+    /// Creates an error from the `CFError` that a call returned through its last argument. If the
+    /// call returned none, the status is `errSecInternalComponent`.
     public init(_ error: CFError?) {
         if let error {
             self.init(

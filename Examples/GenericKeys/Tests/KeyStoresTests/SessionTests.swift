@@ -8,7 +8,7 @@ import Testing
     private static let package = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The folder of the built programs, which is that of the test program.
+    /// The folder of the built programs. It also contains the program that runs the tests.
     private static let programs = URL(filePath: "/proc/self/exe")
         .resolvingSymlinksInPath().deletingLastPathComponent()
 

@@ -1,4 +1,5 @@
-// StoreTests: tests both stores with a keychain in memory, which can be locked and made to fail.
+// StoreTests: tests SecKeyStore and GenericPasswordStore with a keychain in memory, which can be
+// locked and made to fail.
 
 import CryptoKit
 import Foundation
@@ -134,7 +135,9 @@ import Testing
         }
     }
 
-    @Test func `a key under an application password needs that password`() throws {
+    @Test func `a key protected by an application password can be read only with that password`()
+        throws
+    {
         let key = SymmetricKey(size: .bits256)
         let accessControl = try #require(
             SecAccessControlCreateWithFlags(
@@ -155,7 +158,9 @@ import Testing
         }
     }
 
-    @Test func `a key that requires presence can be read after its owner authenticated`() throws {
+    @Test func `a key that requires user presence can be read only after the owner authenticates`()
+        throws
+    {
         let key = SymmetricKey(size: .bits256)
         let accessControl = try #require(
             SecAccessControlCreateWithFlags(

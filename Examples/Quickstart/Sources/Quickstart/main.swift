@@ -1,6 +1,6 @@
-// Quickstart: values of three types in the keychain, saved, loaded, listed and deleted.
-// With arguments, `Quickstart read SERVICE ACCOUNT`, it writes one stored text to standard
-// output: an item that another program saved.
+// Quickstart: saves values of three types in the keychain, and loads, lists and deletes them.
+// `Quickstart read SERVICE ACCOUNT` writes the text of an item to standard output. Another program
+// can have saved the item.
 
 import Foundation
 import Keychain
@@ -47,7 +47,7 @@ func run() throws {
     try expect(
         keychain.load(.device, orAdd: { UUID() }) == device, "the identifier is made only once")
 
-    print("What is there, without reading a secret:")
+    print("Listing the items without reading a secret:")
     let accounts = try keychain.items().map(\.account).sorted()
     try expect(accounts == ["device", "session", "token"], "three items are listed")
 

@@ -1,6 +1,6 @@
 // Database: creates connections with a password from the keychain.
 
-/// A client of a database. In a real server, this is a type of the database's library.
+/// A client of a database. In a real server, the database's library provides such a type.
 public protocol DatabaseClient: Sendable {
     func connect(user: String, password: String) async throws
 }
@@ -10,7 +10,7 @@ public struct Database: Sendable {
     private let secrets: Secrets
     private let client: any DatabaseClient
 
-    /// Creates a database with a client and the secrets that it needs.
+    /// Creates a database that connects through a client, with the password in `secrets`.
     public init(_ secrets: Secrets, _ client: any DatabaseClient) {
         self.secrets = secrets
         self.client = client

@@ -1,4 +1,4 @@
-// Secrets: the server's secrets. No other file knows where they are stored.
+// Secrets: the server's secrets. No other file of the server depends on where they are stored.
 
 public import Keychain
 
@@ -6,15 +6,16 @@ public import Keychain
 public struct Secrets: Sendable {
     private let keychain: Keychain
 
-    /// - Parameter keychain: The keychain that contains the secrets. Tests pass one in memory.
+    /// - Parameter keychain: The keychain that contains the secrets. Tests pass a keychain in
+    ///   memory.
     public init(_ keychain: Keychain = Keychain(service: "shop")) {
         self.keychain = keychain
     }
 
     /// The password of the database.
     ///
-    /// It is loaded for each connection and not cached. A load takes microseconds, and a replaced
-    /// password takes effect with the next connection.
+    /// The password is loaded for each connection and not cached. A load takes microseconds, and a
+    /// replaced password takes effect with the next connection.
     ///
     /// - Throws: ``MissingSecret`` if there is no password, `KeychainError` if it can't be read.
     public func databasePassword() async throws -> String {
@@ -26,14 +27,14 @@ public struct Secrets: Sendable {
 }
 
 extension KeychainKey where Value == String {
-    /// A server has no lock screen, so it must be able to read the password at any time after the
-    /// first unlock.
+    /// The password of the database. A server has no lock screen, so it must be able to read the
+    /// password at any time after the first unlock.
     public static var databasePassword: Self {
         Self("database", accessibility: .afterFirstUnlock)
     }
 }
 
-/// The error for a secret that must be provisioned first.
+/// The error for a secret that the keychain doesn't contain.
 public struct MissingSecret: Error, Equatable, CustomStringConvertible {
     /// The account of the item.
     public let account: String

@@ -1,5 +1,5 @@
-// DatabaseTests: tests the server with a keychain in memory. The tests need no service, no file and
-// no secret, so they run anywhere and in parallel.
+// DatabaseTests: tests the server with a keychain in memory. The tests need no keychain service, no
+// file and no real secret, so they run anywhere and in parallel.
 
 import Keychain
 import KeychainTesting
@@ -12,7 +12,7 @@ import Testing
 
     private var keychain: Keychain { Keychain(service: "shop", in: test.database) }
 
-    @Test func `the server uses the keychain's password, also after the password was replaced`()
+    @Test func `each connection uses the stored password, even after the password is replaced`()
         async throws
     {
         let client = Client()
@@ -24,7 +24,9 @@ import Testing
         #expect(client.passwords == ["tiger", "lion"])
     }
 
-    @Test func `connecting fails until the password is provisioned`() async throws {
+    @Test func `without a password, connecting fails and the error names the command to save one`()
+        async throws
+    {
         let client = Client()
         let missing = await #expect(throws: MissingSecret.self) {
             try await Database(Secrets(keychain), client).connect()
