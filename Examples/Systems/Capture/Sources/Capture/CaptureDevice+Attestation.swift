@@ -1,5 +1,5 @@
-// CaptureDevice+Attestation: the key that attests this device. It is created in the Secure Enclave
-// and only signs captures.
+// CaptureDevice+Attestation: the key that attests this device. The key is created in the Secure
+// Enclave and is used only to sign.
 
 import CryptoKit
 import Foundation
@@ -14,10 +14,11 @@ extension CaptureDevice {
     /// - Parameter capture: The capture, which may be empty.
     /// - Returns: The signature, ECDSA on P-256 with SHA-256, in DER.
     /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the device was registered without
-    ///   such a key or the hardware is no longer available. ``KeychainError/itemNotFound`` if the
-    ///   device isn't registered, even if an interrupted registration or deletion left a key, or if
-    ///   the key was deleted. Otherwise ``KeychainError`` of loading the registration or the key,
-    ///   or the errors of `KeychainService.signature(for:using:)`.
+    ///   this key or the hardware is no longer available. ``KeychainError/itemNotFound`` if the
+    ///   device isn't registered or the key was deleted. An interrupted registration or deletion
+    ///   can leave a key without a registration: this method doesn't use that key. Otherwise the
+    ///   errors of loading the registration or the key, or of
+    ///   `KeychainService.signature(for:using:)`.
     public func sign(_ capture: Data) throws -> Data {
         try keychain.logger.log("sign with", Self.attestationKey) {
             try keychain.signature(for: capture, using: try loadKey())
@@ -30,7 +31,8 @@ extension CaptureDevice {
     ///   - signature: The result of ``sign(_:)``.
     ///   - capture: The capture.
     /// - Returns: `true` if the signature is valid.
-    /// - Throws: The errors of ``sign(_:)``.
+    /// - Throws: The errors of loading the registration and the key, as ``sign(_:)`` throws them.
+    ///   ``KeychainError/unexpectedError(_:)`` if the key has no public key.
     public func isValidSignature(_ signature: Data, for capture: Data) throws -> Bool {
         guard let publicKey = SecKeyCopyPublicKey(try loadKey()) else {
             throw KeychainError.unexpectedError(errSecInternalComponent)
@@ -44,7 +46,7 @@ extension CaptureDevice {
     /// signatures stay valid. The device's identifier and encryption key are kept.
     ///
     /// The registration is deleted first, so an interrupted deletion never leaves a device
-    /// registered with a deleted key. Call this method again to complete it.
+    /// registered with a deleted key. Call this method again to complete the deletion.
     ///
     /// - Throws: ``KeychainError/deleteFailed(_:)``. Some of the items may have been deleted.
     public func deleteAttestationKey() throws {
@@ -53,8 +55,10 @@ extension CaptureDevice {
         try keychain.deleteSecureEnclaveKey(forKey: Self.attestationKey)
     }
 
-    /// The identifier of the key, which is the hash of its public key, or `nil` if there is no
-    /// Secure Enclave to create the key in.
+    /// Loads the key or, if none exists, creates one, and saves the key's identifier.
+    ///
+    /// - Returns: The identifier, which is the SHA-256 hash of the public key in Base64, or `nil`
+    ///   if there is no Secure Enclave.
     func loadOrMakeAttestationKey() throws -> String? {
         let key: SecKey
         do {
@@ -72,7 +76,7 @@ extension CaptureDevice {
         do {
             return try keychain.createSecureEnclaveKey(forKey: Self.attestationKey)
         } catch KeychainError.duplicateItem {
-            // Another process created the key first, so that one is used.
+            // Another process created the key first, so this process uses that key.
             guard let key = try keychain.loadSecureEnclaveKey(forKey: Self.attestationKey) else {
                 throw KeychainError.itemNotFound
             }

@@ -16,8 +16,8 @@ public struct CaptureDevice: Sendable {
 
     /// Registers the device, unless it is already registered.
     ///
-    /// An interrupted registration continues with the identifier and the key that it created. If
-    /// two processes register concurrently, both receive the same state.
+    /// If a registration was interrupted, the next call uses the identifier and the key that were
+    /// already created. If two processes register concurrently, both receive the same state.
     ///
     /// - Parameters:
     ///   - model: The manufacturer's name of the model.
@@ -38,11 +38,11 @@ public struct CaptureDevice: Sendable {
         }
     }
 
-    /// Encrypts a capture with this device's key, which is created at the first use.
+    /// Encrypts a capture with this device's encryption key. The first call creates the key.
     ///
     /// - Parameter capture: The capture, which may be empty.
     /// - Returns: nonce ‖ ciphertext ‖ tag, 28 bytes longer than the capture.
-    /// - Throws: ``KeychainError`` of loading or adding the key.
+    /// - Throws: ``KeychainError`` if the key can't be loaded or added.
     public func seal(_ capture: Data) throws -> Data {
         let key = try keychain.loadOrMakeSymmetricKey(
             forKey: KeychainService.Account.encryptionKey)
@@ -53,9 +53,9 @@ public struct CaptureDevice: Sendable {
     ///
     /// - Parameter sealed: The sealed capture.
     /// - Returns: The capture.
-    /// - Throws: ``CaptureError/encryptionKeyNotFound`` if this device has no key,
+    /// - Throws: ``CaptureError/encryptionKeyNotFound`` if this device has no encryption key,
     ///   ``CaptureError/captureNotAuthentic`` if the bytes were altered or another device sealed
-    ///   them, or ``KeychainError`` of loading the key.
+    ///   them, or ``KeychainError`` if the key can't be loaded.
     public func open(_ sealed: Data) throws -> Data {
         let account = KeychainService.Account.encryptionKey
         guard let key = try keychain.loadSymmetricKey(forKey: account) else {

@@ -1,11 +1,11 @@
-// CaptureError: errors of opening captures that the keychain does not report.
+// CaptureError: errors of opening captures, except the errors of the keychain.
 
 import Foundation
 
 /// An error of ``CaptureDevice`` that is not an error of the keychain.
 public enum CaptureError: Error, LocalizedError, Equatable, Sendable {
-    /// This device has no encryption key, because it never sealed a capture or isn't the device
-    /// that sealed this one.
+    /// This device has no encryption key, because it never sealed a capture or its key was deleted.
+    /// Another device may have sealed the capture.
     case encryptionKeyNotFound
     /// The bytes were altered, or are not a capture that this device sealed.
     case captureNotAuthentic

@@ -1,5 +1,6 @@
 // CryptoService: encryption of captures with AES-256-GCM.
-//   (1) Nonces are generated randomly in this file, so no caller can reuse one.
+//   (1) Each encryption uses a new random nonce. Callers can't specify a nonce, so they can't reuse
+//       one.
 //   (2) Only this type and KeychainService handle the bytes of a key.
 
 import CryptoKit
@@ -36,14 +37,14 @@ public enum CryptoService {
     ///   - data: nonce ‖ ciphertext ‖ tag, at least 28 bytes.
     ///   - key: The key that the data were encrypted with.
     /// - Returns: The plaintext.
-    /// - Throws: `CryptoKitError` if the bytes were altered or truncated, or the key is a different
-    ///   one. No plaintext is returned in that case.
+    /// - Throws: `CryptoKitError` if the bytes were altered or truncated, or if the key is wrong.
+    ///   No plaintext is returned in that case.
     public static func decrypt(_ data: Data, using key: SymmetricKey) throws -> Data {
         try requireSize(of: key)
         return try AES.GCM.open(AES.GCM.SealedBox(combined: data), using: key)
     }
 
-    /// Returns the bytes of a key, which must be stored only in the keychain.
+    /// Returns the bytes of a key. Store these bytes only in the keychain.
     ///
     /// - Parameter key: The key.
     /// - Returns: A copy of its bytes, 32 for a 256-bit key.

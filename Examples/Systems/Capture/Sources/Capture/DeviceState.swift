@@ -1,4 +1,4 @@
-// DeviceState: the app's information about its device, and the level of its attestation.
+// DeviceState: the app's information about its device, such as the attestation level.
 
 import Foundation
 

@@ -5,17 +5,17 @@ import Security
 
 /// The error of a failed operation of ``KeychainService``.
 ///
-/// No case or text contains a value or the key of an item. For tables of the cases and statuses,
-/// see <doc:ErrorRecovery>.
+/// No case and no text contains the value or the key of an item. For tables of the cases and
+/// statuses, see <doc:ErrorRecovery>.
 public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
-    /// The item or key could not be stored. Nothing was changed, unless the connection to a
-    /// keychain service broke, in which case the change may have been made: load the item before
+    /// The item or key could not be stored. Nothing was changed, with one exception: if the
+    /// connection to a keychain service broke, the change may have been made. Load the item before
     /// you retry.
     case saveFailed(OSStatus)
     /// The item or key could not be read. If it exists, it was not changed.
     case loadFailed(OSStatus)
-    /// The item or key could not be deleted. It still exists, unless the connection to a keychain
-    /// service broke.
+    /// The item or key could not be deleted. It still exists, with one exception: if the connection
+    /// to a keychain service broke, it may have been deleted.
     case deleteFailed(OSStatus)
     /// A required item does not exist.
     case itemNotFound
@@ -26,11 +26,12 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     case invalidData
     /// The value could not be encoded. Nothing was stored.
     case encodingFailed
-    /// The stored bytes are not a value of the type. They are kept.
+    /// The stored bytes are not a value of the requested type. The bytes are kept.
     case decodingFailed
     /// This device has no Secure Enclave. No key was created, not even in software.
     case secureEnclaveUnavailable
-    /// A SecKey function failed with a status, or its result has an unknown format.
+    /// A SecKey function failed with this status, or the keychain returned something other than a
+    /// key.
     case unexpectedError(OSStatus)
 
     /// A description for users.
@@ -49,8 +50,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The status that the keychain returned or, for a case without one, the status with the same
-    /// meaning. `nil` if the reason is the value or its bytes.
+    /// The status that the keychain returned. For a case without a status, the status with the same
+    /// meaning, or `nil` if the value or its bytes caused the error.
     public var status: OSStatus? {
         switch self {
         case .saveFailed(let status), .loadFailed(let status), .deleteFailed(let status),
@@ -67,7 +68,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
     public var recoverySuggestion: String? {
         switch self {
         case .invalidData, .decodingFailed:
-            "Load the item as the type that was saved; it was not changed. Otherwise save it again."
+            "Load the item as the type that was saved, or save it again. It was not changed."
         case .encodingFailed: "Correct the value and save it again; nothing was stored."
         case .secureEnclaveUnavailable:
             "Go on without a hardware key, or use a device that has a Secure Enclave."
@@ -77,7 +78,7 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The remedy for a status, or `nil` if nothing more than its text in `SecBase.h` is known.
+    /// The remedy for a status, or `nil` if the only explanation is the text in `SecBase.h`.
     static func recovery(from status: OSStatus) -> String? {
         switch status {
         case errSecItemNotFound:

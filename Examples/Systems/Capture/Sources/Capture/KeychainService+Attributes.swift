@@ -1,4 +1,4 @@
-// KeychainService+Attributes: reads the stored protection of an item, so that it can be verified.
+// KeychainService+Attributes: reads and checks the protection that an item is stored with.
 
 import Foundation
 import Security
@@ -18,7 +18,7 @@ extension KeychainService {
     /// - Parameter key: The key of the item.
     /// - Returns: The protection, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``, or ``KeychainError/invalidData`` if the
-    ///   attributes don't contain the protection.
+    ///   attributes don't contain the accessibility.
     public func protection(forKey key: String) throws -> ItemProtection? {
         try logger.log("read attributes of", key) {
             var query = query(forKey: key)
@@ -37,14 +37,14 @@ extension KeychainService {
         }
     }
 
-    /// Checks whether an item is stored with an accessibility, and is not synchronized.
+    /// Checks whether an item has the given accessibility and is not synchronized.
     ///
     /// - Parameters:
     ///   - key: The key of the item.
     ///   - accessibility: A constant such as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Returns: `true` if the item has exactly this protection.
-    /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist, because it is then
-    ///   neither protected nor unprotected; otherwise the errors of ``protection(forKey:)``.
+    /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist, because a missing item
+    ///   is neither protected nor unprotected; otherwise the errors of ``protection(forKey:)``.
     public func isProtected(forKey key: String, by accessibility: CFString) throws -> Bool {
         guard let protection = try protection(forKey: key) else {
             throw KeychainError.itemNotFound

@@ -1,9 +1,9 @@
-// KeychainService+SecureEnclave: P-256 keys that are created in the Secure Enclave and never leave
-// it. They have names.
+// KeychainService+SecureEnclave: named P-256 keys that are created in the Secure Enclave and never
+// leave it.
 //   (1) Without the hardware, no key is created, and no software key is used instead.
 //   (2) There is one key per name. The name is the key's application tag and its application label,
-//       and the label is part of the key's primary key. Of several concurrent creations, one
-//       succeeds.
+//       and the label is part of the item's primary key. Of several concurrent creations with the
+//       same name, only one succeeds.
 //   (3) The keys only sign. They are never used to encrypt or decrypt.
 
 import Foundation
@@ -13,13 +13,13 @@ extension KeychainService {
     /// Creates a P-256 key in the Secure Enclave. The key is permanent, bound to this device and
     /// not extractable, and can be used after the first unlock.
     ///
-    /// The key is durable when this method returns. If it throws, nothing was stored, with one
-    /// exception: if the connection to a keychain service broke, the key may have been stored. Load
-    /// the key before you retry.
+    /// The key is durable when this method returns. If this method throws, nothing was stored, with
+    /// one exception: if the connection to a keychain service broke, the key may have been stored.
+    /// Load the key before you retry.
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: The private key, which can sign.
-    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if there is no such hardware,
+    /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if there is no Secure Enclave,
     ///   ``KeychainError/duplicateItem`` if a key with this name exists, otherwise
     ///   ``KeychainError/saveFailed(_:)``.
     public func createSecureEnclaveKey(forKey key: String) throws -> SecKey {
@@ -54,8 +54,9 @@ extension KeychainService {
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: The private key, whose bytes stay in the hardware, or `nil` if it does not exist.
-    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, retry after the unlock.
-    ///   ``KeychainError/unexpectedError(_:)`` if the keychain returns something other than a key.
+    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the device is locked: retry
+    ///   after it is unlocked. ``KeychainError/unexpectedError(_:)`` if the keychain returns
+    ///   something other than a key.
     public func loadSecureEnclaveKey(forKey key: String) throws -> SecKey? {
         try logger.log("load key", key) {
             var query = secureEnclaveQuery(forKey: key)
@@ -68,7 +69,7 @@ extension KeychainService {
             guard let result, CFGetTypeID(result) == SecKeyGetTypeID() else {
                 throw KeychainError.unexpectedError(errSecInternalComponent)
             }
-            // A Core Foundation type requires a forced cast. The guard above makes it safe.
+            // A Core Foundation type requires a forced cast. The guard above makes the cast safe.
             // swift-format-ignore: NeverForceUnwrap
             return (result as! SecKey)
         }
@@ -77,8 +78,8 @@ extension KeychainService {
     /// Permanently deletes a Secure Enclave key. Deleting a key that does not exist succeeds.
     ///
     /// - Parameter key: The name of the key.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``. The key still exists, unless the connection to
-    ///   a keychain service broke.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``. The key still exists, with one exception: if
+    ///   the connection to a keychain service broke, the key may have been deleted.
     public func deleteSecureEnclaveKey(forKey key: String) throws {
         try logger.log("delete key", key) {
             let status = SecItemDelete(secureEnclaveQuery(forKey: key) as CFDictionary)
@@ -96,8 +97,8 @@ extension KeychainService {
     ///     ``loadSecureEnclaveKey(forKey:)``.
     /// - Returns: The ECDSA signature in DER.
     /// - Throws: ``KeychainError/secureEnclaveUnavailable`` if the hardware is no longer available,
-    ///   otherwise ``KeychainError/unexpectedError(_:)``. With status -25308, retry after the
-    ///   unlock.
+    ///   otherwise ``KeychainError/unexpectedError(_:)``. With status -25308, the device is locked:
+    ///   retry after it is unlocked.
     public func signature(for data: Data, using key: SecKey) throws -> Data {
         var error: Unmanaged<CFError>?
         let signature = SecKeyCreateSignature(
@@ -110,7 +111,7 @@ extension KeychainService {
 
     /// Returns the public key of a private key.
     ///
-    /// - Parameter key: A private key.
+    /// - Parameter key: A P-256 private key.
     /// - Returns: 04 ‖ X ‖ Y, 65 bytes.
     /// - Throws: ``KeychainError/unexpectedError(_:)``.
     public func publicKeyData(of key: SecKey) throws -> Data {
@@ -122,9 +123,10 @@ extension KeychainService {
     }
 
     /// Checks whether the bytes of a private key can be obtained from its key object or from the
-    /// keychain. This method requests them in both ways, but never returns them.
+    /// keychain. This method requests the bytes in both ways, but never returns them.
     ///
-    /// It does not use the hardware. To verify that the hardware is present, sign with the key.
+    /// This method does not use the hardware. To verify that the hardware is present, sign with the
+    /// key.
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: `true` if the bytes can be obtained; `false` for every Secure Enclave key.

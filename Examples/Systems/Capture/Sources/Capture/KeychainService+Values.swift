@@ -25,7 +25,7 @@ extension KeychainService {
     /// - Parameters:
     ///   - key: The key.
     ///   - keyName: The key under which the item is stored.
-    ///   - accessibility: When the key can be read from now on, such as
+    ///   - accessibility: The new accessibility of the item, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Throws: The errors of ``saveSymmetricKey(_:forKey:)``.
     public func saveSymmetricKey(
@@ -159,7 +159,7 @@ extension KeychainService {
             try insert(made, forKey: key, accessibility: Self.defaultAccessibility)
             return made
         } catch KeychainError.duplicateItem {
-            // Another process added the item first, so that one is used.
+            // Another process added the item first, so this process uses that item.
             guard let data = try read(forKey: key) else { throw KeychainError.itemNotFound }
             return data
         }

@@ -59,16 +59,16 @@ public final class KeychainService: Sendable {
     ///
     /// A new item can be read after the first unlock, on this device only. An existing item keeps
     /// its accessibility, its creation date and its persistent reference. The item is durable when
-    /// this method returns. If it throws, nothing was changed, with one exception: if the
+    /// this method returns. If this method throws, nothing was changed, with one exception: if the
     /// connection to a keychain service broke, the change may have been made. Load the item before
     /// you retry.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
     ///   - key: The key of the item.
-    /// - Throws: ``KeychainError/saveFailed(_:)``. With status -25308, keep the data and retry
-    ///   after the unlock. ``KeychainError/duplicateItem`` if other processes deleted and added the
-    ///   item in the meantime: retry.
+    /// - Throws: ``KeychainError/saveFailed(_:)``. With status -25308, the device is locked: keep
+    ///   the data and retry after it is unlocked. ``KeychainError/duplicateItem`` if other
+    ///   processes deleted and added the item in the meantime: retry.
     public func save(_ data: Data, forKey key: String) throws {
         try logger.log("save", key) { try write(data, forKey: key) }
     }
@@ -78,7 +78,7 @@ public final class KeychainService: Sendable {
     /// - Parameters:
     ///   - data: The secret, which may be empty.
     ///   - key: The key of the item.
-    ///   - accessibility: When the item can be read from now on, such as
+    ///   - accessibility: The new accessibility of the item, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly` for a critical item.
     /// - Throws: The errors of ``save(_:forKey:)``.
     public func save(_ data: Data, forKey key: String, accessibility: CFString) throws {
@@ -105,9 +105,10 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The bytes, or `nil` if the item does not exist.
-    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked or,
-    ///   before the first unlock, it is not known whether the item exists: retry after the unlock.
-    ///   ``KeychainError/invalidData`` if the item has no bytes.
+    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked. Before
+    ///   the first unlock, the item may also not exist, because the keychain can't search for it.
+    ///   Retry after the device is unlocked. ``KeychainError/invalidData`` if the item has no
+    ///   bytes.
     public func load(forKey key: String) throws -> Data? {
         try logger.log("load", key) { try read(forKey: key) }
     }
@@ -115,8 +116,8 @@ public final class KeychainService: Sendable {
     /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
     /// - Parameter key: The key of the item.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``. The item still exists, unless the connection
-    ///   to a keychain service broke.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``. The item still exists, with one exception: if
+    ///   the connection to a keychain service broke, the item may have been deleted.
     public func delete(forKey key: String) throws {
         try logger.log("delete", key) {
             let status = SecItemDelete(query(forKey: key) as CFDictionary)
@@ -128,7 +129,7 @@ public final class KeychainService: Sendable {
 
     // MARK: Calls without logging
 
-    /// The attributes by which the item of a key is found and with which it is created.
+    /// The attributes that identify the item with a key. Searches and additions contain them.
     func query(forKey key: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
@@ -166,8 +167,8 @@ public final class KeychainService: Sendable {
         }
     }
 
-    /// Adds an item or, if it exists, updates it. If another process deletes the item between the
-    /// two calls, it is added after all.
+    /// Adds an item or, if it exists, updates it. If another process deletes the item between these
+    /// two calls, this method tries again to add the item.
     private func insert(
         _ data: Data, forKey key: String, accessibility: CFString,
         orUpdate update: () throws -> Void

@@ -1,7 +1,6 @@
-// Logger+Capture: the logger of this module, which is the system's if there is one, and otherwise
-// that of swift-log.
-//   (1) Except for the conditional imports, only this file depends on which of the two loggers is
-//       used.
+// Logger+Capture: the logger of this module. It is the logger of the module `os` on Apple platforms
+// and the logger of swift-log on others. The module's other files depend on this choice only in
+// their conditional imports.
 
 #if canImport(os)
 import os
@@ -15,13 +14,13 @@ extension Logger {
     }
 }
 
-/// The privacy of a part of a message. The system's logger hides text that isn't public.
+/// The privacy of a part of a message. The logger of `os` hides text that isn't public.
 enum LogPrivacy {
     case `public`
 }
 
 extension DefaultStringInterpolation {
-    /// Appends a part of a message, with the same syntax as for the system's logger.
+    /// Appends a part of a message, with the same syntax as for the logger of `os`.
     mutating func appendInterpolation(_ text: String, privacy: LogPrivacy) {
         appendInterpolation(text)
     }
@@ -36,7 +35,7 @@ extension Logger {
     ///
     /// - Parameters:
     ///   - operation: The name of the operation.
-    ///   - key: The key of the item, which is a constant in the program.
+    ///   - key: The key of the item. The log shows it, so it must not be a secret.
     ///   - body: The operation.
     /// - Returns: The result of the operation.
     /// - Throws: The error that the operation throws.
@@ -48,7 +47,7 @@ extension Logger {
             debug("\(operation, privacy: .public) \(key, privacy: .public)")
             return result
         } catch {
-            // The texts of KeychainError contain no values. Those of other errors may.
+            // The texts of KeychainError contain no values. The texts of other errors may.
             let reason =
                 (error as? KeychainError)?.errorDescription ?? String(describing: type(of: error))
             self.error(

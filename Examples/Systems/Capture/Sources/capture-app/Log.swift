@@ -6,8 +6,8 @@ func startLog(isVerbose: Bool) {}
 #else
 import Logging
 
-/// Sends the log to standard error. By default, nothing is logged; if the user requests it, every
-/// operation is. The program itself reports failures.
+/// Sends the log to standard error. If `isVerbose` is true, every operation is logged; otherwise
+/// nothing is logged, because the program itself reports failures.
 func startLog(isVerbose: Bool) {
     LoggingSystem.bootstrap { label in
         var handler = StreamLogHandler.standardError(label: label)

@@ -11,7 +11,7 @@ let usage = """
       open FILE NEW   decrypts FILE as NEW
       sign FILE       signs FILE with the key in the Secure Enclave, as FILE.signature
       verify FILE     checks FILE.signature
-      check-key       shows that the key in the Secure Enclave can't be extracted
+      check-key       checks that the key in the Secure Enclave can't be extracted
       delete-key      deletes the key in the Secure Enclave, and the registration
       status          shows what is stored, and how it is protected
 
@@ -19,7 +19,7 @@ let usage = """
 
 struct Usage: Error {}
 
-/// Writes a line without buffering, so that it precedes later output to standard error.
+/// Writes a line without buffering, so that the line precedes later output to standard error.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }
@@ -75,7 +75,7 @@ struct CommandLineProgram {
         guard let key = try keychain.loadSecureEnclaveKey(forKey: name) else {
             throw KeychainError.itemNotFound
         }
-        // A key object can exist without the hardware, but a signature requires it.
+        // A key object can exist without the hardware, but signing requires the hardware.
         let probe = Data(UUID().uuidString.utf8)
         let signature = try keychain.signature(for: probe, using: key)
         guard let publicKey = SecKeyCopyPublicKey(key),
