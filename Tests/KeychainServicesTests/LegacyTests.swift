@@ -1,4 +1,4 @@
-// LegacyTests: the results of Apple's older functions.
+// LegacyTests: Apple's deprecated functions for file-based keychains and shared web credentials.
 
 #if !canImport(Darwin)
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `every allowed character occurs in generated passwords`() throws {
         var seen: Set<Character> = []
-        // The probability that one of 56 characters is missing after 24,000 draws is 10⁻¹⁸⁶.
+        // The probability that one of 56 characters is missing after 24,000 draws is about 10⁻¹⁸⁶.
         for _ in 0..<2000 {
             seen.formUnion(try #require(SecCreateSharedWebCredentialPassword()) as String)
         }
@@ -58,8 +58,8 @@ import Testing
     }
 }
 
-/// Calls deprecated functions. Only deprecated code can call them without a warning, and this
-/// protocol isn't deprecated itself.
+/// Calls deprecated functions. Only deprecated code can call them without a warning. The tests
+/// call them through this protocol, which isn't deprecated.
 private protocol LegacyCalls {
     static var answers: [(name: String, status: OSStatus?)] { get }
 }

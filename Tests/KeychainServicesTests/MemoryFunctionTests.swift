@@ -7,8 +7,7 @@ import KeychainServices
 import Testing
 
 @Suite struct MemoryFunctionTests {
-    /// From ISO C 11, K.3.7.4.1: the bytes that are filled, and the cases in which the result isn't
-    /// 0.
+    /// ISO C 11, K.3.7.4.1, states how many bytes are filled and when the result isn't 0.
     @Test(arguments: [
         (smax: 4, byte: 0, count: 4, filled: 4, answer: 0),
         (smax: 4, byte: 0xA5, count: 4, filled: 4, answer: 0),
@@ -23,7 +22,8 @@ import Testing
         smax: Int, byte: Int32, count: Int, filled: Int, answer: Int32
     ) {
         var bytes = [UInt8](repeating: 0x55, count: 5)
-        // SAFETY: no size exceeds the array's.
+        // SAFETY: `smax` is at most the size of the array, or negative. The function refuses a
+        // negative `smax`.
         #expect(unsafe memset_s(&bytes, smax, byte, count) == answer)
         let expected =
             [UInt8](repeating: UInt8(truncatingIfNeeded: byte), count: filled)
@@ -31,13 +31,14 @@ import Testing
         #expect(bytes == expected)
     }
 
-    @Test func `a null pointer is refused`() {
+    @Test func `memset_s refuses a null pointer`() {
         #expect(memset_s(nil, 4, 0, 4) == EINVAL)
     }
 
-    @Test func `two secrets are equal only if every byte is`() {
+    @Test func `two secrets are equal only if all their bytes are equal`() {
         let secret = (0..<64).map { UInt8($0) }
-        // SAFETY: no length exceeds that of the arrays.
+        // SAFETY: no length exceeds the size of the arrays. With a negative length or a null
+        // pointer, the function reads nothing.
         unsafe #expect(timingsafe_bcmp(secret, secret, secret.count) == 0)
         for index in secret.indices {
             for bit in 0..<8 {

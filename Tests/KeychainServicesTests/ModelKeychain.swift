@@ -1,5 +1,5 @@
-// ModelKeychain: the keychain according to its contract, with its items in an array. It writes
-// nothing to disk, and the real keychain is compared with it.
+// ModelKeychain: a model of the keychain's specified behavior. The model keeps its items in an
+// array and writes nothing to disk. Tests compare the real keychain with the model.
 
 import FoundationEssentials
 import KeychainCore
@@ -276,7 +276,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         ItemQuery(itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference)
     }
 
-    /// The existing item with a new item's primary key.
+    /// The existing item that has the primary key of the new item.
     private func there(
         _ new: NewItem, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot {
@@ -291,7 +291,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         return try find(query, Retrieval(includesData: true), as: caller)[0]
     }
 
-    /// Undoes all changes if an error is thrown.
+    /// Undoes all changes if `body` throws an error.
     private func orElseAsBefore<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -370,7 +370,8 @@ extension ModelKeychain.State {
         }
     }
 
-    /// Removes a tombstone with the item's primary key.
+    /// Removes a tombstone with the new item's primary key, or throws `duplicateItem` if another
+    /// item has that key.
     fileprivate mutating func makeRoom(for new: ItemSnapshot) throws(KeychainFailure) {
         let key = PrimaryKey(of: new)
         for item in items where item.reference != new.reference && PrimaryKey(of: item) == key {

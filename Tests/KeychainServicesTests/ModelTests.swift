@@ -1,5 +1,5 @@
-// ModelTests: answers of the model that no behavior case shows, compared with those of the
-// keychains that it stands for.
+// ModelTests: behavior of the model that the behavior cases don't cover. The tests also run on the
+// real keychains, which must behave in the same way.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,7 @@ import Testing
     private let caller = AccessGroups(["G1", "G2"])
 
     @Test(arguments: Backend.allCases)
-    func `with keepsExisting, an item of the same group and synchronizability is kept`(
+    func `with keepsExisting, an existing item with the same primary key is kept`(
         on backend: Backend
     ) throws {
         let keychain = try backend.open()
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func `a keychain tells whether it has a passcode`(on backend: Backend) throws {
+    func `HasPasscode reports whether the keychain has a passcode`(on backend: Backend) throws {
         let keychain = try backend.open()
         let before = try keychain.handler.perform(HasPasscode(), as: caller)
         #expect(before)

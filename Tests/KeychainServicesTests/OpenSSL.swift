@@ -1,10 +1,10 @@
-// OpenSSL: the command line tool of that name, run in a temporary folder. Tests make keys,
-// certificates and containers with it, and let it read what this package writes.
+// OpenSSL: runs the command-line tool `openssl` in a temporary folder. Tests make keys,
+// certificates and containers with the tool, and check that it can read what this package writes.
 
 import Foundation
 import Synchronization
 
-/// A folder for the files of one test, in which OpenSSL runs. The folder is deleted with the value.
+/// A folder for the files of one test, in which OpenSSL runs. `deinit` deletes the folder.
 final class OpenSSL: Sendable {
     /// OpenSSL was not found or failed.
     struct Failure: Error, CustomStringConvertible {
@@ -29,7 +29,7 @@ final class OpenSSL: Sendable {
         try OpenSSL().run(arguments, input: input)
     }
 
-    /// Runs OpenSSL in the folder. File names among the arguments are relative to it.
+    /// Runs OpenSSL in the folder. File names among the arguments are relative to the folder.
     ///
     /// - Parameters:
     ///   - arguments: The arguments after `openssl`.
@@ -48,12 +48,12 @@ final class OpenSSL: Sendable {
 
     private static let madeKeys = Mutex<[[String]: Data]>([:])
 
-    /// Makes a private key as PKCS #8 in PEM. An RSA key takes a second, so all tests with the same
-    /// arguments and file name share one.
+    /// Makes a private key as PKCS #8 in PEM. Making an RSA key takes a second, so all tests with
+    /// the same arguments and file name share one RSA key.
     ///
     /// - Parameters:
     ///   - arguments: The arguments after `openssl genpkey`.
-    ///   - name: The key's file.
+    ///   - name: The name of the key's file.
     /// - Throws: ``Failure`` with OpenSSL's error.
     func makeKey(_ arguments: [String], to name: String) throws {
         let isSlow = arguments.contains("RSA")
@@ -66,13 +66,13 @@ final class OpenSSL: Sendable {
         Self.madeKeys.withLock { $0[arguments + [name]] = made }
     }
 
-    /// Runs OpenSSL for tests that expect it to fail.
+    /// Runs OpenSSL without checking the exit status, for tests that expect a failure.
     ///
-    /// - Returns: Its exit status, standard output and standard error.
+    /// - Returns: The exit status, standard output and standard error of OpenSSL.
     func runUnchecked(
         _ arguments: [String], input: Data = Data()
     ) throws -> (status: Int32, output: Data, complaint: String) {
-        // Files instead of pipes, so that neither side can block the other.
+        // These are files instead of pipes, because a full pipe would block OpenSSL and the test.
         let run = UUID().uuidString
         let inputFile = folder.appending(path: "\(run).in")
         let outputFile = folder.appending(path: "\(run).out")

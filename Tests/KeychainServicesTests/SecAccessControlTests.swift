@@ -1,5 +1,5 @@
-// SecAccessControlTests: which access controls can be created. The numbers in names are rows of
-// section N in Documentation/Cases.md.
+// SecAccessControlTests: which access controls can be created. The numbers in test names are rows
+// of section N in Documentation/Cases.md.
 
 #if !canImport(Darwin)
 
@@ -20,7 +20,7 @@ import Testing
         (.applicationPassword, false), ([.applicationPassword, .privateKeyUsage], false),
     ]
 
-    /// Creates an access control, or returns the error. Expects exactly one of the two.
+    /// Creates an access control. Expects either an access control or an error.
     private func create(
         _ protection: CFTypeRef, _ flags: Flags
     ) -> (control: SecAccessControl?, error: CFError?) {
@@ -43,8 +43,8 @@ import Testing
             error?.localizedDescription == rejection.rawValue, sourceLocation: sourceLocation)
     }
 
-    // In Swift the parameter can't be NULL. The null object comes closest.
-    @Test func `N313: a missing protection class is refused`() {
+    // In Swift, the parameter can't be NULL. `NSNull` comes closest.
+    @Test func `N313: a null or numeric protection class is refused`() {
         expectRefusal(NSNull(), [], .unknownProtection)
         expectRefusal(NSNumber(value: 1), .userPresence, .unknownProtection)
     }
@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         Flags.biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and,
     ])
-    func `N316: user presence can't be combined with other conditions`(flag: Flags) {
+    func `N316: user presence excludes biometry, passcode, companion, OR and AND`(flag: Flags) {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, [.userPresence, flag], .userPresenceNotAlone)
     }
 
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: boundness)
-    func `N323: an access control is bound to its class alone unless it has conditions`(
+    func `N323: the protection class is the only condition unless the flags add one`(
         flags: Flags, bound: Bool
     ) throws {
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, flags).control)
@@ -111,7 +111,7 @@ import Testing
         #expect(control.flags == [])
     }
 
-    // A difference from Apple, which ignores such flags.
+    // Apple's function ignores unknown flags.
     @Test(arguments: [2, 6, 13, 16, 29, 32, 63])
     func `an unknown flag is refused`(bit: Int) {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, Flags(rawValue: 1 << bit), .unknownFlag)
@@ -151,7 +151,8 @@ import Testing
         let control = try #require(create(kSecAttrAccessibleWhenUnlocked, []).control)
         let query: [String: Any] = [kSecAttrAccessControl as String: control]
         let value = (query as CFDictionary)[kSecAttrAccessControl] as CFTypeRef
-        // Outside the macro, because the compiler (6.3.1) crashes on this comparison inside it.
+        // This comparison is outside the macro, because the compiler (6.3.1) crashes on the
+        // comparison inside the macro.
         let isSame = value === control
         #expect(isSame)
         #expect(CFGetTypeID(value) == SecAccessControlGetTypeID())

@@ -1,4 +1,5 @@
-// SecRandomTests: random bytes fill exactly the requested buffer.
+// SecRandomTests: SecRandomCopyBytes fills exactly the requested bytes and refuses invalid
+// parameters.
 
 #if !canImport(Darwin)
 
@@ -8,7 +9,7 @@ import Testing
 @testable import KeychainServices
 
 @Suite struct SecRandomTests {
-    @Test func `a large request is filled completely, and nothing after it is written`() {
+    @Test func `all bytes of a large request are filled, and the bytes after them are unchanged`() {
         let count = 1000
         let guardCount = 24
         var bytes = [UInt8](repeating: 0, count: count + guardCount)

@@ -24,14 +24,14 @@ import Testing
         _ key: String, of entitlements: Result<Entitlements, KeychainFailure>
     ) -> (object: CFTypeRef?, error: CFError?) {
         var error: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call, which hands over one retain.
+        // SAFETY: the variable outlives the call, and the caller owns the error that is stored.
         let object = unsafe SecTaskCopyValueForEntitlement(
             SecTask(entitlements), key as CFString, &error)
         return (object, unsafe error?.takeRetainedValue())
     }
 
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
-    func `a value of every kind is returned as in the entitlements file`(
+    func `values of every kind are returned, with the app identifier prefix substituted`(
         format: PropertyListSerialization.PropertyListFormat
     ) throws {
         let bytes = try PropertyListSerialization.data(
@@ -61,7 +61,7 @@ import Testing
         #expect(value("keychain-access-groups", of: .success(none)) == (nil, nil))
     }
 
-    @Test func `an unreadable entitlements file gives an error that says so`() {
+    @Test func `an unreadable entitlements file gives an error with the reason`() {
         let (object, error) = value("key", of: .failure(.missingEntitlement("The reason.")))
         #expect(object == nil)
         #expect(error?.code == Int(errSecMissingEntitlement))
@@ -78,7 +78,8 @@ import Testing
         #expect(CFGetTypeID(task) == SecTaskGetTypeID())
     }
 
-    /// Foundation's decoder has no limit, and overflows its stack at a few hundred levels.
+    /// Foundation's decoder doesn't limit the depth, and overflows its stack at a few hundred
+    /// levels.
     @Test(arguments: [(32, true), (33, false), (1000, false), (60_000, false)])
     func `an entitlements file that is nested too deeply is refused`(depth: Int, isRead: Bool) {
         let forms = [
@@ -106,8 +107,8 @@ import Testing
         (try? Entitlements(propertyList: list, name: "test")) != nil
     }
 
-    /// A binary property list: a dictionary with `depth` nested arrays. The innermost one is empty
-    /// or contains the outermost.
+    /// A binary property list: a dictionary with `depth` nested arrays. The innermost array is
+    /// empty or contains the outermost array.
     private static func binaryList(depth: Int, isCyclic: Bool = false) -> Data {
         func bytes(_ number: Int, _ count: Int) -> [UInt8] {
             (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

@@ -1,9 +1,8 @@
-// KeyNotation: Apple's functions for keys in a form that suits table-driven tests, and private keys
-// of every kind for tests that work with any.
-//   (1) A call returns a result or one error of the OSStatus domain, never both and never neither.
-//       Anything else is recorded as an issue of the calling test.
-//   (2) RSA keys are from Wycheproof's files, because generating one takes a while. The others are
-//       generated.
+// KeyNotation: wrappers of Apple's key functions for table-driven tests, and keys of every kind.
+//   (1) A call must return either a result or an error of the OSStatus domain. Anything else is
+//       recorded as an issue of the calling test.
+//   (2) RSA keys are from Wycheproof's files, because generating an RSA key takes a while. Keys of
+//       the other kinds are generated.
 
 #if !canImport(Darwin)
 
@@ -20,7 +19,7 @@ struct KeyRefusal: Error, Equatable, CustomStringConvertible {
 }
 
 /// The error pointer that a call passes to a key function.
-// SAFETY: the variable outlives the call that `answer` makes, and nothing else sees the pointer.
+// SAFETY: `answer` points it at a variable that outlives the call, and only the call uses it.
 @safe struct ErrorPlace {
     let pointer: UnsafeMutablePointer<Unmanaged<CFError>?>
 }
@@ -30,12 +29,14 @@ func answer<Result>(
     _ source: SourceLocation = #_sourceLocation, of call: (ErrorPlace) -> Result?
 ) throws(KeyRefusal) -> Result {
     var slot: Unmanaged<CFError>?
-    // SAFETY: the variable outlives the call; the caller owns an error in it.
+    // SAFETY: the variable outlives the call, and the caller owns the error that the call stores.
     let result = unsafe withUnsafeMutablePointer(to: &slot) {
         call(unsafe ErrorPlace(pointer: $0))
     }
     let error = unsafe slot?.takeRetainedValue()
-    #expect((result == nil) == (error != nil), "a result or an error", sourceLocation: source)
+    #expect(
+        (result == nil) == (error != nil), "A call gives either a result or an error.",
+        sourceLocation: source)
     if let error {
         #expect(error.domain == NSOSStatusErrorDomain, sourceLocation: source)
         #expect(!error.localizedDescription.isEmpty, sourceLocation: source)
@@ -46,7 +47,7 @@ func answer<Result>(
     return result
 }
 
-/// A type of key, with Apple's constant.
+/// A type of key. The raw value is Apple's constant.
 enum KeyKind: String, CaseIterable, Sendable {
     case rsa = "42"
     case ellipticCurve = "73"
@@ -54,13 +55,13 @@ enum KeyKind: String, CaseIterable, Sendable {
     case x25519 = "106"
 }
 
-/// The public or the private key of a pair, with Apple's constant.
+/// The public or the private key of a pair. The raw value is Apple's constant.
 enum KeyHalf: String, CaseIterable, Sendable {
     case publicKey = "0"
     case privateKey = "1"
 }
 
-/// Reads a key.
+/// Creates a key from its external representation.
 func key(
     _ kind: KeyKind, _ half: KeyHalf, _ data: Data, _ more: [String: Any] = [:],
     _ source: SourceLocation = #_sourceLocation
@@ -70,7 +71,7 @@ func key(
     return try answer(source) { unsafe SecKeyCreateWithData(data as CFData, all, $0.pointer) }
 }
 
-/// Generates a key pair. The result is its private key.
+/// Generates a key pair and returns the private key.
 func newKey(
     _ attributes: [String: Any], _ source: SourceLocation = #_sourceLocation
 ) throws(KeyRefusal) -> SecKey {
@@ -78,14 +79,14 @@ func newKey(
     return try answer(source) { unsafe SecKeyCreateRandomKey(all, $0.pointer) }
 }
 
-/// An algorithm by Apple's identifier without the prefix `algid:`.
+/// The algorithm with Apple's identifier `algid:` followed by `name`.
 func algorithm(_ name: String) -> SecKeyAlgorithm {
     SecKeyAlgorithm(rawValue: "algid:\(name)" as CFString)
 }
 
-/// The end of a PSS identifier: the hash, the hash of the mask generation, and the salt size.
-/// Apple's identifier for SHA-224 has the size 24, but the salt has 28 bytes: as with the other
-/// hashes, it is as long as the digest.
+/// The end of a PSS identifier: the hash, the hash of the mask generation, and the salt size. Each
+/// salt is as long as the digest. Only Apple's identifier for SHA-224 states another size: 24
+/// instead of 28 bytes.
 func saltedName(_ hash: String) -> String {
     let sizes = ["SHA1": 20, "SHA224": 24, "SHA256": 32, "SHA384": 48, "SHA512": 64]
     return "\(hash):\(hash):\(sizes[hash] ?? 0)"
@@ -100,7 +101,7 @@ extension SecKey {
         try #require(SecKeyCopyPublicKey(self), sourceLocation: source)
     }
 
-    /// The result of one of the functions from bytes to bytes.
+    /// Calls a function that takes bytes and returns bytes.
     private func output(
         of function: (
             SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -121,7 +122,7 @@ extension SecKey {
 
     /// Verifies a signature.
     ///
-    /// - Returns: `nil` if it is valid, or the error.
+    /// - Returns: `nil` if the signature is valid; otherwise, the error.
     func refusal(
         _ name: String, _ input: Data, _ signature: Data,
         _ source: SourceLocation = #_sourceLocation
@@ -174,7 +175,7 @@ extension SecKey {
 
 // MARK: - Known keys
 
-/// A kind of key and its size.
+/// A kind of key and a size in bits.
 struct KnownKey: Hashable, Sendable, CustomTestStringConvertible {
     let kind: KeyKind
     let bits: Int
@@ -204,7 +205,7 @@ struct KnownKey: Hashable, Sendable, CustomTestStringConvertible {
 
     func publicKey() throws -> SecKey { try privateKey().publicHalf() }
 
-    /// The first key of each size in the file.
+    /// The first RSA key of each size in Wycheproof's file.
     private static let rsaKeys = Result {
         Dictionary(
             try WycheproofFile.read("rsa_oaep_misc", values: 3).tests.map { ($0.bits, $0.key) },

@@ -9,9 +9,9 @@ import Testing
 
 @testable import KeychainServices
 
-@Suite struct `Numbers and hashes of keys` {
-    /// FIPS 180-4's examples for SHA-224 (NIST's "Examples with Intermediate Values"), the empty
-    /// message, and a million times "a".
+@Suite struct `RSA numbers and hash functions` {
+    /// FIPS 180-4's examples for SHA-224 (NIST's "Examples with Intermediate Values"), and the
+    /// known digests of the empty message and of a million times "a".
     static let sha224: [(Data, String)] = [
         (Data("abc".utf8), "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
         (Data(), "d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f"),
@@ -25,7 +25,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: sha224) func `SHA-224 matches the examples of FIPS 180-4`(
+    @Test(arguments: sha224) func `SHA-224 gives the published digests`(
         message: Data, digest: String
     ) {
         let computed = DigestAlgorithm.sha224.hash(message)
@@ -37,10 +37,10 @@ import Testing
         #expect(algorithm.hash(Data([1])).count == algorithm.byteCount)
     }
 
-    /// This package implements the raw public operation, and the library the raw private one. Each
-    /// inverts the other, even for numbers at the limits of a block.
+    /// This package implements the raw public operation. The crypto library implements the raw
+    /// private operation. They must agree on small, large and random numbers.
     @Test(arguments: [SampleKey.rsa1024, .rsa2048])
-    func `the raw public RSA operation inverts the private one`(sample: SampleKey) throws {
+    func `the raw private RSA operation inverts the public one`(sample: SampleKey) throws {
         let size = sample.publicKey.shape.blockByteCount
         var numbers = [Data(count: size - 1) + [1], Data(count: size - 1) + [2]]
         numbers.append(Data([0]) + Data(repeating: 0xFF, count: size - 1))
@@ -61,8 +61,8 @@ import Testing
         #expect(undone == 23)
     }
 
-    /// The size of each modulus is not a whole number of bytes or 64-bit limbs. A modulus of 1025
-    /// bits has one byte more than a PSS block.
+    /// The size of each modulus is not a multiple of 8 or of 64 bits. A modulus of 1025 bits has
+    /// one byte more than a PSS block.
     @Test(arguments: [(rsa1025, 1025, 129), (rsa1031, 1031, 129)])
     func `RSA keys of unusual sizes can be imported and used`(text: String, size: Int, block: Int)
         throws
@@ -83,7 +83,8 @@ import Testing
             #expect(SecKeyCalls.refusal(publicKey, algorithm, input, signature) == nil)
             count += 1
         }
-        // PSS with SHA-512 needs 1034 bits.
+        // Of the 22 RSA signature algorithms, two are unsupported: PSS with SHA-512 needs a modulus
+        // of at least 1034 bits.
         #expect(count == 20)
         for algorithm in SecKeyAlgorithm.all
         where SecKeyIsAlgorithmSupported(key, .decrypt, algorithm) {
@@ -93,11 +94,12 @@ import Testing
             #expect(opened?.last == 2, "\(algorithm.rawValue)")
             count += 1
         }
-        // OAEP with SHA-512 needs 130 bytes.
+        // Of the 12 RSA encryption algorithms, two are unsupported: OAEP with SHA-512 needs a
+        // modulus of at least 130 bytes.
         #expect(count == 30)
     }
 
-    /// PKCS #1 with 1025 bits, from OpenSSL 3's `genrsa 1025`.
+    /// A PKCS #1 key of 1025 bits, from OpenSSL 3's `genrsa 1025`.
     static let rsa1025 = [
         "MIICXwIBAAKBgQGy5/NEAjSSJ58aE9oKkitHDOAzgsBiqAR5Q/CkTGIGhps/uft0gg/Eqv0NWDx4cAVt",
         "00tAph2mZfvoO59yXmrABsmFVDEy9pYkH4Q9iHGt/Y1UQKr8W15aFKBx9RhPzC8oout1EjuWClkb8yGa",
@@ -112,7 +114,7 @@ import Testing
         "DjX1QlzuguuqsBU=",
     ].joined()
 
-    /// PKCS #1 with 1031 bits, from OpenSSL 3's `genrsa 1031`.
+    /// A PKCS #1 key of 1031 bits, from OpenSSL 3's `genrsa 1031`.
     static let rsa1031 = [
         "MIICXwIBAAKBgWcWOMq6su6W8ARV6FDbkMAECribz5qm7rLGqZkyyK5IFagjmcyt4KCQHg42Y/ueD3Wu",
         "GDHcw4Zk8oY7DFyN1uGgeTMLQVYhy3+AZao9W7rKYzDYllHLbwOG2xXX+O3JbSeSHbYfZ2vILzdC17sB",

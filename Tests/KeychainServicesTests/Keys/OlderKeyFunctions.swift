@@ -1,4 +1,4 @@
-// OlderKeyFunctions: the functions from before SecKeyAlgorithm, as the tests call them.
+// OlderKeyFunctions: wrappers of Apple's key functions that are older than SecKeyAlgorithm.
 
 #if !canImport(Darwin)
 
@@ -6,9 +6,10 @@ import Foundation
 import KeychainServices
 
 /// Deprecated functions that existing code still calls. Only deprecated code can call them without
-/// a warning, so the tests call them through this protocol.
+/// a warning. The tests call them through this protocol, which isn't deprecated.
 protocol OlderKeyFunctions: Sendable {
-    /// These three write into a buffer of `room` bytes, which is filled with 0xEE before.
+    /// `sign`, `encrypt` and `decrypt` write into a buffer of `room` bytes, which is filled with
+    /// 0xEE before the call.
     func sign(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
         status: OSStatus, output: [UInt8]
     )
@@ -19,7 +20,7 @@ protocol OlderKeyFunctions: Sendable {
         status: OSStatus, output: [UInt8]
     )
     func verify(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]) -> OSStatus
-    /// Passes a pointer only for the wanted keys of the pair.
+    /// Passes a pointer only for the wanted keys of the pair, of which there is at least one.
     func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
 }
 

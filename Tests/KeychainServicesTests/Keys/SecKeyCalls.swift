@@ -1,4 +1,4 @@
-// SecKeyCalls: the functions on keys as the tests call them, and sample keys.
+// SecKeyCalls: wrappers of Apple's key functions for tests, and sample keys.
 
 #if !canImport(Darwin)
 
@@ -16,8 +16,7 @@ enum KeyAnswer<Value> {
 }
 
 enum SecKeyCalls {
-    /// Calls a function with an error pointer. Its result and its error must follow the rules in
-    /// KeyNotation.
+    /// Calls a function with an error pointer. The function must follow rule (1) in KeyNotation.
     static func answer<Value>(
         _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?,
         _ location: SourceLocation = #_sourceLocation
@@ -30,7 +29,7 @@ enum SecKeyCalls {
         }
     }
 
-    /// The result of one of the functions from bytes to bytes.
+    /// Calls a function that takes bytes and returns bytes.
     private static func output(
         of function: (
             SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?

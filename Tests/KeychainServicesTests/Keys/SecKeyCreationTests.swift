@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Ed448, X448, Kyber, ML-KEM, ML-DSA.
+    /// The types are Ed448, X448, Kyber, ML-KEM and ML-DSA.
     @Test(arguments: ["107", "108", "109", "110", "111"])
     func `Apple's key types that aren't implemented are reported as such`(type: String) {
         #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)
@@ -56,7 +56,7 @@ import Testing
                 == errSecUnimplemented)
     }
 
-    @Test func `a hardware key is never created in software`() {
+    @Test func `a request for a hardware key never gives a software key`() {
         let token: [String: Any] = ["tkid": kSecAttrTokenIDSecureEnclave]
         let parameters: [String: Any] = ["type": "73", "bsiz": 256]
         for all in [
@@ -74,7 +74,7 @@ import Testing
     @Test func `each new key is different`() {
         let first = SecKeyCalls.create(["type": "73"]).value
         let second = SecKeyCalls.create(["type": "73"]).value
-        #expect(first != nil && first != second)
+        #expect(first != nil && second != nil && first != second)
     }
 
     // MARK: Attributes
@@ -90,14 +90,15 @@ import Testing
         #expect(attributes["atag"] as? Data == Data("tag".utf8))
         #expect(attributes["sign"] as? Bool == false)
         #expect(attributes["klbl"] as? Data == Data([1, 2]))
-        // Class, type and size are determined by the key itself.
+        // The key itself determines its class, type and size.
         #expect(attributes["kcls"] as? String == "1")
+        #expect(attributes["type"] as? String == "73")
         #expect(attributes["bsiz"] as? Int == 256)
     }
 
     // MARK: Storing
 
-    /// The key items in a keychain, as attributes.
+    /// The attributes of each key item in a keychain.
     private func stored(_ keychain: TestKeychain) -> [Attributes] {
         let items = try? keychain.connection.handler.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
@@ -253,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `a key that can't be stored reports the reason`() throws {
+    @Test func `the error for a key that can't be stored states the reason`() throws {
         let keychain = TestKeychain()
         try keychain.setPasscode("1234")
         try keychain.lock()
@@ -267,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `an item whose data isn't a key gives no key object`() throws {
+    @Test func `an item without a supported key can't be read as a key`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> ItemSnapshot {
             ItemSnapshot(
                 itemClass: .key, reference: .random(), attributes: attributes, accessGroup: "g",

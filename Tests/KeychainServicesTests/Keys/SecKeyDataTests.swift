@@ -23,10 +23,10 @@ import Testing
             #expect(read == key)
             #expect(read.hash == key.hash)
             #expect(SecKeyCalls.external(read).value == data)
-            // Read the same data as a key of the other class.
+            // The same data is not a key of the other class.
             let other = attributes.merging(["kcls": key.isPrivate ? "0" : "1"]) { $1 }
             switch key.shape {
-            case .ed25519, .x25519: break  // Any 32 bytes are valid.
+            case .ed25519, .x25519: break  // Any 32 bytes are a key of either class.
             default: #expect(SecKeyCalls.read(data, other).code == errSecParam)
             }
         }
@@ -57,7 +57,7 @@ import Testing
             SecKeyCalls.read(Data(mixed), ["type": "73", "kcls": "1"]).code == errSecParam)
     }
 
-    @Test func `class and type must be given`() throws {
+    @Test func `a valid class and type must be given`() throws {
         let data = try #require(SecKeyCalls.external(SampleKey.p256.publicKey).value)
         for attributes in [
             [:], ["type": "73"], ["kcls": "0"], ["type": "73", "kcls": "3"],
@@ -70,7 +70,7 @@ import Testing
         #expect(SecKeyCalls.read(data, ["type": 73, "kcls": 0]).value == SampleKey.p256.publicKey)
     }
 
-    @Test func `external representations have Apple's sizes`() {
+    @Test func `external representations of elliptic-curve keys have Apple's sizes`() {
         for (sample, privateSize, publicSize) in [
             (SampleKey.p256, 97, 65), (.p384, 145, 97), (.p521, 199, 133), (.ed25519, 32, 32),
             (.x25519, 32, 32),
@@ -81,7 +81,9 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `private and public key have the same public key and hash`(sample: SampleKey) throws {
+    func `both keys of a pair have the same public key and public key hash`(
+        sample: SampleKey
+    ) throws {
         let external = try #require(SecKeyCalls.external(sample.publicKey).value)
         let hash = Data(Fingerprint.sha1(of: Array(external)))
         #expect(sample.privateKey.publicKeyHash == hash)
@@ -109,12 +111,13 @@ import Testing
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info + [0]) == nil)
         #expect(AsymmetricPrivateKey(pkcs8: info) == nil)
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: pkcs8) == nil)
-        // Apple's representation of an RSA key is not a SubjectPublicKeyInfo.
+        // Apple's external representation of a public key is not a SubjectPublicKeyInfo.
         let external = key.publicKey.externalRepresentation
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: external) == nil)
     }
 
-    /// RFC 5480: the algorithm identifier states the use of a key, and its parameters the curve.
+    /// RFC 5480: the algorithm identifier states the permitted use of a key, and the parameters of
+    /// the identifier state the curve.
     @Test func `a point is accepted only under its own algorithm and curve`() {
         let point = Array(SampleKey.p256.publicKey.publicKey.externalRepresentation)
         func info(_ identifiers: [ASN1ObjectIdentifier]) -> Data {
@@ -124,7 +127,7 @@ import Testing
         let curve: ASN1ObjectIdentifier = [1, 2, 840, 10045, 3, 1, 7]
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info([.ellipticCurve, curve])) != nil)
         let others: [[ASN1ObjectIdentifier]] = [
-            // P-384, secp256k1, no curve, X25519, ECDH only (SEC 1), SM2.
+            // In this order: P-384, secp256k1, no curve, X25519, ECDH only (SEC 1), SM2.
             [.ellipticCurve, [1, 3, 132, 0, 34]], [.ellipticCurve, [1, 3, 132, 0, 10]],
             [.ellipticCurve], [.x25519], [[1, 3, 132, 1, 12], curve],
             [.ellipticCurve, [1, 2, 156, 10197, 1, 301]],
@@ -136,7 +139,7 @@ import Testing
 
     // MARK: Attributes
 
-    /// From Apple's regression tests si-40 and si-41, and SecKey.m.
+    /// The expected values are from Apple's regression tests si-40 and si-41, and from SecKey.m.
     @Test(arguments: SampleKey.all)
     func `the attributes of a key state its kind and permitted uses`(sample: SampleKey) {
         for key in [sample.privateKey, sample.publicKey] {
@@ -163,7 +166,7 @@ import Testing
         }
     }
 
-    /// As for Apple's software keys, these attributes don't restrict the caller.
+    /// The attributes of Apple's software keys don't restrict the caller either.
     @Test func `the permitted uses of a key are stored and not enforced`() throws {
         let said = ["extr": false, "sens": true, "sign": false]
         var parameters: [String: Any] = said
@@ -177,7 +180,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, algorithm, Data([1])).value != nil)
     }
 
-    @Test func `the block size is that of the modulus or of a coordinate`() {
+    @Test func `the block size of a key is the size of its modulus or of a coordinate`() {
         for (sample, size) in [
             (SampleKey.rsa1024, 128), (.rsa2048, 256), (.p256, 32), (.p384, 48), (.p521, 66),
             (.ed25519, 32), (.x25519, 32),
@@ -187,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `keys have a distinct type identifier`() {
+    @Test func `a key has the type identifier of SecKey, and a string doesn't`() {
         #expect(CFGetTypeID(SampleKey.p256.privateKey) == SecKeyGetTypeID())
         #expect(CFGetTypeID("text" as CFString) != SecKeyGetTypeID())
     }

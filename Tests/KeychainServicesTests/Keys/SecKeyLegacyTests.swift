@@ -1,4 +1,4 @@
-// SecKeyLegacyTests: the functions from before SecKeyAlgorithm.
+// SecKeyLegacyTests: Apple's key functions that are older than SecKeyAlgorithm.
 
 #if !canImport(Darwin)
 
@@ -15,7 +15,7 @@ import Testing
 @Suite struct `Older functions on keys` {
     private let old = olderKeyFunctions
 
-    /// Each padding and the corresponding algorithm, from SecKeyAdaptors.m.
+    /// Keys, paddings, digest sizes and the corresponding algorithms, from SecKeyAdaptors.m.
     static let signatures: [(SampleKey, SecPadding, Int, SecKeyAlgorithm)] = [
         (.rsa2048, .PKCS1, 30, .rsaSignatureDigestPKCS1v15Raw),
         (.rsa2048, .PKCS1SHA1, 20, .rsaSignatureDigestPKCS1v15SHA1),
@@ -29,7 +29,7 @@ import Testing
         (.p521, .sigRaw, 64, .ecdsaSignatureDigestRFC4754),
     ]
 
-    @Test func `each padding corresponds to an algorithm`() {
+    @Test func `each signature padding corresponds to an algorithm`() {
         for (sample, padding, size, algorithm) in Self.signatures {
             let digest = [UInt8](repeating: 5, count: size)
             let (status, signature) = old.sign(sample.privateKey, padding, digest, room: 512)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `MD2, MD5 and unknown paddings are refused`() {
+    @Test func `MD2, MD5 and paddings that don't suit the key are refused`() {
         for padding in [SecPadding.PKCS1MD2, .PKCS1MD5, .sigRaw, SecPadding(rawValue: 77)] {
             let key = SampleKey.rsa2048.privateKey
             let (status, buffer) = old.sign(key, padding, [1, 2, 3], room: 256)
