@@ -16,8 +16,8 @@ func product(_ name: String, _ aliases: [String: String]) -> Target.Dependency {
 }
 
 let aliases = ["KeychainServices": "Security", "KeychainAuthentication": "LocalAuthentication"]
-/// Every target depends on all three, because SwiftPM 6.3 doesn't reliably apply aliases in a
-/// package whose targets depend on some of the aliased products.
+/// Every target depends on all three modules, because SwiftPM 6.3 doesn't reliably apply aliases in
+/// a package whose targets depend on only some of the aliased products.
 let modules = [
     product("KeychainServices", aliases), product("KeychainAuthentication", aliases),
     product("KeychainCryptoKit", ["KeychainCryptoKit": "CryptoKit"]),
@@ -30,28 +30,29 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "Tutorials",
     platforms: [.macOS(.v15)],
-    // The traits are those of the other examples, so that all share one build.
+    // The traits are those of the other examples, so that all examples share one build.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
-        // Keychain: Keep a token. KeychainTesting: Test code that uses the keychain.
+        // The articles "Keep a token" (Keychain) and "Test code that uses the keychain"
+        // (KeychainTesting).
         .executableTarget(
             name: "token", dependencies: [keychain] + modules, swiftSettings: settings),
         .testTarget(
             name: "tokenTests", dependencies: ["token", keychainTesting] + modules,
             swiftSettings: settings),
 
-        // KeychainServices: Share code with iOS.
+        // The article "Share code with iOS" (KeychainServices).
         .target(name: "PasswordStore", dependencies: modules, swiftSettings: settings),
         .executableTarget(
             name: "password", dependencies: ["PasswordStore"] + modules, swiftSettings: settings),
 
-        // KeychainAuthentication: Ask the user before showing a secret.
+        // The article "Ask the user before showing a secret" (KeychainAuthentication).
         .executableTarget(name: "recovery", dependencies: modules, swiftSettings: settings),
         .testTarget(
             name: "recoveryTests", dependencies: ["recovery", keychainTesting] + modules,
             swiftSettings: settings),
 
-        // KeychainCryptoKit: Sign with a key in hardware.
+        // The article "Sign with a key in hardware" (KeychainCryptoKit).
         .executableTarget(
             name: "signer", dependencies: [keychain] + modules, swiftSettings: settings),
         .testTarget(

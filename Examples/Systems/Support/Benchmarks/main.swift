@@ -1,17 +1,17 @@
 // systems-benchmarks: measures saving and loading in the programs whose specifications define a
-// limit. It prints a row for each limit and exits with status 1 if one is exceeded. It uses a
-// temporary keychain in the current folder, and removes it.
+// limit. The program prints a row for each limit and exits with status 1 if a limit is missed. The
+// program uses a temporary keychain in the current folder, and removes the keychain.
 //
-// Each figure is the median of many calls with a keychain on disk, where a save is durable when it
-// returns. The median is robust against noise: a limit is exceeded only if half of all calls are
-// too slow.
+// Each figure is the median of many calls. The keychain is on disk, where a save is durable when
+// it returns. The median is robust against noise: a limit is missed only if at least half of all
+// calls are too slow.
 
 import Capture
 import CryptoKit
 import Foundation
 import TVRemote
 
-/// One row: a closure to measure, and the limit for its median.
+/// One row: a closure to measure, and the limit for its median duration.
 struct Limit {
     let name: String
     let milliseconds: Double
@@ -43,7 +43,7 @@ let credentials = TVCredentials(
     clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
 
 let limits = [
-    // The limits that the specification states for its own tests with these names.
+    // The limits that the specification of Capture states for its own tests with these names.
     Limit(name: "S1 testPerformance_Save", milliseconds: 2.76) {
         try capture.save(data, forKey: "benchmark")
     },
@@ -65,7 +65,7 @@ let limits = [
         _ = try CryptoService.keyFromData(CryptoService.keyToData(key))
     },
     Limit(name: "S1 serialization of a device state", milliseconds: 1) {
-        // The program's date format, because dates take most of the time.
+        // Use the program's date format, because dates take most of the time.
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = .sortedKeys
@@ -87,7 +87,7 @@ let limits = [
 
 /// Prints the rows and returns the number of limits that are missed.
 func measure(_ limits: [Limit]) throws -> Int {
-    // The code at the top level ends by `exit`, which executes no `defer` there.
+    // The top-level code ends with `exit`, so a `defer` there would not be executed.
     defer { try? FileManager.default.removeItem(at: folder) }
     var missed = 0
     for limit in limits {

@@ -7,7 +7,7 @@ import Testing
 import Glibc
 #endif
 
-/// The folder of one of the five systems, with its README.md, entitlements and sources.
+/// The folder of an example system, which contains its README.md, sources and entitlements.
 public func folder(ofSystem name: String) -> URL {
     URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -16,8 +16,9 @@ public func folder(ofSystem name: String) -> URL {
 
 /// A temporary home directory, which is removed with the last reference to it.
 ///
-/// It is in the folder of the built programs so that they can be installed in it as hard links: a
-/// program looks for its entitlements beside its own file.
+/// Programs are installed as hard links, because a program looks for its entitlements beside its
+/// own file. A hard link can't point to another file system, so the home directory is in the folder
+/// of the built programs.
 public final class Home {
     /// The folder of the built programs, which also contains the test program.
     public static let programs: URL = {
@@ -25,7 +26,7 @@ public final class Home {
         return URL(filePath: path ?? ".").deletingLastPathComponent()
     }()
 
-    /// The home directory. Programs run in it.
+    /// The home directory, which is also the working directory of the programs.
     public let url: URL
 
     /// Environment variables in addition to those that every program gets.
@@ -40,7 +41,7 @@ public final class Home {
     ///
     /// - Parameters:
     ///   - names: The names of the programs.
-    ///   - entitlements: The entitlements files of the programs that have one.
+    ///   - entitlements: The entitlements files, by the names of the programs that have one.
     ///   - portVariable: The environment variable that specifies the port to the programs and the
     ///     stand-in. It is set to a free port.
     /// - Throws: An error of the file system.

@@ -42,7 +42,9 @@ extension StandIn {
 
     private func program() throws -> URL {
         #if canImport(Darwin)
-        guard let program = Bundle.main.executableURL else { throw StandInError("No program.") }
+        guard let program = Bundle.main.executableURL else {
+            throw StandInError("The program's file can't be found.")
+        }
         return program
         #else
         URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))

@@ -1,9 +1,9 @@
 // StandIn: a small HTTP server on the loopback interface that stands in for a real server: a
-// television, a backend or a sign-in service. Its caller determines its answers.
+// television, a backend or a sign-in service. The command line specifies the server's answers.
 //
-//   NAME on [ANSWER…]   starts it in the background, in this folder. Each request that needs a
-//                       decision takes the next answer. The last answer is repeated.
-//   NAME off            stops it. Its state is kept in NAME.json.
+//   NAME on [ANSWER…]   starts the server in the background, in the current folder. Each request
+//                       that needs a decision takes the next answer. The last answer is repeated.
+//   NAME off            stops the server. Its state is kept in NAME.json.
 //   NAME log            prints the requests so far, and the status of each response.
 
 import Foundation
@@ -12,7 +12,8 @@ import Foundation
 public struct StandInRequest: Sendable {
     /// The method and the path, such as "POST /register".
     public let line: String
-    /// The JSON object in the request, whose values are strings. Empty if there is none.
+    /// The JSON object in the request, whose values are strings. Empty if the request has no such
+    /// object.
     public let body: [String: String]
 }
 
@@ -35,13 +36,13 @@ public struct StandInResponse: Sendable {
     }
 }
 
-/// The state of a stand-in while it handles a request. One request at a time has access to it.
+/// The state of a stand-in, to which one request at a time has access.
 public struct StandInMemory: Sendable {
     /// Values that persist when the stand-in is stopped.
     public var values: [String: String] = [:]
     fileprivate var answers: ArraySlice<String> = []
 
-    /// Returns the next answer that the caller specified.
+    /// Returns the next answer that the command line specified.
     public mutating func nextAnswer() -> String {
         answers.count > 1 ? answers.removeFirst() : answers.first ?? ""
     }
@@ -49,9 +50,9 @@ public struct StandInMemory: Sendable {
 
 /// A program that stands in for a server.
 public struct StandIn: Sendable {
-    /// The name of the program and of its files.
+    /// The name of the program, and of its files without their extensions.
     public let name: String
-    /// The answers that the caller can specify. The first one is the default.
+    /// The answers that the command line can specify. The first answer is the default.
     public let answers: [String]
     /// The TCP port on 127.0.0.1.
     public let port: UInt16
@@ -61,7 +62,7 @@ public struct StandIn: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the program.
-    ///   - answers: The answers that the caller can specify, starting with the default.
+    ///   - answers: The answers that the command line can specify, starting with the default.
     ///   - portVariable: The environment variable that specifies another port.
     ///   - port: The default port.
     ///   - respond: Handles a request. Requests are handled one after the other.
@@ -109,7 +110,7 @@ public struct StandIn: Sendable {
             memory.values = try JSONDecoder().decode([String: String].self, from: data)
         }
         memory.answers = answers
-        // A server that its caller forgets, or can no longer stop, exits by itself.
+        // A server that is never turned off exits after ten minutes.
         Task {
             try await Task.sleep(for: .seconds(600))
             exit(0)

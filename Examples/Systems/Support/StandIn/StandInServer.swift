@@ -1,4 +1,4 @@
-// StandInServer: the server of a stand-in. It decides on its responses and logs them one at a time.
+// StandInServer: the server of a stand-in. It decides on responses and logs them one at a time.
 // A delayed response doesn't delay the response to the next request.
 
 import FlyingFox

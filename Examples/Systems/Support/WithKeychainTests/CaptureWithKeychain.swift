@@ -1,4 +1,5 @@
-// A part of Capture's storage layer, written with Keychain: the last code block of its README.
+// A part of Capture's storage layer, written with Keychain: the last code block of that system's
+// README.
 
 import CryptoKit
 import Foundation
@@ -72,7 +73,8 @@ import Testing
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
     }
 
-    @Test func `a device state loads as saved, and one that can't be read is kept`() throws {
+    @Test func `a device state loads as saved, and a stored value of another type is kept`() throws
+    {
         let keychain = keys(in: test).keychain
         let state = DeviceState(
             deviceId: "6F1", hasLidar: true,

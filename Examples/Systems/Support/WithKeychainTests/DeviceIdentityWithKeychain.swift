@@ -1,4 +1,5 @@
-// The storage layer of DeviceIdentity, written with Keychain: the last code block of its README.
+// The storage layer of DeviceIdentity, written with Keychain: the last code block of that system's
+// README.
 
 import ExampleTesting
 import Foundation
@@ -61,7 +62,7 @@ extension KeychainKey where Value == Date {
         #expect(try await storage.getDeviceId() != imported)
     }
 
-    @Test func `an old identifier moves out of the defaults`() throws {
+    @Test func `an old identifier moves from the defaults to the keychain`() throws {
         let suite = "com.poopypals.keychain-test-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: suite))
         defer {
@@ -86,7 +87,7 @@ extension KeychainKey where Value == Date {
         try keychain.save(date, for: .lastSyncDate)
         #expect(try keychain.load(.supabaseToken) == "s3cr3t")
         #expect(try keychain.load(.lastSyncDate) == date)
-        // The format that the app's own storage layer reads and writes.
+        // The date has the format that the app's own storage layer reads and writes.
         let bytes = try #require(
             try keychain.load(KeychainKey<Data>("com.poopypals.lastSyncDate")))
         #expect(try JSONDecoder().decode(Date.self, from: bytes) == date)

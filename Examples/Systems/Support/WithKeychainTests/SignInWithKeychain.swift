@@ -1,4 +1,4 @@
-// The storage layer of SignIn, written with Keychain: the last code block of its README.
+// The storage layer of SignIn, written with Keychain: the last code block of that system's README.
 
 import ExampleTesting
 import Keychain
@@ -50,7 +50,7 @@ extension KeychainKey where Value == String {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `the session is stored in the same item as the program uses`() async throws {
+    @Test func `the session is stored in the same item that the program uses`() async throws {
         try await SignInSession(in: test.database).signIn("001234.alice")
         let item = try #require(try test.items().first)
         #expect(item.service == "com.steeven.mysubguard")

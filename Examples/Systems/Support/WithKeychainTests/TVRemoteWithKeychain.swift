@@ -1,4 +1,5 @@
-// The storage layer of TVRemote, written with Keychain: the last code block of its README.
+// The storage layer of TVRemote, written with Keychain: the last code block of that system's
+// README.
 
 import ExampleTesting
 import Foundation

@@ -1,5 +1,5 @@
 // PasswordStore: passwords in the keychain, through Apple's SecItem functions. The article "Share
-// code with iOS" explains it.
+// code with iOS" explains this file.
 
 import Foundation
 import Security

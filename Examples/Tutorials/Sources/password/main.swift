@@ -1,5 +1,5 @@
 // password: saves or shows the password of an account. The article "Share code with iOS" explains
-// it.
+// this program.
 
 import Foundation
 import PasswordStore

@@ -1,5 +1,5 @@
 // RecoveryCode: a secret that only the user can open. The article "Ask the user before showing a
-// secret" explains it.
+// secret" explains this file.
 
 import Foundation
 import LocalAuthentication

@@ -1,5 +1,5 @@
 // recovery: adds or shows a recovery code. The article "Ask the user before showing a secret"
-// explains it.
+// explains this program.
 
 import Foundation
 import Security

@@ -1,5 +1,5 @@
 // DeviceKey: a signing key that can't leave the machine. The article "Sign with a key in hardware"
-// explains it.
+// explains this file.
 
 import CryptoKit
 import Foundation

@@ -1,5 +1,5 @@
 // signer: signs standard input with the machine's key. The article "Sign with a key in hardware"
-// explains it.
+// explains this program.
 
 import CryptoKit
 import Foundation

@@ -1,4 +1,4 @@
-// Session: the sign-in of the program's user. The article "Keep a token" explains it.
+// Session: the sign-in of the program's user. The article "Keep a token" explains this file.
 
 import Keychain
 
@@ -21,7 +21,7 @@ struct Session {
         try keychain.load(.token)
     }
 
-    /// Deletes the token. It is no error if there is none.
+    /// Deletes the token. Deleting an absent token succeeds.
     func signOut() throws {
         try keychain.delete(.token)
     }

@@ -1,4 +1,5 @@
-// token: signs in, signs out, or prints who is signed in. The article "Keep a token" explains it.
+// token: signs in, signs out, or prints whether a user is signed in. The article "Keep a token"
+// explains this program.
 
 import Foundation
 import Keychain

@@ -28,7 +28,7 @@ struct Article: Sendable, CustomStringConvertible {
             folders: ["Sources/signer", "Tests/signerTests"], commandCount: 1),
     ]
 
-    /// This package, three levels above this file.
+    /// The folder of this package.
     static let package = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -44,7 +44,8 @@ struct Article: Sendable, CustomStringConvertible {
             .map { String($0.element.dropFirst(language.count + 1)) }
     }
 
-    /// The article's package manifest, which is its first block of Swift code.
+    /// The article's package manifest, which is the block of Swift code that begins with the tools
+    /// version.
     func manifest() throws -> String {
         try blocks("swift").first { $0.hasPrefix("// swift-tools-version") } ?? ""
     }

@@ -1,12 +1,14 @@
-// ArticleTests: an article's code is that of the program, its manifest builds the same targets, and
-// its sessions show what the program prints.
+// ArticleTests: the code in an article is the program's code, the article's manifest declares the
+// same targets, and the article's sessions show what the program prints.
 
 import Foundation
 import Testing
 
 @Suite struct ArticleTests {
     @Test(arguments: Article.all)
-    func `an article consists of the complete files of its program`(_ article: Article) throws {
+    func `the code in an article consists of the complete files of the program`(_ article: Article)
+        throws
+    {
         let blocks = try article.code()
         #expect(blocks.count >= 2)
         var rest = try article.files()
@@ -64,7 +66,7 @@ import Testing
     }
 }
 
-/// The folder of the built programs, which is that of the test program.
+/// The folder of the built programs, which also contains the test program.
 private let programs = URL(filePath: "/proc/self/exe")
     .resolvingSymlinksInPath().deletingLastPathComponent()
 
@@ -77,7 +79,7 @@ private func temporaryFolder() throws -> URL {
 
 /// Runs a command with a folder as its home and working folder.
 ///
-/// - Returns: Its standard output, without the last line break.
+/// - Returns: The command's standard output, without line breaks at its beginning and end.
 private func run(_ command: [String], in folder: URL) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
@@ -85,7 +87,7 @@ private func run(_ command: [String], in folder: URL) throws -> String {
     process.currentDirectoryURL = folder
     process.environment = [
         "HOME": folder.path, "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "",
-        // Never use the keychain service, and the TPM, of the machine that the tests run on.
+        // Never use the keychain service or the TPM of the machine that the tests run on.
         "KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_TPM": "none",
     ]
     let output = Pipe()

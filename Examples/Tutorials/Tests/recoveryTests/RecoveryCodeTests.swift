@@ -1,5 +1,5 @@
 // RecoveryCodeTests: the recovery code with a simulated user. The article "Ask the user before
-// showing a secret" explains it.
+// showing a secret" explains this file.
 
 import KeychainTesting
 import Security

@@ -1,5 +1,5 @@
 // DeviceKeyTests: the machine's key with simulated hardware. The article "Sign with a key in
-// hardware" explains it.
+// hardware" explains this file.
 
 import CryptoKit
 import Foundation

@@ -1,5 +1,5 @@
 // SessionTests: a session over a keychain in memory. The article "Test code that uses the keychain"
-// explains it.
+// explains this file.
 
 import Keychain
 import KeychainTesting

@@ -1,5 +1,5 @@
 // ConnectionStatus: the status of the app's last connection, in defaults that app and widget share.
-//   (1) Defaults are stored in a file in plaintext, so they contain no secrets.
+//   (1) Defaults are stored in a file in plaintext, so a status contains no secrets.
 
 import Foundation
 
@@ -31,7 +31,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.lastAddress = lastAddress
     }
 
-    /// Reads the status. If none is stored, the app has never connected.
+    /// Reads the status. If no status is stored, the app is not connected and there is no address.
     ///
     /// - Parameter defaults: The defaults of ``suiteName``.
     public init(in defaults: UserDefaults) {

@@ -10,7 +10,7 @@ public enum LGTVControlError: Error, LocalizedError, Equatable {
     case keyRefused
     /// The television did not respond within the time limit.
     case noAnswer
-    /// There is no response from the television's address.
+    /// No connection to the television's address could be made, or the connection broke.
     case unreachable
     /// The address can't be part of a URL.
     case invalidAddress

@@ -48,10 +48,11 @@ extension LGTVControlManager {
 
     /// Moves the plaintext client key of an earlier release to the credentials.
     ///
-    /// The key is combined with the addresses in the keychain or, if there are none, with those in
-    /// the defaults. It is saved and loaded, and only then removed from the defaults. If
-    /// the program ends at any point, nothing is lost, and the next call completes the migration.
-    /// Call this method at every start. A key that a connection saves meanwhile is kept.
+    /// The key is combined with the addresses in the keychain or, if the keychain has no
+    /// credentials, with those in the defaults. The key is saved and loaded, and only then removed
+    /// from the defaults. If the program ends at any point, nothing is lost, and the next call
+    /// completes the migration. Call this method at every start. A key that a connection saves
+    /// meanwhile is kept.
     ///
     /// - Parameter defaults: The defaults of the earlier release.
     /// - Returns: The outcome.

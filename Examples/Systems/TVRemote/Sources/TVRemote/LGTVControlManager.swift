@@ -9,8 +9,8 @@ import Synchronization
 
 /// The access of app and widget to the television.
 ///
-/// It can be used from any thread. Saving, loading and clearing credentials access the keychain and
-/// block their thread. Connecting does not block its caller.
+/// A manager can be used from any thread. Saving, loading and clearing credentials access the
+/// keychain and block their thread. Connecting does not block its caller.
 public final class LGTVControlManager: Sendable {
     /// The manager of this program.
     public static let shared = LGTVControlManager()
@@ -23,8 +23,8 @@ public final class LGTVControlManager: Sendable {
         public static let keychainAccount = "default"
     }
 
-    /// Registers this program with a television, either with a key or, if it is `nil`, to obtain
-    /// one.
+    /// Registers this program with a television and returns the key. If the parameter is `nil`, the
+    /// television issues a key.
     typealias Register = @Sendable (Television, String?) async throws -> String
 
     private struct State {
@@ -72,8 +72,8 @@ public final class LGTVControlManager: Sendable {
             credentials, service: Constants.keychainService, account: Constants.keychainAccount)
     }
 
-    /// Saves the credentials that `change` makes of the stored ones, unless it returns `nil`. No
-    /// other call of this manager saves or clears credentials in the meantime.
+    /// Saves the credentials that `change` makes from the stored ones, unless `change` returns
+    /// `nil`. No other call of this manager saves or clears credentials in the meantime.
     ///
     /// - Returns: The saved credentials.
     func updateCredentials(
@@ -98,9 +98,9 @@ public final class LGTVControlManager: Sendable {
 
     /// Deletes the credentials. The next connection pairs again.
     ///
-    /// A connection of this manager that is in progress no longer stores anything, and throws
-    /// `CancellationError` instead. A connection in another process is not stopped, and stores the
-    /// credentials that it obtains.
+    /// A connection of this manager that is in progress no longer stores anything. If it would have
+    /// stored credentials, it throws `CancellationError`. A connection in another process is not
+    /// stopped, and stores the credentials that it obtains.
     ///
     /// - Throws: The errors of ``KeychainManager/delete(service:account:)``.
     public func clearCredentials() throws {

@@ -29,7 +29,7 @@ public struct TVCredentials: Codable, Hashable, Sendable {
     }
 
     /// Whether these can be the credentials of the television with this MAC address. Credentials
-    /// without an address can be those of any television.
+    /// without a MAC address can be those of any television.
     func canBelong(to macAddress: String) -> Bool {
         self.macAddress.isEmpty || self.macAddress.lowercased() == macAddress.lowercased()
     }

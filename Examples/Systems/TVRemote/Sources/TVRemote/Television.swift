@@ -30,7 +30,7 @@ struct Television: Hashable, Sendable {
         let clientKey: String
     }
 
-    /// The name that the television shows to its user.
+    /// The name of this program, which the television shows to its user.
     static let clientName = "LG TV Remote"
 
     let ipAddress: String
@@ -41,7 +41,7 @@ struct Television: Hashable, Sendable {
     ///
     /// - Parameter clientKey: The key of an earlier pairing. If `nil`, the television asks its
     ///   user.
-    /// - Returns: The same key, or the new one.
+    /// - Returns: The given key or, if it is `nil`, the key that the television issued.
     /// - Throws: ``LGTVControlError``, or `CancellationError` if the task is canceled.
     func register(clientKey: String?) async throws -> String {
         let (status, body) = try await send(try registration(clientKey: clientKey))

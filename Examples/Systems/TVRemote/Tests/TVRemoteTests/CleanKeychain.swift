@@ -64,7 +64,7 @@ extension TVCredentials {
         ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50")
 }
 
-/// Waits until a condition holds, for at most a minute.
+/// Waits until a condition holds. After a minute without success, the test fails.
 func waitUntil(
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) async {

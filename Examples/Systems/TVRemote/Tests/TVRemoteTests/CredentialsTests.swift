@@ -1,4 +1,4 @@
-// The credentials of the television: saved, loaded and cleared.
+// CredentialsTests: saving, loading and clearing the credentials of the television.
 
 import Foundation
 import KeychainTesting

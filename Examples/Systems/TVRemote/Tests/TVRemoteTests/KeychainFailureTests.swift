@@ -33,7 +33,8 @@ import Testing
         #expect(item.accessGroup == "default")
     }
 
-    @Test func `saving again updates the item in place and restores its protection`() throws {
+    @Test func `saving again updates the item in place and resets the item's accessibility`() throws
+    {
         keychain.now = Date(timeIntervalSince1970: 1000)
         #expect(
             addItem([
@@ -86,8 +87,8 @@ import Testing
 
     // MARK: Failures
 
-    /// The statuses of a keychain that is locked, denied, unavailable or damaged, or has a full
-    /// disk.
+    /// The statuses of a keychain that is locked, unavailable or damaged, that denies access, or
+    /// whose disk is full or fails.
     static let statuses: [Int32] = [-25308, -25293, -25291, -25295, -26275, -34018, -34, -36]
 
     @Test(arguments: statuses)
@@ -157,7 +158,7 @@ import Testing
         keychain.accessGroups = ["default"]
     }
 
-    @Test func `an error's text has the status and no value`() {
+    @Test func `an error's text has the status and the system's text, or says what failed`() {
         let status = KeychainError.unexpectedStatus(-25308)
         #expect(status.localizedDescription.hasPrefix("The keychain answered -25308: "))
         #expect(

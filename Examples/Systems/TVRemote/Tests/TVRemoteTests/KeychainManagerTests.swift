@@ -1,4 +1,4 @@
-// KeychainManager: values of any Codable type by service and account.
+// KeychainManagerTests: storing values of any Codable type by service and account.
 
 import Foundation
 import KeychainTesting
@@ -88,7 +88,7 @@ import Testing
         #expect(try load(TVCredentials.self)?.clientKey == key)
     }
 
-    @Test func `loading a value of another type throws the decoding error and keeps the value`()
+    @Test func `loading a value of another type throws a decoding error and keeps the value`()
         throws
     {
         try save(["a": 1])
@@ -129,7 +129,7 @@ import Testing
         #expect(try load(Double.self) == 1.5)
     }
 
-    @Test func `performance: a value is saved and loaded ten times`() throws {
+    @Test func `a value that is saved ten times loads as saved each time`() throws {
         let loaded = try (0..<10).map { round in
             var credentials = TVCredentials.paired
             credentials.clientKey = "key \(round)"

@@ -28,7 +28,7 @@ private final class DefaultsWithoutFile: UserDefaults {
 
 /// A thread that a test starts and observes.
 private final class ObservedThread: Sendable {
-    /// Its folder in /proc, once it runs.
+    /// The thread's folder in /proc, once the thread runs.
     private let folder = Mutex<String?>(nil)
     private let end = DispatchSemaphore(value: 0)
 
@@ -46,8 +46,8 @@ private final class ObservedThread: Sendable {
         end.wait(timeout: .now() + time) == .success
     }
 
-    /// Waits until the thread has slept for a while, as it does while another one has a lock.
-    /// - Returns: `false` if it ends instead, or does neither for a minute.
+    /// Waits until the thread has slept for a while, as a thread does while it waits for a lock.
+    /// - Returns: `false` if the thread ends instead, or keeps running for a minute.
     func comesToWait() -> Bool {
         let limit = ContinuousClock.now + .seconds(60)
         var sleepCount = 0
@@ -55,7 +55,7 @@ private final class ObservedThread: Sendable {
             if hasEnded(within: .milliseconds(10)) { return false }
             let path = "/proc/" + (folder.withLock { $0 } ?? "none") + "/stat"
             let line = try? String(contentsOfFile: path, encoding: .utf8)
-            // The state is behind the name, which is in parentheses.
+            // In this line, the thread's state follows its name, which is in parentheses.
             sleepCount = line?.contains(") S ") == true ? sleepCount + 1 : 0
         }
         return sleepCount == 20
@@ -175,7 +175,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") == nil)
     }
 
-    @Test func `a key that the keychain doesn't return is not removed from the defaults`() throws {
+    @Test func `a key that the keychain doesn't return stays in the defaults`() throws {
         let old = try TemporaryDefaults(["clientKey": key])
         #expect(throws: Failure.notVerified) {
             try manager.migrateClientKey(from: old.defaults) { _ in
@@ -185,7 +185,7 @@ private final class ObservedThread: Sendable {
         #expect(old.stored("clientKey") as? String == key)
     }
 
-    @Test func `a newer key in the keychain is kept, and the old one is removed`() throws {
+    @Test func `a newer key in the keychain is kept, and the old key is removed`() throws {
         let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
         try manager.saveCredentials(newer)
         let old = try TemporaryDefaults(["clientKey": key])

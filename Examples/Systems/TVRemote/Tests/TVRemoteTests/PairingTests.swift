@@ -1,5 +1,5 @@
 // PairingTests: when a television is asked for a key, and what is stored. A closure replaces the
-// network; the connection to a television process has its own tests.
+// network. TelevisionTests tests the connection to a television that is a process.
 
 import Foundation
 import KeychainTesting
@@ -43,7 +43,9 @@ private final class FakeTelevision: Sendable {
         #expect(television.shownKeys == [nil, "first"])
     }
 
-    @Test func `after clearing, pairing starts again and the new key is stored`() async throws {
+    @Test func `after the credentials are cleared, pairing starts again and stores the new key`()
+        async throws
+    {
         let television = FakeTelevision(.success("first"), .success("second"))
         let manager = television.manager()
         try await manager.connect(ip: ip, mac: mac)
@@ -97,7 +99,7 @@ private final class FakeTelevision: Sendable {
     }
 
     @Test
-    func `another television isn't sent the stored key, and once paired its own key is stored`()
+    func `another television isn't sent the stored key, and pairing stores its own key`()
         async throws
     {
         let television = FakeTelevision(.failure(.declined), .success("other key"))
@@ -152,7 +154,7 @@ private final class FakeTelevision: Sendable {
         #expect(television.shownKeys == [TVCredentials.paired.clientKey])
     }
 
-    @Test func `the widget changes nothing, whatever the television answers`() async throws {
+    @Test func `the widget changes no credentials if its connection fails`() async throws {
         for answer in [LGTVControlError.keyRefused, .declined, .noAnswer, .unreachable] {
             let manager = FakeTelevision(.failure(answer)).manager()
             try manager.saveCredentials(.paired)
@@ -247,7 +249,9 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .paired)
     }
 
-    @Test func `connecting with credentials of another type fails and keeps them`() async throws {
+    @Test func `connecting fails if the stored value has another type, and keeps the value`()
+        async throws
+    {
         let manager = FakeTelevision(.success("key")).manager()
         try KeychainManager().save(
             ["a": 1], service: LGTVControlManager.Constants.keychainService,
@@ -267,7 +271,8 @@ private final class FakeTelevision: Sendable {
         #expect(try manager.loadCredentials() == .unpaired)
     }
 
-    /// If connecting needed the main actor, it would time out, because the test blocks that actor.
+    /// If connecting needed the main actor, the wait would time out, because the test blocks that
+    /// actor.
     @MainActor
     @Test func `a connection does its work off the main actor`() async throws {
         let manager = FakeTelevision(.success("key")).manager()

@@ -80,7 +80,7 @@ extension Home {
         #expect(info.contains("accessible:      after-first-unlock-this-device-only\n"))
     }
 
-    @Test func `a program outside the group doesn't see the item, and every operation is denied`()
+    @Test func `a program outside the group doesn't find the item, and can't access the group`()
         throws
     {
         try home.pair()
@@ -204,7 +204,7 @@ extension Home {
                 == "Moved the client key of an earlier release to the keychain.\n\(shown)")
         #expect(try home.run("tv-app show") == shown)
         #expect(try home.run("grep -rl \(key) .") == "[1]\n")
-        // It is the correct key: a television that knows it accepts the widget.
+        // The migrated key is correct: a television that knows this key accepts the widget.
         _ = try home.run("printf '{\"\(key)\":\"LG TV Remote\"}' >television.json; television on")
         #expect(
             try home.run("tv-widget").hasPrefix("Connected to 127.0.0.1 (34:E6:E6:F9:05:50)"))

@@ -105,7 +105,8 @@ import Testing
         #expect(try manager.loadCredentials()?.clientKey == key)
     }
 
-    @Test func `a television that was reset refuses the old key, and pairs after clearing`()
+    @Test
+    func `a television that was reset refuses the old key, and pairs after it is cleared`()
         async throws
     {
         _ = try home.run("television on")
@@ -143,7 +144,7 @@ import Testing
                 == ["name": "LG TV Remote"])
     }
 
-    @Test func `a URL has an IPv6 address in brackets`() throws {
+    @Test func `the URL contains an IPv6 address in brackets`() throws {
         let television = Television(ipAddress: "fe80::1", port: 80, timeLimit: .seconds(60))
         #expect(
             try television.registration(clientKey: nil).url?.absoluteString
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `each error has its own text, and that of a refused key says what to do`() {
+    @Test func `each error has its own text, and the text for a refused key says what to do`() {
         let errors: [LGTVControlError] = [
             .declined, .keyRefused, .noAnswer, .unreachable, .invalidAddress,
             .unexpectedAnswer(500),

@@ -40,7 +40,7 @@ import Testing
         #expect(try home.run("tv-stranger").contains("\nIn the app's group: 0: "))
     }
 
-    @Test func `before pairing and after clearing, -25300 is not reported as an error`() throws {
+    @Test func `after the credentials are cleared, -25300 is not reported as an error`() throws {
         let list = "KEYCHAIN_ENTITLEMENTS=$PWD/bin/tv-app.entitlements"
         #expect(try home.run("tv-app clear") == "Cleared.\n")
         let before = try home.run("\(list) tv-stranger").split(separator: "\n")
