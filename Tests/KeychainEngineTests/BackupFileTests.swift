@@ -1,4 +1,4 @@
-// Damaged and forged backups, and a large one.
+// Damaged, forged and large backups, and the example in the format document.
 
 import Foundation
 import KeychainCore
@@ -43,7 +43,7 @@ import Testing
         #expect(status { _ = try keychain.engine.restore(source, .replace) } == .authFailed)
     }
 
-    /// Anyone who knows the recipient can encrypt a forged backup to it.
+    /// Anyone who knows the recipient can encrypt a forged backup to that recipient.
     @Test func `a backup with invalid lines is refused, and the keychain doesn't change`() throws {
         let keychain = try fixture.keychain()
         try fixture.add("a", to: keychain)
@@ -113,13 +113,13 @@ import Testing
             try fixture.items(keychain).map(\.reference.description) == [
                 "000102030405060708090a0b0c0d0e0f", "101112131415161718191a1b1c1d1e1f",
             ])
-        // A backup that the engine writes uses the same field names.
+        // The engine writes the line of the first item exactly as the document shows it.
         let again = try TestBackup()
         try again.make(keychain.engine)
         #expect(try again.lines.contains(lines[start + 1]))
     }
 
-    @Test func `10,000 items are backed up and restored, with progress`() throws {
+    @Test func `10,000 items are backed up and restored, and restoring reports progress`() throws {
         let keychain = try fixture.keychain()
         let count = 10_000
         for start in stride(from: 0, to: count, by: 1000) {

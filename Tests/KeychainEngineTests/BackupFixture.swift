@@ -7,7 +7,7 @@ import KeychainEngine
 import Synchronization
 import Testing
 
-/// A clock that advances only when the test says so.
+/// A clock that only the test advances.
 final class TestClock: Sendable {
     private let moment = Mutex(1000.0)
     var now: Double { moment.withLock { $0 } }

@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Merging
 
-    @Test func `merging keeps the later modification and deletes nothing`() throws {
+    @Test func `merging keeps later states, restores deleted items and deletes no item`() throws {
         let keychain = try fixture.keychain()
         for account in ["later", "earlier", "gone", "same"] {
             try fixture.add(account, to: keychain)
@@ -135,7 +135,7 @@ import Testing
             as: fixture.everything)
         #expect(try keychain.engine.restore(backup.source, .merge).isWithoutChange)
         #expect(try fixture.secrets(keychain) == ["after": "secret"])
-        // In the other direction the later name is restored.
+        // A backup that was made after the renaming restores the new name.
         try backup.make(keychain.engine)
         let other = try fixture.keychain()
         let first = try TestBackup()
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `items from another machine that can't be read are kept in the keychain`() throws {
+    @Test func `replacing keeps items that only another machine can read`() throws {
         let keychain = try fixture.keychain()
         let reference = try fixture.add(
             "device", "x", .whenUnlockedThisDeviceOnly, to: keychain)
@@ -231,7 +231,7 @@ import Testing
         #expect(restoration.deleted.isEmpty && restoration.keptCount == 1)
         #expect(fixture.accounts(restoration.summary.leftOut) == ["device"])
         engine.close()
-        // On the original machine they can be read.
+        // On the original machine, both items can be read.
         try keychain.reopen()
         #expect(try fixture.secrets(keychain) == ["device": "x", "any": "secret"])
     }
@@ -323,7 +323,7 @@ import Testing
         try keychain.engine.lock()
         let second = try TestBackup()
         #expect(status { try second.make(keychain.engine) } == .interactionNotAllowed)
-        // The file that was begun isn't a valid backup.
+        // The failed attempt left a file that isn't a valid backup.
         #expect(
             status { _ = try KeychainEngine.readBackup(second.source, on: .unidentified) }
                 == .decode)

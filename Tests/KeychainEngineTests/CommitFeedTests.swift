@@ -1,5 +1,5 @@
-// A subscriber is notified of every commit by any process, and the watch ends with the last
-// subscriber.
+// Subscribers are notified of the commits of all processes. The watch on the folder ends with the
+// last subscription.
 
 import Foundation
 import KeychainEngine
@@ -7,7 +7,7 @@ import KeychainCore
 import KeychainSQLite
 import Testing
 
-/// Counts calls, and lets a test wait for the next one.
+/// Counts calls, and lets a test wait for the next call.
 private final class Bell: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -24,7 +24,7 @@ private final class Bell: Sendable {
     }
 }
 
-/// A keychain that is open in two engines, as in two processes. They share only the files.
+/// A keychain that is open in two engines, as in two processes. The engines share only the files.
 private final class OpenedTwice {
     let keychain: TemporaryKeychain
     let other: KeychainEngine
@@ -45,8 +45,8 @@ private final class OpenedTwice {
                     data: Data("x".utf8))), as: keychain.caller)
     }
 
-    /// Subscribes to commits. By default the polling interval is too long to help a test that waits
-    /// for a kernel notification.
+    /// Subscribes to commits. The default polling interval is a day, so a test that waits for a
+    /// kernel notification doesn't pass because of polling.
     func subscribe(
         by means: CommitWatch.Means = .notices,
         every interval: DispatchTimeInterval = .seconds(86400)
@@ -70,7 +70,7 @@ private final class OpenedTwice {
     }
 
     /// Waits up to a minute until no descriptor watches the folder, and returns whether that
-    /// happened. The watch's queue closes the descriptor.
+    /// happened. The watch's queue closes the descriptor asynchronously.
     func isUnwatched() throws -> Bool {
         let deadline = Date(timeIntervalSinceNow: 60)
         while try watchCount() > 0 {
@@ -94,7 +94,7 @@ private final class OpenedTwice {
 
     @Test func `subscribers are notified of every commit by another engine`() throws {
         let opened = try OpenedTwice()
-        // The anchor is missing, and the commit creates it again.
+        // The anchor is missing, and the first commit creates it again.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
         let subscription = opened.subscribe()
         #expect(opened.keychain.engine.store.commits.means == .notices)
@@ -150,7 +150,8 @@ private final class OpenedTwice {
 
     @Test func `polling notices a commit that was not recorded in the anchor`() throws {
         let opened = try OpenedTwice()
-        // The anchor can't be written, as if the process ended between the commit and the write.
+        // The anchor can't be written. It is then as if the process ended after the commit, before
+        // it wrote the anchor.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
         try FileManager.default.createDirectory(
             atPath: opened.keychain.path(.anchor), withIntermediateDirectories: false)

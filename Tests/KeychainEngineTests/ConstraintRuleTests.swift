@@ -7,7 +7,7 @@ import Testing
 private struct Rule: CustomTestStringConvertible, Sendable {
     let name: String
     let constraints: AccessConstraints
-    /// The results for no proof, presence, a password, and both.
+    /// Whether the constraints are satisfied by no proof, by presence, by a password, and by both.
     let isEnough: [Bool]
     var requiresPassword = false
 
@@ -32,7 +32,7 @@ private struct Rule: CustomTestStringConvertible, Sendable {
             name: "password", constraints: .applicationPassword,
             isEnough: [false, false, true, true], requiresPassword: true),
         Rule(
-            name: "password, the only one of or", constraints: [.applicationPassword, .or],
+            name: "or with a password alone", constraints: [.applicationPassword, .or],
             isEnough: [false, false, true, true], requiresPassword: true),
         Rule(
             name: "presence, password", constraints: [.userPresence, .applicationPassword],
@@ -87,11 +87,11 @@ private struct Rule: CustomTestStringConvertible, Sendable {
                 rule.constraints.isSatisfied(byPresence: $0.0, applicationPassword: $0.1)
             } == rule.isEnough)
         #expect(rule.constraints.requiresApplicationPassword == rule.requiresPassword)
-        // Constraints need authentication exactly if they aren't satisfied without a proof.
+        // Constraints that are satisfied without a proof need no authentication. All others need it.
         #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
     }
 
-    @Test func `biometryCurrentSet is satisfied by biometry under the same enrollment`() {
+    @Test func `biometryCurrentSet is satisfied only by biometry under the same enrollment`() {
         for (biometry, isSame, isEnough) in [
             (false, false, false), (false, true, false), (true, false, false), (true, true, true),
         ] {

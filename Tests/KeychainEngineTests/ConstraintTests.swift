@@ -117,8 +117,8 @@ import Testing
     {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
-        // Rows are visited in the order of their keyed labels. Among this many, one that requires
-        // authentication comes before the locked one.
+        // Rows are visited in the order of their keyed labels. With 31 items that require
+        // authentication, a search most likely visits one of them before the locked item.
         for number in 1...30 {
             try add(keychain, "a\(number)", .userPresence, protection: .always)
         }
@@ -262,10 +262,11 @@ import Testing
         AccessConstraints.biometryAny, .biometryCurrentSet, .companion,
         [.biometryAny, .or, .companion],
     ])
-    func `an item that requires missing hardware is kept and can only be deleted`(
+    func `an item that requires missing hardware can be found and deleted, but not read`(
         constraints: AccessConstraints
     ) throws {
-        // These constraints don't require the passcode, so the item can be added without one.
+        // These constraints don't require the passcode, so the item can be added while no passcode
+        // is set.
         let keychain = try TemporaryKeychain()
         try add(keychain, "a", constraints)
         try keychain.engine.setPasscode(passcode("1234"))
@@ -359,7 +360,9 @@ import Testing
         #expect(try read(keychain, "a", grant: grant(keychain)) == [Data("new".utf8)])
     }
 
-    @Test func `the reason of a failure contains no secret`() throws {
+    @Test func `the reason of a failure contains neither the item's secret nor its service`()
+        throws
+    {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let failure = #expect(throws: KeychainFailure.self) { try read(keychain, "a") }

@@ -1,5 +1,6 @@
-// The files that remain when a first use, or a change of the keybag or the device key, is killed,
-// and how the next opening treats them.
+// The files that remain if a process is killed during the first use of a keychain, or while it
+// changes the keybag or the device key, and what the next opening does with these files. Other
+// tests cover file modes and symbolic links.
 
 import Foundation
 import KeychainCrypto
@@ -76,13 +77,13 @@ import Testing
     }
 
     @Test(arguments: [0, 4096])
-    func `a database with at most one page is created again, and a larger database never is`(
+    func `a database with at most one page is created again, but a larger database isn't`(
         byteCount: Int
     ) throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
-        // The state that a killed process of an earlier version left: the database exists, but the
-        // copy of the keybag doesn't.
+        // A killed process of an earlier version of this software left this state: the database
+        // exists, but the copy of the keybag doesn't.
         let folder = StoreFolder(path: keychain.directory)
         try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
         let whole = try Data(contentsOf: URL(filePath: folder.path(of: .database)))
@@ -122,9 +123,9 @@ import Testing
         }
     }
 
-    /// A damaged byte can make the keybag look like one of a later version.
+    /// A damaged byte can make the keybag look like a keybag of a later version.
     @Test
-    func `if a keybag's version is unknown, its copy is used unless the copy's is unknown too`()
+    func `opening uses the copy if the keybag's version is unknown, and fails if both are unknown`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -146,7 +147,7 @@ import Testing
 
     @Test func `a passcode stays set even if writing the keybag copy fails afterwards`() throws {
         let keychain = try TemporaryKeychain()
-        // The copy can't be written, because a folder that isn't empty has its name.
+        // The copy can't be written, because a non-empty folder has the name of the file.
         let copy = keychain.path(.keybag)
         try FileManager.default.removeItem(atPath: copy)
         try FileManager.default.createDirectory(

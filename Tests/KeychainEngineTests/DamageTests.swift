@@ -1,7 +1,7 @@
-// DamageTests: a damaged page, index entries that point to another item's row, either by accident
-// or forged, and a write-ahead log that lost commits.
-//   (1) No request touches an item other than the one it names.
-//   (2) After a loss in the log every request fails until the keychain is recovered.
+// DamageTests: a damaged page; accidental and forged index entries that point to another item's
+// row; and a write-ahead log that lost commits.
+//   (1) A request changes only the items that it names.
+//   (2) After a loss in the log, the keychain doesn't open until it is recovered.
 
 import Foundation
 import KeychainCore
@@ -43,7 +43,7 @@ import Testing
         let keychain = try smallKeychain(accounts)
         keychain.engine.close()
         var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
-        // The first byte of page 6, the root page of the index `items_key`.
+        // This is the first byte of page 6, which is the root page of the index `items_key`.
         bytes[5 * 4096] ^= 0x10
         try bytes.write(to: URL(filePath: keychain.path(.database)))
         let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
@@ -125,7 +125,7 @@ import Testing
         let file = URL(filePath: keychain.path(.database))
         var bytes = try Data(contentsOf: file)
         let pages = stride(from: 0, to: bytes.count, by: PageFormat.pageByteCount)
-        // A leaf page of an index begins with 10.
+        // A leaf page of an index begins with the byte 10.
         let page = try #require(
             pages.first {
                 bytes[$0] == 10
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases, Change.allCases)
-    func `a change through an index entry that points to another item's row changes nothing`(
+    func `a request through an index entry that points to another item's row changes nothing`(
         damage: Damage, change: Change
     ) throws {
         for isLocked in [true, false] {
@@ -207,8 +207,8 @@ import Testing
             as: keychain.caller)
     }
 
-    /// A copy of a keychain with 91 commits in its log, as a killed process leaves it, with one
-    /// changed byte in the middle of the log.
+    /// A keychain with 91 commits in its log, and a copy of the keychain as a killed process would
+    /// leave it. One byte in the middle of the copy's log is changed.
     private func killedKeychain(withAnchor: Bool) throws -> (TemporaryKeychain, copy: String) {
         let keychain = try TemporaryKeychain()
         try keychain.engine.store.emptyLog()
@@ -246,8 +246,8 @@ import Testing
         let report = try KeychainEngine.recover(directory: copy, options: .testing)
         let engine = try KeychainEngine.open(directory: copy, options: .testing)
         defer { engine.close() }
-        // At most one item is lost, the one that the damaged frame's commit added. The other items
-        // on that frame's page are also in other frames.
+        // At most one item is lost: the item that the commit of the damaged frame added. The other
+        // items on that frame's page are also in other frames.
         #expect(report.itemCount >= 90)
         for number in 0..<91 {
             let found = try? engine.perform(
@@ -266,7 +266,7 @@ import Testing
         #expect(throws: KeychainFailure.self) {
             _ = try KeychainEngine.open(directory: copy, options: .testing)
         }
-        // The log is restored, so only the file `log-is-damaged` shows that it was damaged.
+        // The log is restored, so only the file `log-is-damaged` shows that the log was damaged.
         let wal = StoreFolder(path: copy).path(of: .writeAheadLog)
         var bytes = try Data(contentsOf: URL(filePath: wal))
         bytes[bytes.count / 2] ^= 1

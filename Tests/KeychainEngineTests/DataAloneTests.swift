@@ -1,5 +1,5 @@
-// Searches that request only secrets, without attributes: what is decrypted for them, and what
-// isn't returned.
+// Searches that request secrets without attributes: what they decrypt and return. An
+// immediate look-up is such a search that never waits for another process.
 
 import Foundation
 import Glibc
@@ -106,8 +106,8 @@ import Testing
             keychain.engine.secretAtOnce(request, as: keychain.caller)?.data == Data("secret".utf8))
         let other = AccessGroups(["other"])
         #expect(keychain.engine.secretAtOnce(request, as: other) == nil)
-        // The locks of a process that recovers the log after a crash. They belong to the open file,
-        // so they conflict with those of this process.
+        // A process that recovers the log after a crash holds these locks. They belong to an open
+        // file description, so they conflict even with other locks of this process.
         let memory = unsafe open(keychain.directory + "/keychain.db-shm", O_RDWR | O_CLOEXEC)
         try #require(memory >= 0)
         var lock = flock()
@@ -144,7 +144,7 @@ import Testing
             query.isSynchronizable = false
             #expect(try isFound(query) == (account == "short", true), "\(account)")
         }
-        // Items of other groups have the same key attributes, and come first.
+        // Items of another group have the same server and account. The search visits them first.
         var attributes: [Attribute: AttributeValue] = [
             .server: .string("server"), .account: .string("account"),
         ]

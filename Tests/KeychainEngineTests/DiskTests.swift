@@ -17,8 +17,8 @@ import Testing
             protection: .whenUnlocked, data: Data(texts[0].utf8))
         let caller = AccessGroups([texts[4]])
         _ = try keychain.engine.perform(AddItem(item), as: caller)
-        // The item is first in the write-ahead log. After the last connection is closed, it is in
-        // the database.
+        // At first, the item is only in the write-ahead log. When the last connection is closed,
+        // SQLite copies the item to the database file.
         #expect(try files(of: keychain).keys.contains { $0.hasSuffix("-wal") })
         for reopens in [false, true] {
             if reopens { try keychain.reopen() }
@@ -28,7 +28,7 @@ import Testing
                 }
             }
         }
-        // Shows that the search can find the texts.
+        // This shows that the search can find the texts.
         for text in texts { #expect(stands(text, in: Data("x\(text)y".utf8))) }
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
         #expect(

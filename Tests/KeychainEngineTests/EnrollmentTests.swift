@@ -1,4 +1,4 @@
-// Items bound to one biometric enrollment, which open only under it.
+// Items that are bound to one biometric enrollment open only under that enrollment.
 
 import Foundation
 import KeychainEngine
@@ -100,7 +100,7 @@ import Testing
                 #expect(failure?.cause == .authentication(.biometryCurrentSet))
             }
         }
-        // Without hardware no user can be recognized, whatever was enrolled before.
+        // Without hardware, no user can be recognized, whatever was enrolled before.
         #expect(
             status { _ = try read(keychain, recognized(keychain, under: nil)) }
                 == .authenticationNeeded)
@@ -136,7 +136,7 @@ import Testing
         [.biometryCurrentSet, .companion, .or],
         [.biometryCurrentSet, .applicationPassword, .or],
     ])
-    func `after a new enrollment, other proofs don't open an item that requires the earlier one`(
+    func `after a new enrollment, other proofs don't replace the recognition that an item requires`(
         constraints: AccessConstraints
     ) throws {
         let keychain = try keychain()
@@ -150,7 +150,7 @@ import Testing
         #expect(try read(keychain, shown) == Self.secret)
     }
 
-    @Test func `after a new enrollment, reading attributes and deleting require no authentication`()
+    @Test func `after a new enrollment, an item can be found and deleted, but not changed`()
         throws
     {
         let keychain = try keychain()
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: Changing
 
-    @Test func `a change keeps the enrollment of an item, unless it changes the constraints`()
+    @Test func `a change keeps the enrollment of an item, unless the constraints change`()
         throws
     {
         let keychain = try keychain()
@@ -196,8 +196,8 @@ import Testing
         try update(ItemChanges(data: Data("new".utf8)), shown)
         #expect(try !opens(under: Self.first))
         #expect(try opens(under: Self.second))
-        // Without the constraint any enrollment suffices. A new protection class removes the
-        // constraint.
+        // With the constraint `biometryAny`, any enrollment suffices. A new protection class
+        // removes all constraints.
         try update(ItemChanges(constraints: .biometryAny), shown)
         #expect(try opens(under: Self.first))
         try update(ItemChanges(constraints: .biometryCurrentSet), shown)
@@ -212,7 +212,7 @@ import Testing
         for size in [0, 65, 1_000] {
             #expect(status { try add(keychain, under: Data(count: size)) } == .param)
         }
-        // Without the constraint the identifier isn't stored, so its size doesn't matter.
+        // Without the constraint, the identifier isn't stored, so its size doesn't matter.
         try add(keychain, [], under: Data())
         #expect(
             status {

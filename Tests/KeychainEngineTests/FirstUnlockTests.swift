@@ -32,7 +32,8 @@ import Testing
         ).map { String(decoding: $0.data ?? Data(), as: UTF8.self) }
     }
 
-    /// A keychain with an item of each tier, and a passcode.
+    /// A keychain with a passcode and three items: one that is always available, one that is
+    /// available after the first unlock, and one that is available when unlocked.
     private func keychain(isReopened: Bool = true) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test
-    func `before first unlock, always-available items can be changed, but not added or deleted`()
+    func `before the first unlock, always-available items can be changed, not added or deleted`()
         throws
     {
         let keychain = try keychain()
@@ -201,13 +202,13 @@ import Testing
 
     // MARK: The contents of the files
 
-    @Test func `without the passcode a guess at an item's name can't be verified`() throws {
+    @Test func `without the passcode, a guess at a guarded item's name can't be verified`() throws {
         let keychain = try keychain(isReopened: false)
         let rows = try ["open", "guarded", "locked"].map {
             try #require(keychain.rows(query($0)).first)
         }
         try keychain.reopen()
-        // Everything that can be derived from the files and the device key.
+        // An attacker who has the files but not the passcode can derive only these keys.
         let folder = StoreFolder(path: keychain.directory)
         let deviceKey = try DeviceKeyFile.decode(try #require(try folder.read(.deviceKey))).key
         let hierarchy = try KeyHierarchy(
@@ -241,11 +242,12 @@ import Testing
         let bytes = header.encoded(with: both)
         #expect(bytes.count == StoreHeader.byteCount)
         #expect(StoreHeader(bytes, both)?.digest(of: .guarded) == header.digest(of: .guarded))
-        // The header can be read, including the item count. Written again it is unchanged.
+        // Without the keys of the guarded tier, the header can be read, including the item count.
+        // Encoding the header again yields the same bytes.
         let read = try #require(StoreHeader(bytes, openOnly))
         #expect(read.count(of: .guarded) == 2 && read.digest(of: .guarded) == nil)
         #expect(read.encoded(with: openOnly) == bytes)
-        // Count, number of writes, mask, digest and tag of the guarded tier.
+        // These bytes are the count, number of writes, mask, digest and tag of the guarded tier.
         for offset in 104..<200 {
             var altered = bytes
             altered[offset] ^= 1
@@ -309,7 +311,7 @@ import Testing
                 _ = try keychain.engine.perform(FindItems(same, Retrieval()), as: keychain.caller)
             } == .interactionNotAllowed)
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // An item without the optional parts matches a query for empty ones.
+        // An item without the optional parts matches a query for empty parts.
         _ = try keychain.engine.perform(
             AddItem(
                 NewItem(
@@ -324,7 +326,7 @@ import Testing
 
     // MARK: Updates
 
-    @Test func `an item that gets another name or group keeps its secret`() throws {
+    @Test func `an item that gets another name and group keeps its secret`() throws {
         let keychain = try keychain(isReopened: false)
         let before = try #require(keychain.rows(query("guarded")).first)
         try keychain.engine.perform(

@@ -175,7 +175,7 @@ import Testing
         #expect(opening?.contains(path + " is a ") == true, "\(opening ?? "it opens")")
         let recovering = reason { _ = try recover(keychain) }
         #expect(recovering == opening)
-        // With the original file everything works again.
+        // After the original file is put back, the keychain opens again.
         try files.removeItem(atPath: path)
         if files.fileExists(atPath: path + "-elsewhere") {
             try files.moveItem(atPath: path + "-elsewhere", toPath: path)
@@ -185,7 +185,8 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a keychain opens if the copy of its keybag isn't a regular file`(_ kind: Kind) throws {
+    func `a keychain opens even if the copy of its keybag isn't a regular file`(_ kind: Kind) throws
+    {
         let keychain = try closedKeychain()
         let path = keychain.path(.keybag)
         let copy = try Data(contentsOf: URL(filePath: path))
@@ -221,7 +222,7 @@ import Testing
         let refusal = reason { try keychain.reopen() }
         #expect(refusal?.contains("\(path) has a second hard link") == true)
         #expect(files.contents(atPath: other) == before)
-        // Follows the instructions in the error.
+        // These lines follow the instructions in the error.
         try files.copyItem(atPath: path, toPath: path + ".copy")
         try #require(unsafe rename(path + ".copy", path) == 0)
         if file == .database || file == .anchor {
@@ -242,7 +243,7 @@ import Testing
         let before = try contents(of: keychain.directory)
         for content in ["", "nobody's"] {
             put(Data(content.utf8), at: path)
-            // An empty log doesn't count.
+            // An empty log isn't refused.
             guard name != "keychain-7.db-wal" || !content.isEmpty else { continue }
             for verb in ["open", "recover"] {
                 let refusal = reason {
@@ -277,7 +278,7 @@ import Testing
                 == true)
         #expect(Set(try files.contentsOfDirectory(atPath: keychain.directory)) == before)
         try add("b", to: keychain)
-        // Follows the instructions in the error.
+        // These lines follow the instructions in the error.
         keychain.engine.close()
         try files.moveItem(
             atPath: keychain.directory + "/keychain-2147483647.db",
@@ -294,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: Recovered.allCases)
-    func `a file isn't used as the recovered database just because it has that name`(
+    func `a file isn't used as the recovered database just because of its name`(
         _ kind: Recovered
     ) throws {
         let keychain = try closedKeychain()
@@ -323,7 +324,7 @@ import Testing
         }
         keychain.engine.close()
 
-        // If there is no other database, the file isn't moved.
+        // If there is no other database, the recovery fails and doesn't move the file.
         try files.removeItem(atPath: keychain.path(.database))
         put(content, at: path)
         let before = try contents(of: keychain.directory)

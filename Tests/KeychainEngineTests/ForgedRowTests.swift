@@ -13,7 +13,7 @@ func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Vo
 }
 
 /// The position of a row's metadata. The protection class and the four labels are at fixed
-/// distances before it.
+/// distances before the metadata.
 func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes: [UInt8]) throws
     -> Int
 {
@@ -52,7 +52,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         }
         keychain.engine.close()
         try forge(keychain) { bytes in
-            // The protection class is stored before four labels.
+            // The protection class is the byte before the four labels.
             let place = try placeOfMetadata(of: "kept", in: keychain, bytes) - 65
             try #require(bytes[place] == ProtectionClass.whenUnlocked.rawValue)
             bytes[place] = ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue

@@ -1,5 +1,5 @@
-// Verification of a keychain with a passcode: the part that needs its keys, and an attacker who
-// removes the passcode.
+// Verification of a keychain with a passcode: the part that requires the keys of the guarded tier,
+// and an attacker who removes the passcode.
 
 import Foundation
 import KeychainCore
@@ -9,7 +9,7 @@ import TestPrograms
 import Testing
 
 @Suite struct FreshnessPasscodeTests {
-    /// A keychain with a passcode and the item `a`, after a reboot.
+    /// A closed keychain with a passcode and the item `a`, after a reboot.
     private func keychain() throws -> RememberedKeychain {
         let keychain = try RememberedKeychain()
         try keychain.engine.setPasscode(passcode("1234"))

@@ -1,5 +1,5 @@
-// Pages and files that the keychain itself wrote earlier, put back by an attacker without keys:
-// what the verification once per boot finds, and when it is repeated.
+// An attacker without keys puts back pages and files that the keychain itself wrote earlier. The
+// tests show what the verification once per boot finds, and when the verification is repeated.
 
 import Foundation
 import KeychainCore
@@ -10,8 +10,8 @@ import TestPrograms
 import Testing
 
 @Suite struct FreshnessTests {
-    /// A closed keychain with `a` and `b`, and its database file before `b` was added and `a`
-    /// changed.
+    /// A closed keychain with the items `a` and `b`, and the bytes of its database file from before
+    /// `b` was added and `a` was changed.
     private func changedKeychain() throws -> (RememberedKeychain, before: [UInt8]) {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
@@ -52,7 +52,7 @@ import Testing
         keychain.boot = boot
         try keychain.open()
         try expectFound(in: keychain)
-        // Each process finds it again.
+        // Each process finds the old page again.
         try keychain.reopen()
         try expectFound(in: keychain)
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(keychain.state.problem == "it holds 1 items and should hold 2")
     }
 
-    @Test func `a row put back after it was set aside is detected`() throws {
+    @Test func `an old page of the table of set-aside rows is detected`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         try keychain.engine.store.emptyLog()
@@ -152,8 +152,8 @@ import Testing
         #expect(status { _ = try keychain.find("b") } == .itemNotFound)
     }
 
-    /// The old database gets a name as if a rotation had created it: the database with the highest
-    /// number is the keychain.
+    /// The old database gets the name that a rotation would give to a new database: the keychain
+    /// opens the database with the highest number.
     @Test func `an old copy of the database in a file with a higher number is refused`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
@@ -214,14 +214,14 @@ import Testing
             try keychain.reopen()
             #expect(keychain.state == VerificationState(.verified, at: moment))
         }
-        // Enough commits that SQLite checkpoints the log and writes it from the start again.
+        // After this many commits, SQLite has checkpointed the log and begun to overwrite it.
         for number in 0..<400 { try keychain.add("more \(number)") }
         #expect(keychain.state == VerificationState(.verified, at: moment))
         try keychain.reopen()
         #expect(keychain.state == VerificationState(.verified, at: moment))
     }
 
-    @Test func `after a reboot the keychain is verified again`() throws {
+    @Test func `after a reboot, the keychain has to be verified again`() throws {
         let keychain = try RememberedKeychain()
         let moment = try #require(keychain.state.moment)
         keychain.boot = 2
@@ -355,7 +355,7 @@ import Testing
         try keychain.open()
         #expect(keychain.state == VerificationState(.never))
         keychain.close()
-        // The outdated note describes the files as they were then.
+        // The outdated note describes the files as they were before `a` was added.
         try keychain.write(before, to: path)
         try keychain.open()
         #expect(keychain.state.standing == .changed)
@@ -438,12 +438,12 @@ import Testing
         try keychain.add("c")
         try keychain.reopen()
         keychain.close()
-        // The recovered keychain is rotated once more.
+        // The recovered keychain can be rotated again.
         try keychain.open()
         try keychain.engine.rotate()
         #expect(try keychain.find("c") == Data("c".utf8))
 
-        // At another path it counts as another keychain.
+        // The second copy is at another path, so it counts as another keychain and opens.
         let elsewhere = try KeychainEngine.open(directory: copies[1], options: keychain.options)
         #expect(try elsewhere.status().itemCount == 1)
         elsewhere.close()

@@ -1,6 +1,5 @@
 // A keychain whose verifications are remembered in a temporary folder.
-//   (1) The test chooses the boot ID. Each reading of the clock is one second later than the
-//       previous one.
+//   (1) The test chooses the boot ID.
 
 import Foundation
 import KeychainCore
@@ -11,7 +10,7 @@ import Synchronization
 import TestPrograms
 import Testing
 
-/// Each reading is one second after the previous one.
+/// A clock of which each reading is one second later than the previous reading.
 private final class Clock: Sendable {
     private let seconds = Mutex(0.0)
 
@@ -23,7 +22,6 @@ private final class Clock: Sendable {
     }
 }
 
-/// A keychain that remembers its verifications in a temporary folder.
 final class RememberedKeychain {
     let folder = NSTemporaryDirectory() + "keychain-fresh-" + UUID().uuidString
     private let clock = Clock()
