@@ -16,13 +16,13 @@ final class ServiceUnderTest: KeychainUnderTest {
     private let folder: String
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
-    /// A test case has the groups that it claims, because this program may use every group.
+    /// A test case gets all groups that it claims, because this program may use every group.
     var handler: KeychainHandler { .service(client) }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         var engine = EngineOptions.testing
         engine.hardware = hardware
-        // Kept short: the path of a socket has at most 107 bytes.
+        // The name is short, because the path of a socket has at most 107 bytes.
         folder = NSTemporaryDirectory() + "kc-" + UUID().uuidString.prefix(8)
         var limits = DaemonConfiguration.Limits()
         limits.requests = 2

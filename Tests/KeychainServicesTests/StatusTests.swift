@@ -24,7 +24,7 @@ import Testing
         #expect(Set(StatusRow.all.map(\.expected)).count == 381)
     }
 
-    @Test func `each public code and one private code has a text of its own`() {
+    @Test func `each public code and one private code has a distinct text`() {
         #expect(StatusMessages.all.count == 382)
         #expect(
             Set(StatusMessages.all.map(\.0))
@@ -70,7 +70,7 @@ import Testing
         #expect(CFError(status: errSecParam, reason: "why").localizedDescription == "why")
     }
 
-    @Test func `an error is returned with one retain, and only if there is a pointer for it`() {
+    @Test func `an error is stored with one retain, and only if there is a pointer`() {
         weak var observed: CFError?
         var slot: Unmanaged<CFError>?
         do {

@@ -19,7 +19,7 @@ import Testing
 
     init() { test.hasSecureEnclave = true }
 
-    /// A key created with these parameters in addition to its token.
+    /// Creates a Secure Enclave key with additional parameters.
     private func make(_ more: [String: Any] = [:]) -> KeyAnswer<SecKey> {
         test.withSecItem { SecKeyCalls.create(token.merging(more) { $1 }) }
     }
@@ -47,10 +47,10 @@ import Testing
         return (status, result)
     }
 
-    /// The error of creating a key with these parameters.
+    /// The description of the error with which creating a key fails.
     private func reason(of parameters: [String: Any]) throws -> String {
         var slot: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call; an error in it is ours.
+        // SAFETY: the variable outlives the call, and this function owns the error that is stored.
         let key = test.withSecItem {
             unsafe SecKeyCreateRandomKey(parameters as NSDictionary, &slot)
         }
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a hardware key supports exactly the algorithms of its kind`() throws {
+    @Test func `a hardware key supports only the operations of a private P-256 key`() throws {
         let key = try #require(make().value)
         #expect(SecKeyIsAlgorithmSupported(key, .keyExchange, .ecdhKeyExchangeStandard))
         #expect(
@@ -188,7 +188,7 @@ import Testing
         #expect(software.flatMap { SecKeyCalls.external($0).value }?.count == 32)
     }
 
-    @Test func `without a Secure Enclave nothing is created or stored`() throws {
+    @Test func `without a Secure Enclave, no hardware key is created or stored`() throws {
         test.hasSecureEnclave = false
         #expect(make().code == errSecUnimplemented)
         #expect(try reason(of: token).contains("TPM"))
@@ -283,7 +283,7 @@ import Testing
         #expect(copy(["pdmn": "aku"]).status == errSecItemNotFound)
     }
 
-    @Test func `a key that wasn't stored can be added once, with its original attributes`() throws {
+    @Test func `a key that wasn't stored can be added once, with its access control`() throws {
         let wanted = try control(.privateKeyUsage)
         let key = try #require(make(["private": ["perm": false, "accc": wanted]]).value)
         #expect(copy([:]).status == errSecItemNotFound)
@@ -316,9 +316,9 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `a key that was found is used in the keychain where it was found`() throws {
+    @Test func `a key is used in its own keychain, even in another keychain's scope`() throws {
         let key = try #require(make().value)
-        // Outside the scope of that test keychain, and even inside another one's.
+        // This call is outside the scope of the key's keychain and in the scope of another one.
         let other = TestKeychain()
         other.withSecItem {
             let signature = SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message)
@@ -347,7 +347,7 @@ import Testing
 
     // MARK: Authentication
 
-    @Test func `a locked key reports the lock, and works again after an unlock`() throws {
+    @Test func `a key can be used only while its keychain is unlocked`() throws {
         let key = try #require(make(["pdmn": "aku"]).value)
         try test.lock()
         #expect(
@@ -357,7 +357,7 @@ import Testing
         #expect(SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message).value != nil)
     }
 
-    @Test func `using a key prompts the user, and no other operation on it does`() throws {
+    @Test func `using a key prompts the user, and finding a key doesn't`() throws {
         try test.setPasscode("1234")
         let wanted = try control([.privateKeyUsage, .userPresence])
         let key = try #require(make(["private": ["accc": wanted]]).value)
@@ -396,7 +396,7 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    @Test func `a context with sufficient proofs causes no prompt`() throws {
+    @Test func `one prompt suffices for several uses of a key with one context`() throws {
         try test.setPasscode("1234")
         test.person = .owner
         let wanted = try control([.privateKeyUsage, .userPresence])

@@ -49,7 +49,7 @@ import Testing
         #expect(CFGetTypeID(trust) == SecTrustGetTypeID())
     }
 
-    @Test func `the order of the other certificates doesn't matter`() {
+    @Test func `the order of the certificates after the leaf doesn't matter`() {
         #expect(
             judge(
                 [made.server, made.root, made.otherRoot, made.intermediate], anchors: [made.root])
@@ -166,7 +166,7 @@ import Testing
         #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
     }
 
-    /// Extensions that an evaluation reads, with a null value.
+    /// An evaluation reads these extensions. The value of each is an ASN.1 null here.
     @Test(arguments: [
         "keyUsage", "extendedKeyUsage", "basicConstraints", "nameConstraints", "subjectAltName",
         "certificatePolicies",
@@ -209,8 +209,8 @@ import Testing
         #expect(error?.code == Int(errSecNotTrusted))
     }
 
-    /// Eight authorities that all certified each other form about a hundred thousand chains, none
-    /// of which ends at an anchor. Trying them all would take too long for any test.
+    /// A leaf and eight authorities that all certified each other form more than ten thousand
+    /// chains, none of which ends at an anchor. Trying all chains would take too long for a test.
     @Test func `the search for a chain ends even if many authorities certified each other`() throws
     {
         let maker = try CertificateMaker()
@@ -236,7 +236,8 @@ import Testing
         #expect(judge([leaf] + crossed, anchors: [made.root])?.code == Int(errSecNotTrusted))
         // If one of the authorities is an anchor, the search finds the chain.
         #expect(judge([leaf] + crossed, anchors: [try maker.certificate("a0")]) == nil)
-        // Without an anchor, the search for the incomplete chain in the outcome has the same limit.
+        // If no chain ends at an anchor, the outcome contains an incomplete chain. The search for
+        // the incomplete chain has a limit too: 1000 candidates.
         for (count, length) in [(1000, 2), (1001, 1)] {
             let outcome = TrustEvaluation(
                 leaf: made.server, others: Array(repeating: made.intermediate, count: count),
@@ -279,7 +280,7 @@ import Testing
             (.nan, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
             (.infinity, errSecCertificateExpired), (1e300, errSecCertificateExpired),
         ] as [(TimeInterval, OSStatus)])
-    func `nothing is valid at a date that is infinite, extreme or not a number`(
+    func `no certificate is valid at a date that is infinite, extreme or not a number`(
         seconds: TimeInterval, status: OSStatus
     ) {
         let date = Date(timeIntervalSinceReferenceDate: seconds)

@@ -65,7 +65,7 @@ import Testing
         #expect(roots.certificates == [made.root])
     }
 
-    @Test func `content of a file of authorities that isn't a certificate is skipped`() throws {
+    @Test func `content other than certificates in the file of authorities is skipped`() throws {
         let key = try made.maker.openSSL.contents(of: "root.key")
         let root = try made.maker.openSSL.contents(of: "root.pem")
         let broken = Data(

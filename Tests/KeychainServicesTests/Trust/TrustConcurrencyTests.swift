@@ -16,8 +16,8 @@ import Testing
         made = try TrustFixtures.shared.get()
     }
 
-    /// More callers than threads in Swift's concurrency pool. Each caller blocks one thread. If an
-    /// evaluation waited for the pool, all would wait forever.
+    /// There are more callers than threads in Swift's concurrency pool, and each caller blocks a
+    /// thread. If an evaluation waited for a thread of the pool, all callers would wait forever.
     @Test func `evaluations complete even if tasks block every thread of the pool`() async {
         let chain = [made.server, made.intermediate]
         let anchors = [made.root]
@@ -33,7 +33,7 @@ import Testing
 
     @TaskLocal private static var mark = 0
 
-    @Test @MainActor func `the caller's task-local values and actor are unchanged`() async {
+    @Test @MainActor func `an evaluation keeps the caller's task-local values and actor`() async {
         await Self.$mark.withValue(7) {
             #expect(judge([made.server, made.intermediate], anchors: [made.root]) == nil)
             #expect(Self.mark == 7)
@@ -58,7 +58,7 @@ import Testing
         #expect(await Judge().judges([made.server, made.intermediate], [made.root]))
     }
 
-    @Test func `asynchronous code runs to its end on the waiting thread`() {
+    @Test func `runOnCallingThread runs asynchronous code to its end on the calling thread`() {
         let thread = ObjectIdentifier(Thread.current)
         let answer = runOnCallingThread { () async -> Bool in
             for _ in 0..<10 {

@@ -1,4 +1,4 @@
-// TrustFixtures: certificate chains that several tests evaluate, made once.
+// TrustFixtures: certificate chains that several tests evaluate. They are made once.
 
 #if !canImport(Darwin)
 
@@ -8,14 +8,15 @@ import Foundation
 
 /// A root, an intermediate, and leaves of several kinds.
 struct TrustFixtures {
-    /// Made when a test first uses it.
+    /// The certificates, which are made on first use.
     static let shared = Result { try TrustFixtures() }
 
     let maker: CertificateMaker
     let root: SecCertificate
     let otherRoot: SecCertificate
     let intermediate: SecCertificate
-    /// `www.example.com`, `*.wild.example.com`, 10.0.0.1.
+    /// A certificate with the names `www.example.com` and `*.wild.example.com` and the address
+    /// 10.0.0.1.
     let server: SecCertificate
     let client: SecCertificate
     let mail: SecCertificate
@@ -45,8 +46,9 @@ struct TrustFixtures {
     }
 }
 
-/// Evaluates a certificate.
-/// - Returns: The error, or `nil` if it is trusted.
+/// Evaluates the first certificate. The other certificates are possible issuers.
+///
+/// - Returns: The error, or `nil` if the first certificate is trusted.
 func judge(
     _ certificates: [SecCertificate], anchors: [SecCertificate],
     _ policy: SecPolicy = SecPolicyCreateBasicX509(), at date: Date? = nil

@@ -1,7 +1,6 @@
-// TrustPolicyTests: policies, their properties, and what they require of a certificate, including
-// host names.
-//   (1) The rows on host names are from RFC 6125, section 6.4, and from names that other
-//       implementations got wrong.
+// TrustPolicyTests: policies, their properties, and their requirements for certificates. The test
+// arguments for host names are from RFC 6125, section 6.4, and from known errors of other
+// implementations.
 
 #if !canImport(Darwin)
 
@@ -70,8 +69,8 @@ import Testing
                 == Int(errSecSSLBadExtendedKeyUsage))
     }
 
-    /// Extended key usages of an intermediate authority, and the policies for which it can issue a
-    /// leaf that is valid for every purpose.
+    /// The arguments are the extended key usages of an intermediate authority, and the policies
+    /// that accept a leaf from this authority. The leaf itself permits every purpose.
     @Test(arguments: [
         ("emailProtection", ["basic", "mail"]), ("serverAuth", ["basic", "server"]),
         ("clientAuth,emailProtection", ["basic", "client", "mail"]),
@@ -148,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `SHA-1 signatures are refused for connections`() throws {
+    @Test func `SHA-1 signatures are refused for TLS servers`() throws {
         try made.maker.make(
             "rsaroot", subject: "/CN=RSA", extensions: CertificateMaker.authority, key: .rsa(2048))
         let root = try made.maker.certificate("rsaroot")
@@ -171,7 +170,7 @@ import Testing
                 false
             ),
         ] as [(CertificateMaker.KeyKind, [String], Bool)])
-    func `a certificate is trusted if X509 can verify its kind of signature`(
+    func `a certificate is trusted only if X509 can verify its kind of signature`(
         key: CertificateMaker.KeyKind, arguments: [String], isVerified: Bool
     ) throws {
         let maker = try CertificateMaker()
@@ -181,7 +180,7 @@ import Testing
             "leaf", subject: "/CN=Leaf", issuer: "root", arguments: arguments)
         let error = judge([leaf], anchors: [root])
         #expect(error?.code == (isVerified ? nil : Int(errSecNotTrusted)))
-        // As an anchor it doesn't need its signature verified.
+        // The signature of an anchor isn't verified.
         #expect(judge([leaf], anchors: [leaf]) == nil)
     }
 }
@@ -258,7 +257,9 @@ import Testing
         ("k.example.com", "\u{212A}.example.com", false),
         ("10.0.0.1", "10.0.0.1", false), ("*.0.0.1", "10.0.0.1", false),
     ])
-    func `a name matches only its own host`(pattern: String, host: String, matches: Bool) {
+    func `a host name or wildcard matches only its own hosts`(
+        pattern: String, host: String, matches: Bool
+    ) {
         let names = SecCertificate.AlternativeNames(hostNames: [pattern])
         #expect(HostName(host).isAmong(names) == matches)
     }
@@ -273,7 +274,7 @@ import Testing
         ("10.0.0.1\0.evil.org", [10, 0, 0, 1], false), ("[10.0.0.1]", [10, 0, 0, 1], false),
         ("[", [10, 0, 0, 1], false), ("[]", [10, 0, 0, 1], false),
     ])
-    func `an IP address is compared only with the IP addresses in a certificate`(
+    func `an IP address matches only the same IP address in a certificate`(
         host: String, address: [UInt8], matches: Bool
     ) {
         let names = SecCertificate.AlternativeNames(addresses: [Data(address)])
