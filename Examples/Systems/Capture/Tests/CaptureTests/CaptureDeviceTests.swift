@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a device with a Secure Enclave is attested by a key in it`() throws {
+    func `a device with a Secure Enclave is attested by a key in the Secure Enclave`() throws {
         let state = try device.register(model: "m", hasLidar: false, at: date)
         #expect(state.attestationLevel == .secureEnclave)
         let key = try #require(
@@ -76,8 +76,8 @@ import Testing
     func `if another process makes the key first, that key attests the device`() throws {
         let first = try service.createSecureEnclaveKey(forKey: CaptureDevice.attestationKey)
         let hash = Data(SHA256.hash(data: try service.publicKeyData(of: first)))
-        // The first search is for the state. The second one doesn't find the key, as if another
-        // process created it only afterwards.
+        // The first search is for the state. The second search doesn't find the key, as if another
+        // process created the key after this search.
         try keychain.inject(
             .failure(.init(rawValue: errSecItemNotFound)), into: .search, after: 1, times: 1)
         let state = try device.register(model: "m", hasLidar: false)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `a key that vanishes during a registration is reported as not found`() throws {
+    func `a key that is deleted during a registration is reported as not found`() throws {
         try keychain.inject(
             .failure(.init(rawValue: errSecDuplicateItem)), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.itemNotFound) {
@@ -95,7 +95,9 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `if the Secure Enclave fails, the device is not registered as unverified`() throws {
+    func `if the Secure Enclave fails, the device is not registered, not even as unverified`()
+        throws
+    {
         try keychain.inject(.failure(.ioError), into: .secureEnclave, times: 1)
         #expect(throws: KeychainError.saveFailed(errSecIO)) {
             try device.register(model: "m", hasLidar: false)
@@ -140,7 +142,7 @@ import Testing
     }
 
     @Test(.freshKeychainWithSecureEnclave)
-    func `captures are signed, and signatures checked, until the key is deleted`() throws {
+    func `a device signs captures and verifies signatures until its key is deleted`() throws {
         let capture = Data("capture".utf8)
         #expect(throws: KeychainError.itemNotFound) { try device.sign(capture) }
         let first = try device.register(model: "m", hasLidar: false)
@@ -155,6 +157,9 @@ import Testing
         #expect(try service.loadAttestationKeyId() == nil)
         #expect(try service.loadDeviceState() == nil)
         #expect(throws: KeychainError.itemNotFound) { try device.sign(capture) }
+        #expect(throws: KeychainError.itemNotFound) {
+            try device.isValidSignature(signature, for: capture)
+        }
         #expect(try device.open(sealed) == capture)
 
         let second = try device.register(model: "m", hasLidar: false)
@@ -175,7 +180,7 @@ import Testing
         let hasKey =
             try service.loadSecureEnclaveKey(forKey: CaptureDevice.attestationKey) != nil
         if try service.loadDeviceState() == nil {
-            // A key that is left doesn't sign.
+            // Without a registration, a remaining key isn't used to sign.
             #expect(throws: KeychainError.itemNotFound) { try device.sign(Data()) }
         } else {
             #expect(hasKey)

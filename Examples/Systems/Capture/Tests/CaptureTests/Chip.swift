@@ -4,18 +4,17 @@ import Foundation
 import Glibc
 import Testing
 
-/// A chip that is stopped when the last reference to it is gone.
+/// A chip, which is stopped when the last reference to this object is gone.
 final class Chip {
     private let process = Process()
     private let folder: URL
     /// The value for the environment variable KEYCHAIN_TPM.
     var configuration: String { "swtpm:path=\(socket)" }
 
-    // The maximum length of a socket's path is short, and the path of the test's folder may be
-    // long.
+    // The socket isn't in the folder, because the folder's path may be too long for a socket.
     private let socket = "/tmp/capture-\(UUID().uuidString.prefix(8))"
 
-    /// - Throws: An error if swtpm is missing, which is a Debian package of that name.
+    /// - Throws: An error if swtpm doesn't start. The Debian package `swtpm` contains it.
     init(in folder: URL) throws {
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -30,20 +29,22 @@ final class Chip {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // The file is written once both sockets listen.
+        // When both sockets listen, swtpm writes this file.
         let end = ContinuousClock.now + .seconds(60)
         while (try? String(contentsOfFile: ready, encoding: .utf8))?.isEmpty ?? true {
             try #require(
                 process.isRunning && ContinuousClock.now < end,
-                "swtpm did not start: this test needs the package of that name")
+                "swtpm did not start. This test needs the Debian package swtpm.")
             usleep(1000)
         }
     }
 
     deinit {
         // On SIGTERM, swtpm would wait until its clients have disconnected.
-        _ = kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        if process.isRunning {
+            _ = kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
         for name in [socket, socket + ".ctrl"] {
             try? FileManager.default.removeItem(atPath: name)
         }

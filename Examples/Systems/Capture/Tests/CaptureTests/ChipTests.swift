@@ -1,5 +1,5 @@
-// ChipTests: the program with a key in a TPM (swtpm), which is created in one process and used in
-// the next.
+// ChipTests: runs the program with a key in a TPM (swtpm). One process creates the key, and later
+// processes use it.
 
 import ExampleTesting
 import Foundation
@@ -49,13 +49,13 @@ extension Home {
             state.replacing(#"\/"#, with: "/").contains(#""attestationKeyId":"\#(identifier)""#))
     }
 
-    @Test func `a second run loads the key and signs again, and a third deletes it`() throws {
+    @Test func `later runs sign with the same key until a run deletes the key`() throws {
         _ = try home.run("capture sign photo.jpg")
         let first = try home.file("photo.jpg.signature")
         #expect(
             try home.run("capture sign photo.jpg") == "Signed photo.jpg as photo.jpg.signature.\n")
         let second = try home.file("photo.jpg.signature")
-        // Each signature contains a different random number.
+        // ECDSA uses a different random number for each signature.
         #expect(first != second)
         let isValid = "The signature of photo.jpg is valid.\n"
         #expect(try home.run("capture verify photo.jpg") == isValid)
@@ -129,7 +129,9 @@ extension Home {
         #expect(output == (1...3).map { "The signature of \($0) is valid.\n" }.joined())
     }
 
-    @Test func `no command prints a key, or writes one outside of the keychain`() throws {
+    @Test func `the commands neither print the encryption key nor write it outside the keychain`()
+        throws
+    {
         let commands = [
             "seal photo.jpg", "open photo.jpg.sealed copy.jpg", "sign photo.jpg",
             "verify photo.jpg", "check-key", "status",
@@ -163,7 +165,7 @@ extension Home {
         for text in texts {
             for form in forms { #expect(text.range(of: form) == nil) }
         }
-        // All commands except the one that deletes were run.
+        // The commands above are all the program's commands, except `delete-key`.
         let usage = try home.run("capture")
         let names = usage.split(separator: "\n").compactMap { line in
             line.hasPrefix("  ") ? line.split(separator: " ").first.map(String.init) : nil

@@ -1,5 +1,5 @@
-// ErrorTests: the errors with the texts of the specification, their statuses and remedies, in the
-// code and in the documentation.
+// ErrorTests: tests the errors' texts, which the specification defines, and their statuses and
+// recovery suggestions, in the code and in the documentation.
 
 import ExampleTesting
 import Foundation
@@ -25,14 +25,17 @@ import Testing
         (.unexpectedError(-67671), "Unexpected Keychain error (status: -67671)", -67671),
     ]
 
-    @Test func `each of the ten error cases has its own text and keeps the status`() {
+    @Test func `each of the ten error cases has its own text and the correct status`() {
         for (error, text, status) in Self.cases {
             #expect(error.errorDescription == text)
             #expect((error as any Error).localizedDescription == text)
             #expect(error.status == status)
         }
         for (index, first) in Self.cases.enumerated() {
-            for second in Self.cases[(index + 1)...] { #expect(first.0 != second.0) }
+            for second in Self.cases[(index + 1)...] {
+                #expect(first.0 != second.0)
+                #expect(first.1 != second.1)
+            }
         }
         #expect(Self.cases.count == 10)
     }
@@ -65,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["README.md", "Sources/Capture/Capture.docc/ErrorRecovery.md"])
-    func `the documented table of errors has each case and status, with what to do`(
+    func `the documented tables list each error case and status with the recovery suggestion`(
         _ path: String
     ) throws {
         let page = try String(
@@ -90,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [-36, -34, -25293, -25308, -67671] as [OSStatus])
-    func `failures to save, load and delete have distinct cases and keep the status`(
+    func `failures to save, load and delete have distinct cases, which contain the status`(
         _ status: OSStatus
     ) throws {
         try service.save(Data("old".utf8), forKey: anyKey)

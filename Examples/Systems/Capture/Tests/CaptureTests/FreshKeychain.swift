@@ -1,5 +1,4 @@
-// FreshKeychain: a separate simulated device for each test, whose keychain the SecItem functions
-// use.
+// FreshKeychain: a separate simulated device for each test. The SecItem functions use its keychain.
 
 import Capture
 import Foundation

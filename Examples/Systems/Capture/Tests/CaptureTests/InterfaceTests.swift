@@ -1,12 +1,12 @@
-// InterfaceTests: no public declaration outside `CryptoService` and `KeychainService` returns the
-// bytes of a private key.
+// InterfaceTests: examines the source code. For example, only `CryptoService` and `KeychainService`
+// may handle the bytes of keys.
 
 import ExampleTesting
 import Foundation
 import Testing
 
 @Suite struct `Interface` {
-    /// The Swift files of a target, by name.
+    /// The texts of a target's Swift files, by file name.
     private func sources(_ target: String) throws -> [String: String] {
         let sources = folder(ofSystem: "Capture").appending(path: "Sources/\(target)")
         let names = try FileManager.default.contentsOfDirectory(atPath: sources.path)
@@ -18,12 +18,12 @@ import Testing
         return texts
     }
 
-    /// The Swift files of the library and the program.
+    /// The texts of the Swift files of the library and the program, by file name.
     private func allSources() throws -> [String: String] {
         try sources("Capture").merging(sources("capture-app")) { $1 }
     }
 
-    /// The public declarations of functions, properties and initializers, each on one line.
+    /// The declarations that begin with `public`, each on one line.
     private func publicDeclarations(_ text: String) -> [String] {
         var declarations: [String] = []
         var current: String?
@@ -39,7 +39,7 @@ import Testing
         return declarations
     }
 
-    @Test func `only the known public declarations handle keys or bytes`() throws {
+    @Test func `only the known public declarations use key types or return bytes`() throws {
         var found: Set<String> = []
         for (file, text) in try sources("Capture") {
             for declaration in publicDeclarations(text) {
@@ -55,11 +55,11 @@ import Testing
         }
         #expect(
             found == [
-                // Ciphertext, the plaintext of a capture, and a signature.
+                // These methods return a ciphertext, the plaintext of a capture, and a signature.
                 "CaptureDevice.swift: public func seal",
                 "CaptureDevice.swift: public func open",
                 "CaptureDevice+Attestation.swift: public func sign",
-                // The two services.
+                // These methods belong to the two services.
                 "CryptoService.swift: public static func generateKey",
                 "CryptoService.swift: public static func encrypt",
                 "CryptoService.swift: public static func decrypt",
@@ -75,7 +75,7 @@ import Testing
             ])
     }
 
-    @Test func `only the two services handle the bytes of keys`() throws {
+    @Test func `only CryptoService and KeychainService handle the bytes of keys`() throws {
         let calls = [
             "keyToData(", "keyFromData(", ".withUnsafeBytes", " SymmetricKey(",
             "SecKeyCopyExternalRepresentation(", "SecItemExport(", "kSecReturnData",
@@ -93,7 +93,7 @@ import Testing
         #expect(count > 0)
     }
 
-    @Test func `nothing encrypts or decrypts with a key of the Secure Enclave`() throws {
+    @Test func `the sources never encrypt, decrypt or agree on a secret with a SecKey`() throws {
         for (file, text) in try allSources() {
             for call in [
                 "SecKeyCreateEncryptedData", "SecKeyCreateDecryptedData",

@@ -1,4 +1,5 @@
-// ItemTests: items by key: their identity, their visibility, and races between processes.
+// ItemTests: tests which items a key identifies, which items the app can see, and races between
+// processes.
 
 import CryptoKit
 import Foundation
@@ -25,7 +26,7 @@ import Testing
         #expect(item.account == "rial.device.id")
     }
 
-    @Test func `adding a duplicate fails and leaves the value`() throws {
+    @Test func `adding a duplicate fails and keeps the stored value`() throws {
         try service.add(Data("one".utf8), forKey: anyKey)
         #expect(throws: KeychainError.duplicateItem) {
             try service.add(Data("two".utf8), forKey: anyKey)
@@ -50,7 +51,7 @@ import Testing
         #expect(try service.load(forKey: anyKey) == nil)
     }
 
-    @Test func `any text is a valid key, with an item of its own`() throws {
+    @Test func `any text is a valid key, and different keys have different items`() throws {
         let keys =
             ["", " ", "RIAL.TEST", "ключ", "a\0b", "a", String(repeating: "k", count: 10_000)]
             + KeychainService.Account.all
@@ -62,7 +63,7 @@ import Testing
         #expect(try service.load(forKey: "a\0b") == Data("a\0b".utf8))
     }
 
-    @Test func `items of other services are neither seen nor touched`() throws {
+    @Test func `items of other services are neither loaded nor deleted`() throws {
         let theirs: [String: Any] = [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: "org.example.other",
@@ -78,7 +79,7 @@ import Testing
         #expect(left[kSecAttrAccount as String] as? String == anyKey)
     }
 
-    @Test func `another program of the same user doesn't see the items`() throws {
+    @Test func `another program of the same user can neither load nor delete the items`() throws {
         let device = try testKeychain
         device.accessGroups = ["ABCDE12345.app.rial"]
         try device.withSecItem { try service.save(Data("ours".utf8), forKey: anyKey) }

@@ -1,5 +1,5 @@
-// KeychainServiceTests: the tests of the app's specification, with its names and its five
-// categories.
+// KeychainServiceTests: the tests that the app's specification lists. The specification defines the
+// names and the five categories.
 
 import Capture
 import CryptoKit
@@ -20,7 +20,7 @@ private let service = KeychainService()
         let first = try #require(try storedAttributes(forKey: anyKey))
         try service.save(Data("second".utf8), forKey: anyKey)
         #expect(try service.load(forKey: anyKey) == Data("second".utf8))
-        // It is the same item, so no reader found it missing.
+        // The item was updated in place, so it was never missing for a concurrent reader.
         let second = try #require(try storedAttributes(forKey: anyKey))
         #expect(second["v_PersistentRef"] as? Data == first["v_PersistentRef"] as? Data)
         #expect(second["cdat"] as? Date == first["cdat"] as? Date)
@@ -145,8 +145,8 @@ private let service = KeychainService()
     }
 }
 
-// The program systems-benchmarks verifies the time limits of the last three tests. Here they only
-// run their operations, ten times.
+// The program systems-benchmarks verifies the time limits of the last three tests. Here, these
+// tests run their operations ten times and only verify the results.
 @Suite(.freshKeychain) struct `5. Integration and performance` {
     @Test func testIntegration_EncryptStoreLoadDecrypt() throws {
         let capture = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })

@@ -65,7 +65,7 @@ import Testing
     }
 }
 
-/// A log that records its lines.
+/// A log handler that records the lines.
 final class Lines: LogHandler, Sendable {
     private let lines = Mutex<[String]>([])
 

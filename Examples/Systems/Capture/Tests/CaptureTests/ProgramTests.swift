@@ -60,7 +60,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(!files.contains("photo.jpg.signature"))
     }
 
-    @Test func `a second process decrypts what the first encrypted`() throws {
+    @Test func `a second process decrypts what the first process encrypted`() throws {
         let first = try home.run("capture seal photo.jpg && rm photo.jpg")
         #expect(!first.contains("["))
         #expect(try home.file("photo.jpg.sealed").count == samplePhoto.count + 28)
@@ -70,7 +70,9 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.file("copy.jpg") == samplePhoto)
     }
 
-    @Test func `the files hold keys and names in encrypted form only`() throws {
+    @Test func `the keychain's files contain keys, identifiers and names only in encrypted form`()
+        throws
+    {
         _ = try home.run("capture seal photo.jpg")
         let key = try home.secret(forKey: "rial.encryption.key")
         #expect(key.count == 32)
@@ -95,12 +97,12 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(state.range(of: identifier) != nil)
     }
 
-    @Test func `the items are in the group of the program's entitlements`() throws {
+    @Test func `the items are in the access group of the program's entitlements`() throws {
         _ = try home.run("capture seal photo.jpg")
         let info = try home.run(
             "keychainctl info --service app.rial.keychain --account rial.device.id")
         #expect(info.contains("ABCDE12345.app.rial\n"))
-        // The same program with a different identity.
+        // With the entitlements of another team, the same program doesn't find the items.
         let path = home.url.appending(path: "bin/capture.entitlements")
         let list = try String(contentsOf: path, encoding: .utf8)
         try list.replacing("ABCDE12345", with: "OTHER12345").write(
@@ -108,11 +110,11 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         #expect(try home.run("capture status").hasSuffix("This device isn't registered.\n"))
     }
 
-    @Test func `a copy of the files can't be opened with another device's key`() throws {
+    @Test func `a copy of the keychain's files can't be opened with another device's key`() throws {
         _ = try home.run("capture seal photo.jpg")
         let other = try Home.ofCapture()
         _ = try other.run("capture seal photo.jpg")
-        // Restore the backup on the other device, over its own keychain.
+        // Replace the files of the other device's keychain, except its device.key.
         _ = try other.run(
             "cp .local/share/keychain/device.key . && rm .local/share/keychain/* && "
                 + "cp \(home.keychain.path)/* .local/share/keychain && "
@@ -139,14 +141,14 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         for command in ["seal photo.jpg", "open photo.jpg.sealed copy.jpg"] {
             #expect(try home.run("capture \(command)") == locked)
         }
-        // An absent item can't be distinguished from a locked one.
+        // An absent item can't be distinguished from a locked item.
         #expect(try home.run("capture status") == locked)
         _ = try home.run("printf 1234 | keychainctl passcode remove --yes --passcode-fd 0")
         #expect(try home.run("capture open photo.jpg.sealed copy.jpg").hasPrefix("Opened"))
         #expect(try home.secret(forKey: "rial.device.state") == state)
     }
 
-    @Test func `a verbose run shows operations and keys, and no value`() throws {
+    @Test func `a verbose run logs operations and the keys of items, but no values`() throws {
         _ = try home.run("capture seal photo.jpg")
         let output = try home.run("capture --verbose seal photo.jpg")
         #expect(output.contains("app.rial.keychain"))

@@ -11,7 +11,9 @@ import Testing
 @Suite(.freshKeychain) struct `Protection` {
     private let service = KeychainService()
 
-    @Test func `an item is readable after first unlock, this device only, and not synchronized`()
+    @Test
+    func
+        `a new item is readable after the first unlock, on this device only, and not synchronized`()
         throws
     {
         try service.save(Data([1]), forKey: anyKey)
@@ -26,7 +28,7 @@ import Testing
         #expect(!read.isSynchronizable)
     }
 
-    @Test func `each value of the app is stored under the same protection`() throws {
+    @Test func `each value of the app is stored with the same protection`() throws {
         try service.saveDeviceId("6F1")
         try service.saveAttestationKeyId("key")
         try service.saveSymmetricKey(CryptoService.generateKey(), forKey: "rial.encryption.key")
@@ -42,7 +44,7 @@ import Testing
         #expect(try testKeychain.items().count == 5)
     }
 
-    @Test func `a critical item can be saved so that only an unlocked device can read it`() throws {
+    @Test func `a critical item can be restricted to an unlocked device`() throws {
         let accessibility = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
         try service.save(Data([1]), forKey: "new", accessibility: accessibility)
         // The protection of an existing item changes.
@@ -69,7 +71,10 @@ import Testing
         #expect(try service.load(forKey: anyKey) == Data([2]))
     }
 
-    @Test func `reading attributes opens no secret, and absent attributes are nil`() throws {
+    @Test
+    func `reading an item's protection opens no secret, and a missing item has no protection`()
+        throws
+    {
         #expect(try service.protection(forKey: anyKey) == nil)
         #expect(throws: KeychainError.itemNotFound) {
             try service.isProtected(
@@ -81,7 +86,9 @@ import Testing
         #expect(try testKeychain.openedSecretCount == count)
     }
 
-    @Test func `a locked device refuses when-unlocked items, and returns the others`() throws {
+    @Test func `a locked device refuses access to when-unlocked items and returns the other items`()
+        throws
+    {
         try service.save(Data("plain".utf8), forKey: "plain")
         try service.save(
             Data("old".utf8), forKey: "critical",
@@ -139,7 +146,10 @@ import Testing
             try CaptureDevice(keychain: service).open(sealed) == Data("capture".utf8))
     }
 
-    @Test func `no item is synchronized, and synchronized items are not seen`() throws {
+    @Test
+    func `items aren't synchronized, and the app neither loads nor deletes synchronized items`()
+        throws
+    {
         try service.save(Data("ours".utf8), forKey: anyKey)
         #expect(try storedAttributes(forKey: anyKey, isSynchronizable: true) == nil)
         let synchronized: [String: Any] = [

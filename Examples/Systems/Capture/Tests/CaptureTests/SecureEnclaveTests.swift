@@ -66,7 +66,8 @@ import Testing
         let key = try service.createSecureEnclaveKey(forKey: "key")
         #expect(SecKeyCopyExternalRepresentation(key, nil) == nil)
         #expect(try !service.isSecureEnclaveKeyExtractable(forKey: "key"))
-        // The public key can be exported, so the function works.
+        // The public key can be exported, so the failure above isn't caused by a missing export
+        // function.
         #expect(try service.publicKeyData(of: key).count == 65)
         #expect(throws: KeychainError.itemNotFound) {
             try service.isSecureEnclaveKeyExtractable(forKey: "other")
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `the key signs and does not encrypt`() throws {
+    @Test func `the key supports signing and refuses to encrypt`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         #expect(SecKeyIsAlgorithmSupported(key, .sign, .ecdsaSignatureMessageX962SHA256))
         let algorithms: [SecKeyAlgorithm] = [
@@ -92,7 +93,8 @@ import Testing
         }
     }
 
-    @Test func `a second key with the same name is refused as a duplicate, and the first is kept`()
+    @Test
+    func `creating a second key with the same name fails as a duplicate and keeps the first key`()
         throws
     {
         let first = try service.createSecureEnclaveKey(forKey: "key")
@@ -141,7 +143,8 @@ import Testing
         #expect(try testKeychain.items().count == 1)
     }
 
-    @Test func `another device doesn't have the key and can't use a copy of its item`() throws {
+    @Test func `another device doesn't have the key and can't sign with a copy of the item`() throws
+    {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         let other = TestKeychain()
         other.hasSecureEnclave = true
@@ -182,7 +185,7 @@ import Testing
         #expect(try service.signature(for: message, using: key).isEmpty == false)
     }
 
-    @Test func `a locked key is reported as locked, and works after the unlock`() throws {
+    @Test func `a locked key is reported as locked and can be loaded after the unlock`() throws {
         let key = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.setPasscode("1234")
         try testKeychain.restart()
@@ -200,7 +203,10 @@ import Testing
         #expect(try service.loadSecureEnclaveKey(forKey: "second") == nil)
     }
 
-    @Test func `each function throws its own error case, with the status`() throws {
+    @Test
+    func `failures to create, load and delete a key have distinct cases, which contain the status`()
+        throws
+    {
         _ = try service.createSecureEnclaveKey(forKey: "key")
         try testKeychain.inject(.failure(.ioError))
         #expect(throws: KeychainError.saveFailed(errSecIO)) {

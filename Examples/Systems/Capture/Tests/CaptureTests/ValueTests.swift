@@ -1,4 +1,5 @@
-// ValueTests: keys, device states and identifiers as typed values, and the encryption.
+// ValueTests: tests the typed values, which are keys, device states and identifiers, and the
+// encryption of captures.
 
 import CryptoKit
 import Foundation
@@ -135,12 +136,13 @@ import Testing
         let sealed = try CryptoService.encrypt(message, using: key)
         #expect(sealed.count == 12 + 7 + 16)
         #expect(try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key) == message)
-        // Each nonce is used only once.
+        // Each encryption uses a new nonce.
         let again = try CryptoService.encrypt(message, using: key)
         #expect(again.prefix(12) != sealed.prefix(12))
     }
 
-    /// NIST's GCM specification, test case 14: a zero key, a zero nonce and 16 zero bytes.
+    /// Test case 14 of McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)": a zero key,
+    /// a zero nonce and 16 zero bytes.
     @Test func `a known ciphertext is decrypted`() throws {
         let key = try CryptoService.keyFromData(Data(count: 32))
         let ciphertext: [UInt8] = [
@@ -155,7 +157,7 @@ import Testing
         #expect(try CryptoService.decrypt(sealed, using: key) == Data(count: 16))
     }
 
-    @Test func `decrypting altered data, or with another key, fails`() throws {
+    @Test func `decrypting fails with altered data, truncated data or another key`() throws {
         let key = CryptoService.generateKey()
         let sealed = try CryptoService.encrypt(message, using: key)
         for index in sealed.indices {
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a key that is not of 256 bits neither encrypts nor decrypts`() throws {
+    @Test func `a key that isn't 256 bits long neither encrypts nor decrypts`() throws {
         let key = SymmetricKey(size: .bits128)
         #expect(throws: CryptoKitError.self) { try CryptoService.encrypt(message, using: key) }
         let combined = try #require(try AES.GCM.seal(message, using: key).combined)

@@ -26,7 +26,7 @@ func decryptCapture(_ encrypted: Data) throws -> Data {
         try expectSnippet(under: "The workflow", inReadmeOf: "Capture")
     }
 
-    @Test func `the workflow decrypts what it encrypted, also after a restart`() throws {
+    @Test func `the workflow decrypts what it encrypted before a restart`() throws {
         let photo = Data("photo".utf8)
         let encrypted = try encryptCapture(photo)
         #expect(encrypted.count == photo.count + 28)
@@ -34,7 +34,7 @@ func decryptCapture(_ encrypted: Data) throws -> Data {
         #expect(try decryptCapture(encrypted) == photo)
     }
 
-    @Test func `the workflow stops if no key is stored`() throws {
+    @Test func `without a stored key, the workflow can't decrypt`() throws {
         let encrypted = try encryptCapture(Data("photo".utf8))
         try KeychainService().delete(forKey: "rial.encryption.key")
         #expect(throws: CaptureError.encryptionKeyNotFound) { try decryptCapture(encrypted) }
