@@ -12,15 +12,16 @@ import Testing
 /// A change to the files of a keychain with the items of ``accounts``.
 struct Tampering: Sendable, CustomStringConvertible {
     let description: String
-    /// Whether the last commits are in the log.
+    /// Whether the keychain's last commits are still only in its write-ahead log.
     var hasLog = false
     /// Whether the change does no damage, so that nothing is lost.
     var isHarmless = false
     /// The highest number of items that a recovery may fail to restore.
     var lostCount = 0
-    /// Whether the change can't be detected, because everything is from the same earlier time.
+    /// Whether the change is undetectable, because all files are from the same earlier time.
     var isUnnoticed = false
-    /// The keychain's current passcode, if the change is about an earlier one.
+    /// The keychain's current passcode, if the change puts back a keybag from before that passcode
+    /// was set.
     var passcode: String?
     let change: @Sendable (TemporaryFolder) throws -> Void
 
@@ -70,7 +71,8 @@ struct Tampering: Sendable, CustomStringConvertible {
 
     // MARK: Earlier states
 
-    /// A keychain whose first item was changed, and the content of its files before the change.
+    /// Updates the keychain's first item, and then calls `putBack` with the contents of the files
+    /// from before that update.
     private static func replay(
         _ description: String, lostCount: Int = 0, isUnnoticed: Bool = false,
         _ putBack: @escaping @Sendable (TemporaryFolder, [String: Data]) throws -> Void
@@ -91,7 +93,7 @@ struct Tampering: Sendable, CustomStringConvertible {
         _ = try engine.perform(UpdateItems(query(accounts[0]), ItemChanges(data: data)), as: caller)
     }
 
-    /// Pages from before the last item was added.
+    /// Puts back pages from before the last item was added.
     private static func replay(
         _ description: String, lostCount: Int = 0, ofAddition pages: [RootPage]
     ) -> Tampering {
@@ -107,7 +109,8 @@ struct Tampering: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Deletes the runtime folder, as a reboot does. Only its content would reveal the change.
+    /// Deletes the runtime folder, as a reboot does. Only that folder's content would reveal the
+    /// change.
     private static func restartMachine(_ folder: TemporaryFolder) throws {
         try FileManager.default.removeItem(atPath: folder.path + "/run")
     }
@@ -153,7 +156,8 @@ struct Tampering: Sendable, CustomStringConvertible {
         pages("the salt of the file changed") { $0[75] ^= 1 },
         pages("the tag of a page changed") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
         replay("an item's row as an earlier commit left it, on its page", lostCount: 6) {
-            // Nothing shows which of the page's rows is the old one, so all are set aside.
+            // Nothing shows which of the page's rows is outdated, so a recovery sets all of them
+            // aside.
             folder, before in
             var bytes = [UInt8](try #require(try folder.contents()["keychain.db"]))
             let content = RootPage.items.bytes.dropLast(32)
@@ -276,15 +280,15 @@ struct Tampering: Sendable, CustomStringConvertible {
 }
 
 extension TemporaryFolder {
-    /// The options with which a program opens the keychain, including the folder for what is
-    /// remembered until a reboot.
+    /// The options with which a program opens the keychain, including the runtime folder, whose
+    /// content a reboot deletes.
     var options: EngineOptions {
         var options = EngineOptions.testing
         options.freshness = FreshnessOptions(folder: path + "/run")
         return options
     }
 
-    /// Replaces pages of the current database with those of an earlier time.
+    /// Replaces pages of the current database with the same pages from an earlier time.
     fileprivate func putBack(_ pages: [RootPage], of before: [String: Data]) throws {
         func database(_ files: [String: Data]) throws -> (name: String, bytes: [UInt8]) {
             let name = try #require(files.keys.filter { $0.hasSuffix(".db") }.max())

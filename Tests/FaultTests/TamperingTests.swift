@@ -2,10 +2,10 @@
 // keys, and may have earlier copies.
 //   (1) No answer is wrong: an item is returned with its value, or damage is reported. If a
 //       complete rollback can't be detected, the answers are those of the earlier time.
-//   (2) A check reports the change.
-//   (3) A recovery results in a sound keychain with every item whose bytes exist, and reports where
-//       it doesn't know whether they are the latest.
-//   (4) The table of results is that of Documentation/ThreatModel.md.
+//   (2) A check reports the change, unless the change is harmless or a complete rollback.
+//   (3) A recovery results in a sound keychain without more lost items than `lostCount`, and
+//       reports that an item may be outdated. Without the current keybag, it is refused.
+//   (4) Documentation/ThreatModel.md has the table of these results.
 
 import FaultSweeps
 import Foundation
@@ -107,7 +107,8 @@ import Testing
             do {
                 let found = try engine.load(account)
                 let isLatest = found == Tampering.data(account)
-                // A recovery must report that its result may be outdated.
+                // A recovery that restores an earlier value must report its result as unconfirmed,
+                // unless the rollback is undetectable.
                 let isTold = !report.isConfirmed || tampering.isUnnoticed
                 #expect(isLatest || isTold && isEarlier(found), "\(tampering), \(account)")
             } catch {
@@ -176,7 +177,8 @@ import Testing
         failure.cause == .damage || failure.status == .invalidKeychain
     }
 
-    /// Opens the keychain as a newly started program does, with the current passcode.
+    /// Opens the keychain as a newly started program does. If the tampering is about a passcode,
+    /// unlocks the keychain with the current one.
     private func open(_ folder: TemporaryFolder, _ tampering: Tampering) throws -> KeychainEngine {
         let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
         do {
@@ -194,7 +196,8 @@ import Testing
         return folder
     }
 
-    /// A closed keychain, or one with a log, as a killed process leaves it.
+    /// Creates a closed keychain or, with `hasLog`, a keychain whose last commits are only in the
+    /// log, as after a killed process.
     static func keychain(withLog hasLog: Bool = false) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)

@@ -1,7 +1,9 @@
 // FlipSweep: opens a keychain again and again, each time with one byte of one file changed, and
-// reports wrong answers. A crash ends the process, which the test notices.
-//   Correct answers are the written data, or an error that reports damage. Wrong answers are other
-//   data, "not found" for an existing item, or a list without an item that can be loaded.
+// reports wrong answers. A crash ends the process, and the test notices that.
+//   The correct answer is the written data for an item that exists, and "not found" for an item
+//   that doesn't. An error that reports damage is accepted, too. Wrong answers are other data, "not
+//   found" for an item that exists, a found item that doesn't exist, a list with fewer items than
+//   can be loaded, and a damaged item that no error refers to.
 
 import Foundation
 import KeychainEngine
@@ -41,11 +43,11 @@ struct FlipSweep {
     private struct Tally {
         var flips = 0
         var wrong: [String] = []
-        /// All answers were as without the change.
+        /// The number of changes after which no operation failed.
         var whole = 0
-        /// An item was reported as damaged, by its reference.
+        /// The number of changes after which every failure reported a damaged item.
         var itemDamage = 0
-        /// The keychain was reported as damaged.
+        /// The number of changes after which a failure had another status.
         var structureDamage = 0
     }
 

@@ -1,4 +1,5 @@
-// Probe: prints the answers of a keychain in a bad environment, one line for each operation.
+// Probe: carries out operations on a keychain in an unusual environment (a read-only folder, closed
+// standard streams, a full disk, two paths to one folder), and prints their results.
 
 import Foundation
 import KeychainEngine
@@ -15,8 +16,8 @@ struct Probe {
         acknowledge("made")
     }
 
-    /// Opens the keychain, loads and saves. Each line of output has an operation, its status and
-    /// its text.
+    /// Opens the keychain, loads its item, and saves the item. Prints a line for each operation:
+    /// its name, its status and, if the operation failed, the reason.
     func run() {
         guard
             let engine = attempt(
@@ -72,8 +73,9 @@ struct Probe {
         try count(reader)
     }
 
-    /// Opens a keychain and prints a secret, as a program does that was started with closed
-    /// standard streams.
+    /// Closes the standard streams, opens a keychain, and prints a secret after each of 100
+    /// additions. If a file of the keychain had the descriptor number of a standard stream, the
+    /// secret would be written to that file.
     func printToClosedStreams() throws {
         for descriptor in STDIN_FILENO...STDERR_FILENO { close(descriptor) }
         let engine = try KeychainEngine.open(directory: directory, options: .testing)

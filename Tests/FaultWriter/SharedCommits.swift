@@ -7,8 +7,8 @@ import KeychainCore
 import KeychainSQLite
 import Synchronization
 
-/// Lets eight threads write while the disk is full, and again when it isn't. Prints the status of
-/// each write.
+/// Lets eight threads write while the disk is full, and again when there is space. Prints the
+/// status of each write.
 struct FullDiskOfThreads {
     let directory: String
     private static let threadCount = 8
@@ -57,8 +57,8 @@ struct FullDiskOfThreads {
         let ended = DispatchGroup()
         let store = engine.store
         let generation = try store.header().keybagGeneration
-        // This write lets the additions queue and is part of their commit. If that fails, so does
-        // this write.
+        // This write waits until the additions are queued, and is part of their commit. If the
+        // commit fails, so does this write.
         _ = try? store.write(keybagGeneration: generation) { _ in
             for thread in 0..<Self.threadCount {
                 ended.enter()

@@ -1,5 +1,5 @@
-// Writers: loops that change a keychain and acknowledge each change on standard output after its
-// commit.
+// Writers: the tasks of fault-writer that change a keychain. The loops acknowledge each change on
+// standard output after its commit.
 
 import Foundation
 import KeychainEngine
@@ -26,12 +26,12 @@ func item(_ account: String, _ data: Data) -> NewItem {
 
 /// Writes a line without buffering, before the next change begins.
 func acknowledge(_ line: String) {
-    // If it can't be written, the change is not acknowledged.
+    // If the line can't be written, the change is not acknowledged.
     try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
 }
 
-/// Step n of a sequence that writer and test both know: an account, and its value, or `nil` to
-/// delete it.
+/// The step with this number in a sequence that both the writer and the test know: an account and
+/// its new value, or `nil` if the step deletes the account's item.
 func step(_ number: Int) -> (account: String, value: Data?) {
     let account = "account \(number * 7 % 16)"
     if number % 5 == 4 { return (account, nil) }
@@ -65,7 +65,7 @@ struct WritingLoop {
     }
 }
 
-/// Carries out a step on accounts whose names begin with `prefix`.
+/// Carries out a step, with `prefix` before the account's name.
 private func apply(
     _ number: Int, to engine: KeychainEngine, prefix: String = ""
 ) throws(KeychainFailure) {
@@ -79,7 +79,7 @@ private func apply(
         try engine.perform(UpdateItems(query(account), ItemChanges(data: value)), as: caller)
     } catch {
         guard error.status == .itemNotFound else { throw error }
-        // In that case a deletion has nothing to do, and an update becomes an addition.
+        // Without the item, a deletion has nothing to do, and an update becomes an addition.
         if let value { _ = try engine.perform(AddItem(item(account, value)), as: caller) }
     }
 }
@@ -107,7 +107,7 @@ struct WritingThreads {
                 }
             }
         }
-        // Waits until it is killed.
+        // Waits until the process is killed.
         while true { pause() }
     }
 }
@@ -136,7 +136,7 @@ struct Crowd {
     }
 }
 
-/// Updates the account that all workers write to, or adds it if no worker has yet.
+/// Adds the item that all workers write to, or updates the item if it exists.
 private func saveShared(_ data: Data, in engine: KeychainEngine) throws(KeychainFailure) {
     do {
         _ = try engine.perform(AddItem(item("shared", data)), as: caller)
@@ -146,7 +146,7 @@ private func saveShared(_ data: Data, in engine: KeychainEngine) throws(Keychain
     }
 }
 
-/// Adds items until that fails, with a maximum file size of `limit` bytes (0: no limit).
+/// Adds items until an addition fails, with a maximum file size of `limit` bytes (0: no limit).
 struct Filling {
     let directory: String
     let limit: Int
@@ -175,8 +175,8 @@ struct Filling {
     }
 }
 
-/// Runs a recovery, which is killed after the given number of system calls that change a name in a
-/// folder.
+/// Runs a recovery, and kills the process after the given number of system calls that may create,
+/// rename or remove a file or a folder.
 struct KilledRecovery {
     let directory: String
     let callNumber: Int
@@ -220,7 +220,7 @@ struct LeftChanges {
     }
 }
 
-/// Leaves a keychain whose last commits are only in the log, like a killed process.
+/// Leaves a keychain whose last commit is only in the log, and kills the process.
 struct LeftLog {
     let directory: String
 

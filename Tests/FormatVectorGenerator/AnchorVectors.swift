@@ -9,7 +9,7 @@ enum AnchorVectors {
     private static let authenticator = StoreAuthenticator(key: SecretBytes(copying: key))
     private static let none = [UInt8](repeating: 0, count: 48)
 
-    /// One record, as `Anchor` writes it. A test compares this record with `Anchor`'s.
+    /// A record as `Anchor` writes it. A test compares such a record with what `Anchor` writes.
     private static func record(
         _ generation: UInt64, magic: String = "KCAN", version: UInt32 = 1
     ) -> [UInt8] {

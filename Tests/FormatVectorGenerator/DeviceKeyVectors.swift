@@ -32,7 +32,8 @@ enum DeviceKeyVectors {
         return Hex(bytes)
     }
 
-    /// A file with two equal copies whose hash matches the changed head.
+    /// A file with two equal copies, each of which has one changed byte and the hash that matches
+    /// the change.
     private static func rehashed(_ offset: Int, _ value: UInt8) -> Hex {
         var head = Array(whole[..<40])
         head[offset] = value

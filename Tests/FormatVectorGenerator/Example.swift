@@ -25,7 +25,7 @@ struct Example {
         try Data(result.utf8).write(to: URL(filePath: path))
     }
 
-    /// A heading with bytes below it, 32 per line after their offset.
+    /// A heading, and below the heading lines with an offset and 32 bytes each.
     static func dump(_ title: String, _ bytes: some Sequence<UInt8>) -> [String] {
         let bytes = Array(bytes)
         let lines = stride(from: 0, to: bytes.count, by: 32).map { start in
@@ -36,7 +36,7 @@ struct Example {
         return ["\(title) (\(bytes.count) bytes)"] + lines
     }
 
-    /// The bytes from 0 to `count - 1`, plus `first`, modulo 256.
+    /// Bytes that count up from `first`, modulo 256.
     static func counting(from first: UInt8, count: Int = 32) -> [UInt8] {
         (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
     }

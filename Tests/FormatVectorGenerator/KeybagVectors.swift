@@ -62,7 +62,7 @@ struct KeybagVectors {
         setting(offset, hierarchy.encoded[offset] ^ 1, in: hierarchy)
     }
 
-    /// The keybag with other entries, and matching counts and size.
+    /// The keybag with changed entries, and with the counts, the size and the tag that match them.
     private func keybag(
         _ hierarchy: KeyHierarchyVersion1, _ change: (inout KeybagVersion1) -> Void
     ) -> Hex {
@@ -266,7 +266,8 @@ struct KeybagVectors {
 
     // MARK: Example
 
-    /// Test 2, with every step to a class key of the tier under the passcode.
+    /// The keybag of test 2, and every step from its passcode to a class key of the passcode's
+    /// tier.
     func exampleLines() throws -> [String] {
         let keybag = guarded.keybag
         let slot = keybag.slots[0]

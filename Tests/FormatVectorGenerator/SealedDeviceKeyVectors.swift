@@ -33,12 +33,13 @@ enum SealedDeviceKeyVectors {
         return Hex(bytes)
     }
 
-    /// A copy whose hash matches the bytes before it.
+    /// A copy, which consists of the head and its hash.
     private static func copy(_ head: [UInt8]) -> [UInt8] {
         head + SecretBytes(copying: head).sha256
     }
 
-    /// A file with two equal copies whose hash matches the changed head.
+    /// A file with two equal copies, each of which has one changed byte and the hash that matches
+    /// the change.
     private static func rehashed(_ offset: Int, _ value: UInt8) -> Hex {
         var head = Array(half.dropLast(32))
         head[offset] = value

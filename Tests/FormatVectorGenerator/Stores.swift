@@ -1,4 +1,5 @@
-// Stores: whole keychains for an implementation in another language, with a list of their contents.
+// Stores: whole keychains with a list of their contents, for the tests of an implementation in
+// another language.
 
 import Foundation
 import KeychainCrypto
@@ -18,7 +19,7 @@ final class Stores {
     private struct Expected: Encodable {
         struct Item: Encodable {
             let `class`: String
-            /// The two key attributes.
+            /// The values of the class's first and second key attribute.
             let firstBase64: String
             let secondBase64: String
             let group: String
@@ -54,7 +55,7 @@ final class Stores {
         var constraints: AccessConstraints = []
         var more: Attributes = [:]
 
-        /// Text where the attributes accept any value, and data for those that accept only data.
+        /// All attributes. A key attribute is data if it accepts only data, and text otherwise.
         var attributes: Attributes {
             func value(_ text: String, _ attribute: Attribute) -> AttributeValue {
                 attribute.kind == .data ? .data(Data(text.utf8)) : .string(text)
@@ -117,8 +118,8 @@ final class Stores {
         print("\(all.count) keychains in \(directory)")
     }
 
-    /// Stores one earlier version of an item, and the setting of how long versions are kept. A
-    /// reader ignores both.
+    /// Stores an earlier version of a deleted item, and a setting of how many versions are kept and
+    /// for how long. An implementation that reads items ignores both.
     private func keepVersion(in engine: KeychainEngine) throws {
         let caller = AccessGroups([Self.group])
         _ = try engine.perform(

@@ -12,7 +12,7 @@ import Foundation
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "stores" {
     let stores = Stores(directory: CommandLine.arguments[2])
     try stores.write()
-    // The keychains stay open, as in a killed process.
+    // The process ends without closing the keychains that keep their logs, like a killed process.
     withExtendedLifetime(stores) { exit(0) }
 }
 

@@ -1,6 +1,6 @@
 // CircleVector: Documentation/Synchronization.md.
 
-/// The data that a server stores for a circle, and what a machine reads in it.
+/// The data that a server stores for a circle, and what a machine reads from that data.
 package struct CircleVector: FormatVector {
     package var tcId = 0
     package var comment: String
@@ -9,7 +9,7 @@ package struct CircleVector: FormatVector {
     /// The reader's private keys: a scalar of P-256, and the seed of an X-Wing key.
     package var signingKey: Hex
     package var agreementSeed: Hex
-    /// Instead of both keys: a recovery code, 16 bytes.
+    /// A recovery code of 16 bytes. A reader with a recovery code has neither of the keys.
     package var recoveryCode: Hex?
     package var membership: [Hex]
     /// The entries of each log, in order.
@@ -19,7 +19,8 @@ package struct CircleVector: FormatVector {
     /// The identifiers of the members, in ascending order.
     package var members: [Hex]?
     package var epoch: UInt64?
-    /// The plaintexts of the current versions except deletions, in ascending order.
+    /// The plaintexts of the current versions that the reader can open, without tombstones, in
+    /// ascending order.
     package var versions: [Hex]?
 
     package init(

@@ -52,7 +52,8 @@ extension FieldVector {
 }
 
 extension [FieldVector] {
-    /// - Returns: `nil` if one isn't a valid attribute, or if two are for the same attribute.
+    /// - Returns: `nil` if a field isn't a valid attribute, or if two fields are for the same
+    ///   attribute.
     package var attributes: Attributes? {
         let pairs = compactMap(\.attribute)
         let result = Dictionary(pairs) { first, _ in first }
@@ -75,8 +76,8 @@ extension RecordVector {
 }
 
 extension KeychainVector {
-    /// A keybag with the keys that it opens: those of the passcode's tier only if `passcode` isn't
-    /// `nil`.
+    /// A keybag with the keys that the device key opens and, if there is a passcode, with the keys
+    /// of the passcode's tier.
     package init(
         _ hierarchy: KeyHierarchyVersion1, deviceKey: SecretBytes, passcode: SecretBytes?
     ) throws(KeychainFailure) {

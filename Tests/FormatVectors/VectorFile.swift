@@ -1,8 +1,8 @@
 // VectorFile: a file of test vectors in the structure of Wycheproof's files, with bytes as
 // lower-case hexadecimal digits. Documentation/Formats/README.md, "Vectors".
 //   (1) `read` returns a complete file or throws an error: the file has `numberOfTests` tests,
-//       numbered from 1, both valid and invalid ones, and explains all flags. A truncated or
-//       missing file can't pass.
+//       numbered from 1, both valid and invalid ones, and explains exactly the flags of the tests.
+//       A truncated or missing file can't pass.
 
 import FoundationEssentials
 
@@ -15,7 +15,7 @@ package protocol FormatVector: Codable, Sendable {
     /// The number of the test in its file, from 1.
     var tcId: Int { get set }
     var comment: String { get }
-    /// The subject of the test. The file's notes explain it.
+    /// The subjects of the test. The file's notes explain each of them.
     var flags: [String] { get }
     var result: VectorResult { get }
 }
@@ -92,7 +92,8 @@ package struct VectorFileError: Error {
 }
 
 package enum VectorFolder {
-    /// The folder `Documentation/Formats/vectors` of the repository in which this was compiled.
+    /// The folder `Documentation/Formats/vectors` of the repository from which this file was
+    /// compiled.
     package static var path: String {
         let repository = "\(#filePath)".split(separator: "/").dropLast(3)
         return "/" + repository.joined(separator: "/") + "/Documentation/Formats/vectors"

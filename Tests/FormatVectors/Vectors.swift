@@ -90,7 +90,7 @@ package struct KeychainVector: Codable, Hashable, Sendable {
 
 /// Documentation/Formats/keybag-v1.md.
 package struct KeybagVector: FormatVector {
-    /// The step of opening a keybag that fails.
+    /// The step at which opening a keybag fails.
     package enum Failure: String, Codable, Sendable {
         case malformed, newerVersion, inauthentic, wrongPasscode, missingKey
     }
@@ -101,7 +101,7 @@ package struct KeybagVector: FormatVector {
     package var result: VectorResult
     package var deviceKey: Hex
     package var keybag: Hex
-    /// The bytes of the passcode. If absent, only the keys that need none are opened.
+    /// The bytes of the passcode. If absent, only the keys that need no passcode are opened.
     package var passcode: Hex?
     package var failure: Failure?
     package var opened: KeychainVector?
@@ -152,8 +152,8 @@ package struct FieldVector: Codable, Hashable, Sendable {
     }
 }
 
-/// Documentation/Formats/row-v1.md and row-v2.md, "Labels". An invalid test has the label of
-/// something else.
+/// Documentation/Formats/row-v1.md and row-v2.md, "Labels". An invalid test has the label of a
+/// different input.
 package struct LabelVector: FormatVector {
     package enum Domain: String, Codable, Sendable {
         case attribute, remainingKey, accessGroup
@@ -170,8 +170,8 @@ package struct LabelVector: FormatVector {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     package var domain: Domain
-    /// The attribute; for the domains `remainingKey` and `server`, those attributes of the label
-    /// that are set.
+    /// For the domain `attribute`, the attribute. For the domains `remainingKey` and `server`,
+    /// those attributes of the label that are set.
     package var fields: [FieldVector]
     /// UTF-8. Absent for the label of an attribute or a server.
     package var accessGroup: Hex?
@@ -253,8 +253,8 @@ package struct RecordEncodingVector: FormatVector {
 
 /// Documentation/Formats/row-v1.md: the columns of a row, and their decrypted content.
 package struct RowVector: FormatVector {
-    /// The part that doesn't open: a part of the row, or the secret because of a wrong application
-    /// password.
+    /// The part of the row that doesn't open. `applicationPassword` stands for the secret if only
+    /// the application password is wrong.
     package enum Failure: String, Codable, Sendable {
         case metadata, secret, applicationPassword
     }
@@ -278,12 +278,12 @@ package struct RowVector: FormatVector {
     package var meta: Hex
     /// Absent for NULL.
     package var secret: Hex?
-    /// Absent if none is required.
+    /// Absent if no application password is required.
     package var applicationPassword: Hex?
     package var failure: Failure?
     /// The decrypted metadata, absent if they don't open.
     package var record: Hex?
-    /// The decrypted secret, absent if there is none or it doesn't open.
+    /// The decrypted secret, absent if there is no secret or the secret doesn't open.
     package var plaintext: Hex?
 
     package init(
@@ -338,7 +338,7 @@ package struct HeaderVector: FormatVector {
     package var setAsideCount: UInt64?
     package var keybagGeneration: UInt64?
     package var digest: Hex?
-    /// Rows that the header's digest covers, in no particular order.
+    /// The rows that the header's digest covers, in no particular order.
     package var rows: [DigestRowVector]?
 
     package init(

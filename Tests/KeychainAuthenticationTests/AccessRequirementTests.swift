@@ -14,7 +14,7 @@ struct RequirementRow: Sendable, CustomStringConvertible {
     let hasPasscode: Bool
     let step: PresenceStep
 
-    /// `without` is the reason why biometry can't be used, or `nil` if it can.
+    /// `without` is the reason why biometry can't be used, or `nil` if biometry can be used.
     init(
         _ constraints: AccessConstraints, proven: Set<PresenceMethod> = [],
         without obstacle: LAError.Code? = .biometryNotAvailable, hasPasscode: Bool = true,
@@ -33,12 +33,12 @@ struct RequirementRow: Sendable, CustomStringConvertible {
 }
 
 private let rows: [RequirementRow] = [
-    // No constraint.
+    // No constraint that requires presence.
     .init([], .none),
     .init(.privateKeyUsage, .none),
     .init(.applicationPassword, .none),
     .init([], hasPasscode: false, .none),
-    // Presence, proved in either way.
+    // Presence, proved by biometry or passcode.
     .init(.userPresence, .askPasscode),
     .init([.userPresence, .privateKeyUsage], .askPasscode),
     .init([.userPresence, .applicationPassword], .askPasscode),
@@ -111,9 +111,10 @@ private let rows: [RequirementRow] = [
         #expect(ran == 46)
     }
 
-    /// The keychain decides whether proofs suffice, and this module obtains them. If the two
-    /// disagreed, a prompt would be useless or unnecessary.
-    @Test func `KeychainAuthentication and the keychain agree on every set of constraints`() {
+    /// The keychain decides whether proofs suffice, and KeychainAuthentication obtains the proofs.
+    /// If the two disagreed, a prompt would be useless or unnecessary.
+    @Test func `KeychainAuthentication and the keychain agree on every combination of conditions`()
+    {
         let conditions: [AccessConstraints] = [
             .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         ]

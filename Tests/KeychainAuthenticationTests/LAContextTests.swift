@@ -45,7 +45,7 @@ import Testing
 
     // MARK: Policies
 
-    @Test func `evaluating a policy prompts the owner once, with the reason`() async throws {
+    @Test func `a context prompts the owner once, with the reason`() async throws {
         let test = try withPasscode()
         test.person = .owner
         let context = LAContext()
@@ -90,7 +90,7 @@ import Testing
         #expect(await code(context) == nil)
     }
 
-    @Test func `without a passcode there is nothing to prompt for`() async throws {
+    @Test func `without a passcode or biometry, there is no prompt`() async throws {
         test.person = .owner
         #expect(await code(LAContext()) == .passcodeNotSet)
         #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .passcodeNotSet)
@@ -157,7 +157,8 @@ import Testing
 
     // MARK: Reuse
 
-    @Test func `an earlier authentication is reused as long as the context says`()
+    @Test
+    func `an earlier authentication is reused for the context's duration, at most 300 seconds`()
         async throws
     {
         let test = try withPasscode()
@@ -165,7 +166,7 @@ import Testing
         let start = Date(timeIntervalSinceReferenceDate: 1_000_000)
         test.now = start
         #expect(await code(LAContext()) == nil)
-        func asked(after seconds: TimeInterval, reuse: TimeInterval) async -> Bool {
+        func needsPrompt(after seconds: TimeInterval, reuse: TimeInterval) async -> Bool {
             test.now = start + seconds
             let before = test.askedQuestions.count
             let context = LAContext()
@@ -175,15 +176,15 @@ import Testing
             #expect(test.askedQuestions.count == before)
             return code == .notInteractive
         }
-        #expect(await asked(after: 0, reuse: 0))
-        #expect(await asked(after: 10, reuse: 9))
-        #expect(await !asked(after: 10, reuse: 10))
-        #expect(await !asked(after: 300, reuse: 300))
+        #expect(await needsPrompt(after: 0, reuse: 0))
+        #expect(await needsPrompt(after: 10, reuse: 9))
+        #expect(await !needsPrompt(after: 10, reuse: 10))
+        #expect(await !needsPrompt(after: 300, reuse: 300))
         // The longest accepted duration is 300 seconds.
-        #expect(await asked(after: 301, reuse: 10_000))
-        #expect(await asked(after: 1, reuse: .nan))
-        #expect(await asked(after: 1, reuse: -5))
-        #expect(await !asked(after: 1, reuse: .infinity))
+        #expect(await needsPrompt(after: 301, reuse: 10_000))
+        #expect(await needsPrompt(after: 1, reuse: .nan))
+        #expect(await needsPrompt(after: 1, reuse: -5))
+        #expect(await !needsPrompt(after: 1, reuse: .infinity))
     }
 
     // MARK: Credentials
@@ -286,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `evaluating an access control requires the authentication that its flags demand`()
+    @Test func `evaluation for using an item or a key requires what the flags demand`()
         async throws
     {
         let test = try withPasscode()
@@ -367,7 +368,7 @@ private final class WaitingAuthenticator: Authenticator {
 
     func ask(_ question: Question, until interruption: Interruption) -> Answer {
         Thread { [whenAsked] in whenAsked() }.start()
-        // At most a minute.
+        // Waits for a minute at most.
         let deadline = Date(timeIntervalSinceNow: 60)
         while !interruption.isInterrupted, Date() < deadline { Thread.sleep(forTimeInterval: 0.01) }
         return interruption.isInterrupted ? .interrupted : .cancelled

@@ -78,7 +78,8 @@ import Testing
         }
     }
 
-    /// Apple's statuses, except for missing hardware: Differences.md, "Authentication".
+    /// The statuses are Apple's, except those for missing hardware (Differences.md,
+    /// "Authentication").
     @Test(
         arguments: [
             (LAError.Code.userCancel, -128), (.notInteractive, -25308),

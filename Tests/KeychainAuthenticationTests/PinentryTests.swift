@@ -6,12 +6,13 @@ import Testing
 
 @testable import KeychainAuthentication
 
-/// A pinentry whose behavior the test defines, and which records what it is sent.
+/// A script in place of pinentry. It gives the answer that the test defines, and records the lines
+/// that it receives.
 private final class FakePinentry {
     let folder: String
     var program: String { folder + "/pinentry" }
 
-    /// `answer` is the script's response to GETPIN.
+    /// `answer` is the shell command that responds to GETPIN.
     init(_ answer: String, greeting: String = "OK Pleased to meet you") throws {
         folder = NSTemporaryDirectory() + "pinentry-" + UUID().uuidString
         try FileManager.default.createDirectory(
@@ -112,7 +113,7 @@ private final class FakePinentry {
         #expect(try FakePinentry(answer).ask() == .unavailable)
     }
 
-    @Test func `an invalid greeting ends the prompt`() throws {
+    @Test func `an invalid greeting is reported as unavailable`() throws {
         let pinentry = try FakePinentry("printf 'D x\\nOK\\n'", greeting: "HELLO")
         #expect(pinentry.ask() == .unavailable)
     }
@@ -162,7 +163,7 @@ private final class FakePinentry {
 
     private let noTerminal = TerminalAuthenticator(path: "/nonexistent/terminal")
 
-    @Test func `without a terminal and a display the user can't be prompted`() {
+    @Test func `without a terminal or a display, the user can't be prompted`() {
         let system = SystemAuthenticator(["PATH": "/usr/bin:/bin"], terminal: noTerminal)
         #expect(!system.canAsk)
         #expect(Said(system.ask(Question(.passcode), until: .init())) == .unavailable)

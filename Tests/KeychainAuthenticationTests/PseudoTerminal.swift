@@ -15,8 +15,8 @@ final class PseudoTerminal: Sendable {
     private static let patience: Int32 = 60_000
 
     init() throws {
-        // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
-        // call.
+        // SAFETY: the path is a terminated copy, and each call of `ioctl` uses one integer, within
+        // the call.
         person = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CInt = 0
@@ -41,20 +41,20 @@ final class PseudoTerminal: Sendable {
     /// Whether the terminal echoes input.
     var isEchoing: Bool {
         var modes = termios()
-        // SAFETY: written within the call.
+        // SAFETY: the structure is written within the call.
         guard unsafe tcgetattr(terminal, &modes) == 0 else { return false }
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
     /// Waits until a text is shown.
-    /// - Returns: The output up to there.
+    /// - Returns: The output up to the end of the text.
     @discardableResult
     func expect(_ text: String) throws -> String {
         var shown: [UInt8] = []
         while !String(decoding: shown, as: UTF8.self).hasSuffix(text) {
             var waiting = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
             var byte: UInt8 = 0
-            // SAFETY: one entry and one byte, used within the calls.
+            // SAFETY: the entry and the byte are used within the calls.
             let isShown =
                 unsafe poll(&waiting, 1, Self.patience) == 1 && read(person, &byte, 1) == 1
             try #require(
@@ -72,13 +72,13 @@ final class PseudoTerminal: Sendable {
     }
 }
 
-/// The result of code on a separate thread, which may wait for the user.
+/// The result of code that runs on a separate thread, because the code may wait for the user.
 final class Elsewhere<Value: Sendable>: Sendable {
     private let done = DispatchSemaphore(value: 0)
     private let box = Box()
 
     private final class Box: @unchecked Sendable {
-        // No lock is needed: it is written before the signal and read after it.
+        // No lock is needed: the value is written before the signal and read after the signal.
         var value: Value?
     }
 

@@ -42,7 +42,7 @@ enum Said: Equatable {
         #expect(try terminal.expect("\r\n") == "\r\n")
     }
 
-    @Test func `after a wrong answer the prompt says so instead of the reason`() throws {
+    @Test func `after a wrong answer the prompt shows the error instead of the reason`() throws {
         let terminal = try PseudoTerminal()
         let authenticator = TerminalAuthenticator(path: terminal.path)
         let answer = Elsewhere {
@@ -68,7 +68,7 @@ enum Said: Equatable {
         #expect(terminal.isEchoing)
     }
 
-    @Test func `Control-C ends the prompt and is reported separately`() throws {
+    @Test func `Control-C ends the prompt and is reported as a signal`() throws {
         let terminal = try PseudoTerminal()
         let path = terminal.path
         let isSignalled = Elsewhere {
@@ -113,7 +113,7 @@ enum Said: Equatable {
         #expect(try terminal.expect("\r\n") == "\r\n")
     }
 
-    @Test func `control characters are removed from the reason`() {
+    @Test func `control characters in the reason become spaces, and a long reason is cut`() {
         let question = Question(.passcode, reason: "a\u{1B}]0;title\u{7}b\nc\u{9B}d\u{202E}e")
         #expect(question.introduction.hasSuffix(": a ]0;title b c d e"))
         let long = Question(.passcode, reason: String(repeating: "x", count: 10_000))

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a new key has a compact representation unless the caller needs none`() throws {
+    @Test func `by default, every new key has a compact representation`() throws {
         try test.withSecItem {
             for _ in 0..<8 {
                 let key = try SecureEnclave.P256.Signing.PrivateKey()

@@ -1,8 +1,8 @@
-// The age format: the community's test vectors, and files written here.
+// The age format: the community's test vectors, and files that `AgeWriter` writes.
 //
-// The vectors are from C2SP/CCTV, without armored files, the types of keys that backups don't use,
-// and vectors that test a rule again. A file of more than 64 KiB is stored as its header and a
-// recipe for its chunks.
+// The vectors are from C2SP/CCTV. Left out are armored files, types of keys that backups don't use,
+// and vectors for rules that another vector tests. A file of more than 64 KiB is stored as its
+// header and a recipe for its chunks.
 
 import Crypto
 import Foundation
@@ -18,9 +18,9 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     let fileSHA256: String
     let file: Data
     let payloadSHA256: String?
-    /// "0" is a chunk of 65536 bytes of value 0, "1" one of bytes of value 1. A following "L" marks
-    /// the last chunk. "E" is an empty last chunk. Anything else is hexadecimal and appended
-    /// without encryption.
+    /// A digit is a chunk of 65536 bytes with that value. A following "L" marks the last chunk. "E"
+    /// is an empty last chunk. A longer text consists of hexadecimal digits, whose bytes are
+    /// appended without encryption.
     let chunks: [String]?
     let fileKey: String?
     let nonce: String?
@@ -76,7 +76,7 @@ private struct AgeVector: Decodable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A file of one test.
+/// A temporary file for one test.
 private final class ScratchFile {
     let handle: FileHandle
     private let path: String
@@ -155,8 +155,8 @@ private final class ScratchFile {
         let content = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) })
         let bytes = try Self.write(content, to: [recipient])
         #expect(try Self.open(bytes, [identity]) == .success(content))
-        // Without its last byte, more than its last tag, or as much as a whole chunk, the file can
-        // no longer be decrypted.
+        // The file can't be decrypted without its last byte, without its last 17 bytes (a tag and
+        // one more byte), or without its last 65552 bytes (the size of a whole chunk with its tag).
         for kept in [bytes.count - 1, bytes.count - 17, bytes.count - 65552] where kept > 200 {
             let result = try Self.open(bytes.prefix(kept), [identity])
             #expect(result == .failure(.payload))
@@ -164,7 +164,7 @@ private final class ScratchFile {
         #expect(try Self.open(bytes + [0], [identity]) == .failure(.payload))
     }
 
-    @Test func `a file with one flipped bit anywhere is refused`() throws {
+    @Test func `a file with a flipped bit in any byte is refused`() throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         let bytes = try Self.write(
             Data("content".utf8), to: [try #require(identity.recipient)])
@@ -178,7 +178,8 @@ private final class ScratchFile {
         }
     }
 
-    @Test func `only the right passphrase opens a file, and no cost beyond the limit is accepted`()
+    @Test
+    func `only the right passphrase opens a file, and an invalid or excessive cost is refused`()
         throws
     {
         func identity(_ text: String) -> AgeIdentity {
@@ -198,10 +199,11 @@ private final class ScratchFile {
         }
     }
 
-    @Test func `a passphrase can't be combined with other recipients`() throws {
+    @Test func `a file needs a recipient, and a passphrase can't be combined with others`() throws {
         let passphrase = AgeRecipient.passphrase(SecretBytes(copying: [1]))
+        let key = try #require(AgeRecipient(text: Self.publicKey))
         let file = try ScratchFile()
-        for recipients in [[], [passphrase, passphrase]] {
+        for recipients in [[], [passphrase, passphrase], [passphrase, key], [key, passphrase]] {
             #expect(throws: AgeFailure.header) {
                 _ = try AgeWriter(recipients, to: file.descriptor, cost: .cheap)
             }
@@ -213,7 +215,7 @@ private final class ScratchFile {
         "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
     private static let publicKey = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
-    /// This pair is in the age specification, "The X25519 recipient type".
+    /// This key pair is in the age specification, "The X25519 recipient type".
     @Test func `keys are written and read as text`() throws {
         let identity = try #require(AgeIdentity(text: Array(Self.privateKey.utf8)))
         #expect(identity.recipient?.text == Self.publicKey)
@@ -222,7 +224,7 @@ private final class ScratchFile {
         #expect(AgeIdentity(text: Array(Self.privateKey.lowercased().utf8)) != nil)
     }
 
-    @Test func `a key text with one wrong character is refused`() {
+    @Test func `a public key with one wrong character, and text that is no key, are refused`() {
         for index in Self.publicKey.indices {
             var text = Self.publicKey
             let other = text[index] == "q" ? "p" : "q"

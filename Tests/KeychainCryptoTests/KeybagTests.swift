@@ -33,7 +33,7 @@ private final class Chip: KeyHardware {
         do {
             return try AuthenticatedEncryption.unwrap(sealed, using: key, authenticating: [])
         } catch {
-            throw KeychainFailure(.decode, "another chip's")
+            throw KeychainFailure(.decode, "another chip sealed the secret")
         }
     }
 }
@@ -49,7 +49,7 @@ private let there = Machine(identity: secret("another machine."))
 private let cost = PasscodeCost(logN: 1, blockSize: 1, parallelism: 1)
 private let onDevice = ProtectionClass.allCases.filter(\.isThisDeviceOnly)
 
-/// A keybag without a passcode, bound to a machine or not.
+/// A keybag without a passcode. It is bound to the machine if the machine has an identity.
 private func bare(_ machine: Machine = .unidentified) -> KeyHierarchy {
     .create(deviceKey: deviceKey, machine: machine, at: 1)
 }
@@ -80,7 +80,7 @@ private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
     return keys
 }
 
-/// The changed bytes, with a valid tag.
+/// The bytes after a change, with a valid tag.
 func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
     var body = Array(bytes.dropLast(32))
     change(&body)
@@ -108,7 +108,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: KeychainFailure.self) { try Keybag.parse(old.encoded) }
     }
 
-    @Test func `a keybag with any byte changed or truncated is refused`() throws {
+    @Test func `a changed, truncated or extended keybag is refused`() throws {
         let bytes = try full(here).encoded
         for index in bytes.indices {
             var altered = bytes
@@ -189,7 +189,9 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: KeychainFailure.self) { try hierarchy.openTier() }
     }
 
-    @Test func `a slot of an unknown kind is kept and ignored`() throws {
+    @Test func `a slot of an unknown kind is ignored, and kept until the passcode is removed`()
+        throws
+    {
         let hierarchy = try full(here)
         let unknown: [UInt8] =
             [0, 21, 77, 3] + [0, 0, 0, 9] + [UInt8](repeating: 0, count: 8) + [1, 2, 3, 4, 5]
@@ -209,7 +211,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             from: .passcode(passcode), to: secret("another one"), cost: cost, at: 5)
         #expect(Array(changed.encoded).firstRange(of: unknown) != nil)
         #expect(throws: Never.self) { try reopened(changed, on: here) }
-        // It doesn't count as a way in, since this version can't open it.
+        // The slot doesn't count as a way in, since this version can't open the slot.
         let alone = try changed.removingSlot(2).removingSlot(3)
         #expect(throws: KeychainFailure.self) { try alone.removingSlot(4) }
         // Removing the passcode removes the slot too.
@@ -317,6 +319,9 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
             #expect(throws: KeychainFailure.self) {
                 try hierarchy.adding(.credential(credential), provedBy: proof, at: 0)
             }
+            #expect(throws: KeychainFailure.self) {
+                try hierarchy.adding(.recoveryCode(code), provedBy: proof, at: 0)
+            }
         }
         #expect(throws: KeychainFailure.self) {
             try hierarchy.adding(
@@ -343,7 +348,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(throws: Never.self) { try replaced.unlock(.recoveryCode(second)) }
     }
 
-    @Test func `the machine's key slot and the last one to unlock with can't be removed`() throws {
+    @Test func `the machine's slot and the last slot that unlocks can't be removed`() throws {
         let hierarchy = try full(here)
         #expect(
             hierarchy.keybag.slots.map(\.kind) == [
@@ -395,7 +400,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         #expect(KeychainFailure.boundElsewhere(.otherMachine).reason.contains("recovery code"))
     }
 
-    @Test func `a recovery code moves everything to another machine`() throws {
+    @Test func `a recovery code moves a keychain with all its keys to another machine`() throws {
         for hierarchy in [
             try bare(here).adding(.recoveryCode(code), provedBy: nil, at: 0), try full(here),
         ] {
@@ -452,7 +457,7 @@ func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
         let hierarchy = bare(machine)
         #expect(hierarchy.keybag.slots.map(\.kind) == [.machineChip])
         #expect(try reopened(hierarchy, on: machine).machineState == .thisMachine)
-        // The identity alone, or with another chip, opens nothing.
+        // The identity alone, or with another chip, doesn't open the machine's keys.
         #expect(try reopened(hierarchy, on: here).machineState == .unreachable)
         #expect(
             try reopened(hierarchy, on: Machine(identity: here.identity, chip: Chip()))

@@ -29,8 +29,9 @@ private final class System {
 private let id = "0123456789abcdef0123456789abcdef"
 
 @Suite struct `The identity of a machine` {
-    /// Computed with Python's hmac as sd_id128_get_machine_app_specific(3) describes it, and
-    /// compared with `systemd-id128` for another id.
+    /// The expected identity was computed with Python's hmac as
+    /// sd_id128_get_machine_app_specific(3) describes. For another machine id, the result of the
+    /// same computation was compared with that of `systemd-id128`.
     @Test func `the identity is derived from the machine id as systemd derives it`() throws {
         for text in [id, id + "\n"] {
             let system = try System(machineID: text, environment: "PATH=/bin\0TERM=\0")
@@ -47,7 +48,7 @@ private let id = "0123456789abcdef0123456789abcdef"
         nil, "", "uninitialized\n", String(repeating: "0", count: 32), id + "0", id + "\n\n",
         String(id.dropLast()), id.uppercased(), "01234567-89ab-cdef-0123-456789abcdef",
     ])
-    func `an invalid machine id gives no identity`(text: String?) throws {
+    func `a missing or invalid machine id gives no identity`(text: String?) throws {
         let system = try System(machineID: text)
         let identity = MachineIdentity.current(system.sources)
         #expect(identity.secret == nil)

@@ -51,7 +51,7 @@ private let cases = [
 }
 
 @Suite struct `Secret memory` {
-    /// Sizes around those of the arena's blocks, and of a page.
+    /// Sizes around the block sizes of the arena for secrets, and around the size of a page.
     @Test(arguments: [0, 1, 63, 64, 65, 255, 256, 257, 4096, 4097])
     func `each secret has its own memory, which is zeroed when the secret is released`(
         byteCount: Int
@@ -66,8 +66,8 @@ private let cases = [
                 #expect(secret.plainBytes.allSatisfy { $0 == UInt8(number % 255 + 1) })
             }
         }
-        // These secrets are kept, so each is in another of the blocks that were released above.
-        // Those of more than 256 bytes have new mappings, which are always zero.
+        // These secrets are kept, so each reuses a different block of those that were released
+        // above. Secrets of more than 256 bytes have new mappings, which are always zero.
         let secrets = (0..<300).map { _ in
             // SAFETY: the bytes are only read.
             unsafe SecretBytes(byteCount: byteCount) { bytes in
@@ -108,7 +108,7 @@ private let cases = [
         #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
-    @Test func `the home folder comes from the user database unless HOME is an absolute path`() {
+    @Test func `the home folder is an absolute path in HOME, and a relative path is ignored`() {
         #expect(ProcessEnvironment.home(["HOME": "/home/ada"]) == "/home/ada")
         let home = ProcessEnvironment.home([:])
         #expect(ProcessEnvironment.home(["HOME": "relative"]) == home)

@@ -8,7 +8,7 @@ import Testing
 
 private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }
 
-/// The 128-bit test vectors of BIP 39 (trezor/python-mnemonic, vectors.json).
+/// Five of the 128-bit test vectors of BIP 39 (trezor/python-mnemonic, vectors.json).
 private let vectors: [(bytes: [UInt8], words: String)] = [
     (
         [UInt8](repeating: 0, count: 16),
@@ -62,7 +62,8 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
         }
     }
 
-    @Test func `an invalid recovery code is refused with the position of the wrong word`() {
+    @Test
+    func `the error for an invalid recovery code says what is wrong and doesn't quote the code`() {
         let words = vectors[4].words
         let wrong = [
             ("", "0"), (words + " zoo", "13"), (words.replacing("picnic", with: ""), "11"),
@@ -98,7 +99,7 @@ private let vectors: [(bytes: [UInt8], words: String)] = [
     }
 
     @Test
-    func `the scrypt cost is the highest within the time and memory limits, and at least 2^17`() {
+    func `the scrypt cost is the highest within the time and memory limits, from 2^17 to 2^19`() {
         func logN(_ milliseconds: Int, memory: Int = 64 << 30) -> UInt8 {
             PasscodeCost.calibrated(
                 toward: .seconds(1), memory: memory, measuring: { _ in .milliseconds(milliseconds) }

@@ -13,7 +13,8 @@ private let code = secret("sixteen bytes ..")
 private let here = Machine(identity: secret("this machine ..."))
 private let there = Machine(identity: secret("another machine."))
 
-/// A keybag with a passcode and a recovery code, bound to a machine or not.
+/// A keybag with a passcode and a recovery code. It is bound to the machine if the machine has an
+/// identity.
 private func full(_ machine: Machine = .unidentified) throws -> KeyHierarchy {
     try KeyHierarchy.create(deviceKey: deviceKey, machine: machine, at: 1)
         .settingPasscode(
@@ -31,7 +32,8 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
         throws
     {
         let bytes = try full(here).encoded
-        // Slots of 92 and 96 bytes come before that of the recovery code, which has two boxes.
+        // The slots of the machine (92 bytes) and of the passcode (96 bytes) come first. The slot
+        // of the recovery code contains two boxes, each with a sealed key.
         let boxes = 40 + 92 + 96 + 32
         for box in 0..<2 {
             let changed = retagged(bytes) { $0[boxes + 60 * box + 59] ^= 1 }
@@ -53,7 +55,7 @@ private func reopened(_ hierarchy: KeyHierarchy, on machine: Machine) throws -> 
     }
 
     @Test
-    func `a recovery code made before binding opens no this-device-only items on another machine`()
+    func `a recovery code made before binding opens no this-device-only keys on another machine`()
         throws
     {
         let bound = try reopened(full(), on: here)

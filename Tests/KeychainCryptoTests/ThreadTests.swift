@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainCrypto
 
 @Suite struct `Starting threads` {
-    /// An object in a thread's closure that shows when it is released.
+    /// An object that a thread's closure holds. It signals when it is released.
     private final class Held: Sendable {
         private let whenReleased: DispatchSemaphore
 
@@ -17,7 +17,7 @@ import Testing
         deinit { whenReleased.signal() }
     }
 
-    @Test func `a thread runs its closure once, concurrently, and releases it`() {
+    @Test func `a new thread runs its closure once, and then releases the closure`() {
         let caller = pthread_self()
         let isElsewhere = Mutex<[Bool]>([])
         let released = DispatchSemaphore(value: 0)

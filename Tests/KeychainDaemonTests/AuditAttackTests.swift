@@ -17,13 +17,14 @@ import Testing
         return sample
     }
 
-    @Test func `verifying an unchanged audit finds nothing`() throws {
+    @Test func `an unchanged audit has no findings, unless it is verified with another key`() throws
+    {
         let sample = try sample()
         let found = try sample.verify()
         #expect(found.findings.isEmpty)
         #expect(found.validCount == 12)
         #expect(found.witness?.count == 12)
-        // The key as the user would have noted it.
+        // The user would have noted the key as words.
         let typed = try sample.key().words.joined(separator: " ")
         let key = try RecoveryCode(words: SecretBytes(copying: Array(typed.utf8)))
         try sample.folder.eraseVerificationKey(of: sample.position().chain)
@@ -58,14 +59,14 @@ import Testing
         try sample.change { lines in
             var fields = lines[5].split(separator: " ").map(String.init)
             try #require(fields.count == 10)
-            // A digit is replaced by a digit, and a letter by a letter.
+            // A letter is replaced by a letter, and any other character by a digit.
             let last = try #require(fields[field].last)
             fields[field].removeLast()
             fields[field].append(last == "1" ? "2" : last == "a" ? "b" : last.isLetter ? "a" : "1")
             lines[5] = fields.joined(separator: " ")
         }
-        // If the number itself was changed to an existing one, the line may be that record in the
-        // wrong place.
+        // If the changed field is the record number, and another record has the new number, the
+        // line may be that record in the wrong place.
         #expect(
             try sample.findings()
                 == (field == 0
@@ -123,7 +124,8 @@ import Testing
         try sample.restore(early)
         #expect(try sample.findings().isEmpty, "nothing in the folder shows the rollback")
         #expect(try sample.findings(expecting: witness) == [.missing(13...19)])
-        // The same number of new records doesn't hide it: they differ from the original ones.
+        // Writing the same number of new records doesn't hide the rollback, because the new records
+        // differ from the original records.
         try sample.write(5)
         #expect(try sample.verify().witness?.count == witness.count)
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
@@ -165,7 +167,7 @@ import Testing
         #expect(AuditPosition(SecretBytes(copying: bytes)) != nil)
     }
 
-    @Test func `an audit that was deleted and started anew is reported`() throws {
+    @Test func `a deleted anchor, and the anchor of an audit started anew, are reported`() throws {
         let sample = try sample()
         let key = try sample.key()
         try FileManager.default.removeItem(atPath: sample.folder.anchorPath)
@@ -189,7 +191,8 @@ import Testing
 
     // MARK: An attacker who has taken over the service
 
-    /// The state of a service at some time, from which the attacker forges records.
+    /// The state of the service that the attacker has taken over. The attacker forges records from
+    /// this state.
     private struct Takeover {
         var position: AuditPosition
 
@@ -220,8 +223,8 @@ import Testing
             #expect(try sample.findings() == [.altered(5, file: sample.file)])
             try sample.restore(whole)
         }
-        // All records from number 5 on are forged: first with the service's anchor, and then with
-        // the position that follows the forged records.
+        // All records from number 5 on are forged. They are verified with the service's anchor, and
+        // then with a forged anchor, which contains the position after the forged records.
         var attacker = taken
         try sample.change { lines in
             lines.removeSubrange(5...)
@@ -231,8 +234,8 @@ import Testing
         try sample.write(attacker.position)
         #expect(try sample.findings().contains(.altered(5, file: sample.file)))
         try sample.restore(whole)
-        // The records from number 5 on are cut off, and the anchor says that 5 is the next number:
-        // once with the current key, and once with the key after it.
+        // The records from number 5 on are cut off, and the anchor says that 5 is the next number.
+        // The anchor contains either the current key or the key after the current key.
         try sample.change { $0.removeSubrange(5...) }
         for key in [taken.position.key, taken.position.key.next()] {
             let bytes = taken.position.encoded.plainBytes
@@ -247,8 +250,8 @@ import Testing
         }
         try sample.restore(whole)
 
-        // From here on the attacker holds valid keys, so later records can be forged. The guarantee
-        // ends here.
+        // The attacker holds the keys of all later records, so later records can be forged. The
+        // guarantee covers only earlier records.
         attacker = taken
         try sample.change { $0.append(attacker.line(12)) }
         try sample.write(attacker.position)
@@ -262,10 +265,10 @@ import Testing
         let sample = try AuditSample()
         let trail = try sample.trail()
         for number in 0..<10 { try AuditSample.request(trail, "account \(number)") }
-        // The keys as they are, and XORed with HMAC's inner and outer padding.
+        // The test searches for a key as it is, and XORed with HMAC's inner and outer padding.
         func needles(_ key: AuditKey) -> [Needle] {
             [0, 0x36, 0x5C].map { pad in
-                // SAFETY: read byte by byte, so that no plain copy is made.
+                // SAFETY: the key is read byte by byte, so that no plain copy is made.
                 Needle(
                     masked: unsafe key.bytes.withUnsafeBytes { bytes in
                         unsafe bytes.map { $0 ^ pad ^ Needle.mask }
@@ -276,7 +279,7 @@ import Testing
             var key = AuditOrigin(try sample.key()).firstKey
             var earlier: [Needle] = []
             for number in 1...11 {
-                // A key used earlier, and the one used last.
+                // The test searches for the keys of record 5 and of record 11, which is the last.
                 if number == 5 || number == 11 { earlier += needles(key) }
                 key = key.next()
             }
@@ -284,7 +287,7 @@ import Testing
             return (earlier, needles(key))
         }()
         MemoryScrubber.eraseFreedMemory()
-        #expect(try current[1].occurrenceCount() > 0, "the search finds what is there")
+        #expect(try current[1].occurrenceCount() > 0, "the search finds a key that is in memory")
         var found = 0
         for needle in earlier { found += try needle.occurrenceCount() }
         #expect(found == 0)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A disk that records the calls of the audit's thread, and blocks that thread until the test
-/// releases it.
+/// A disk that records the calls of the audit's thread. Whenever that thread waits, it waits until
+/// the test ends the wait.
 private final class Disk: Sendable {
     private struct State {
         var rests: [Duration] = []
@@ -77,7 +77,7 @@ private final class Disk: Sendable {
         let all = try sample.byteCount()
         #expect(all > burst)
         disk.passTime()
-        try eventually("the second burst is there") { disk.synchronized.count == 4 }
+        try eventually("the second burst is synchronized") { disk.synchronized.count == 4 }
         #expect(disk.synchronized[2].byteCount == all)
         // Without new records nothing is synchronized.
         #expect(disk.rests.count == 2)

@@ -1,5 +1,5 @@
-// AuditProcessTests: the audit of a service that is killed while it writes and of one on a full
-// disk, and how the log and the audit show a program with a hostile name.
+// AuditProcessTests: the audit of a service that is killed while it writes, the audit of a service
+// on a full disk, and how the log and the audit show a program with a hostile name.
 
 import Foundation
 import KeychainCore

@@ -19,19 +19,19 @@ struct AuditSample {
 
     var folder: AuditFolder { AuditFolder(path: place.path + "/audit") }
 
-    /// The service's audit, started or continued.
+    /// Starts the service's audit, or continues it if it exists.
     func trail(_ disk: AuditDisk = AuditDisk()) throws -> AuditTrail {
         try AuditTrail(
             folder: folder.path, limits: limits, log: AuditLog(log: log.logger()), disk: disk)
     }
 
-    /// The size of the only file, in bytes.
+    /// The size of the first file, in bytes.
     func byteCount() throws -> Int64 {
         try #require(Files.status(of: file)).identity.size
     }
 
-    /// Writes the records of a service that answers `count` requests. The last one records the end,
-    /// unless the service is killed.
+    /// Writes the records of a service: its start, `count` requests and, unless the service is
+    /// killed, its end.
     func write(_ count: Int, isKilled: Bool = false) throws {
         let trail = try trail()
         for number in 0..<count { try Self.request(trail, "account \(number)") }

@@ -69,12 +69,12 @@ private let own = AccessGroups(["default"])
         )
     }
 
-    @Test func `a record that the anchor doesn't cover yet is accepted`() throws {
+    @Test func `records that the anchor doesn't cover yet are accepted`() throws {
         let sample = try AuditSample()
         try sample.write(3, isKilled: true)
         let anchor = try sample.position()
         try sample.write(1, isKilled: true)
-        // The process was killed between writing the record and writing the anchor.
+        // The process was killed after it wrote the records and before it wrote the anchor.
         try sample.write(anchor)
         #expect(try sample.findings().isEmpty)
         try sample.write(1)
@@ -152,7 +152,7 @@ private let own = AccessGroups(["default"])
     }
 
     @Test
-    func `pruning the oldest audit files is recorded, and any other missing file is reported`()
+    func `pruning the oldest audit files is recorded, and another missing file is reported`()
         throws
     {
         let sample = try rotated(100, keeping: 3)

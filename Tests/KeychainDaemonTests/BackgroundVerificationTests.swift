@@ -70,14 +70,17 @@ private let own = AccessGroups(["default"])
         let log = LogLines()
         let service = try service(folder, boot: 2, log: log)
         // No request is needed.
-        try eventually("it is verified") { log.all.contains { $0.contains("verified: ") } }
+        try eventually("the keychain is verified") {
+            log.all.contains { $0.contains("verified: ") }
+        }
         #expect(try standing(service) == .verified)
         let again = LogLines()
         service.stop()
         // The result is remembered, so the next service doesn't verify again.
         let next = try self.service(folder, boot: 2, log: again)
         #expect(try standing(next) == .verified)
-        // The background thread has come around once it finds a page that was put back.
+        // When the background thread finds the outdated page, it has run at least once, and it
+        // hasn't verified the unchanged keychain again.
         try putBack(.itemsKey, of: before, in: folder)
         try expectFound(next, again)
         #expect(!again.all.contains { $0.contains("verified: ") })
@@ -96,7 +99,7 @@ private let own = AccessGroups(["default"])
         let (folder, before) = try keychain()
         let log = LogLines()
         let service = try service(folder, boot: 1, log: log)
-        try eventually("it is verified") { try standing(service) == .verified }
+        try eventually("the keychain is verified") { try standing(service) == .verified }
         try putBack(.itemsKey, of: before, in: folder)
         try expectFound(service, log)
     }

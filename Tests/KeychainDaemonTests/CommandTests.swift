@@ -35,7 +35,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         (nil, "/run/user/7/keychain"), ("/run/own:/run/other", "/run/own"),
         ("own", "/run/user/7/keychain"), ("", "/run/user/7/keychain"),
     ])
-    func `freshness notes are in RUNTIME_DIRECTORY if it is absolute, or else beside the socket`(
+    func `the runtime folder is RUNTIME_DIRECTORY if that is absolute, or else the socket's folder`(
         given: String?, folder: String
     ) throws {
         var environment = home
@@ -63,7 +63,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         CommandRow(
             ["--directory", "/d/", "--socket", "/s", "--registry", "/r"], [:], "/d", "/s", "/r"),
     ])
-    func `the paths of the service are the configured ones or the defaults`(_ row: CommandRow)
+    func `the service uses the configured paths, or else the default paths`(_ row: CommandRow)
         throws
     {
         let configuration = try configuration(row.arguments, row.environment)
@@ -99,7 +99,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     }
 
     @Test(arguments: [["--log-level", "loud"], ["--log-format", "xml"], ["--verbose"], ["serve"]])
-    func `unknown arguments are refused`(_ arguments: [String]) {
+    func `unknown options, option values and arguments are refused`(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try DaemonCommand.parse(arguments) }
     }
 

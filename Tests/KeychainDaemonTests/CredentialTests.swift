@@ -51,7 +51,7 @@ private final class Lines: Sendable {
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// A server with a few credentials that trusts one user id.
+/// A server that has a few credentials and trusts one user id.
 private final class CredentialService {
     let folder: TemporaryFolder
     let path: String
@@ -104,7 +104,7 @@ private final class CredentialService {
         #expect(!lines.contains { $0.contains("secret") })
     }
 
-    @Test func `only root may request a unit's credential`() throws {
+    @Test func `a caller whose user id isn't trusted gets no credential`() throws {
         // The server trusts a user id other than the one that runs the tests.
         let service = try CredentialService(trusting: geteuid() + 1)
         #expect(try service.answer("1/unit/app.service/password").isEmpty)
@@ -127,7 +127,7 @@ private final class CredentialService {
         "11111111111111111/unit/a.service/b", "G/unit/a.service/b", "1/unit/a.service/b\nc",
         "1/unit/a.service/b\u{2028}c", "1/unit/a.service/b\0",
     ])
-    func `a socket name that doesn't have systemd's form isn't parsed as a credential name`(
+    func `parsing a socket name that lacks systemd's form fails`(
         _ name: String
     ) {
         #expect(CredentialName(Array(name.utf8)) == nil)
@@ -141,7 +141,7 @@ private final class CredentialService {
         #expect(CredentialName([0x31] + Array("/unit/a.service/".utf8) + [0xFF]) == nil)
     }
 
-    /// Runs as root, or as a user who is root in a user namespace.
+    /// The service runs as root, or as a user who is root in a user namespace.
     @Test func `the machine's service gives credentials from root's items in the group systemd`()
         throws
     {

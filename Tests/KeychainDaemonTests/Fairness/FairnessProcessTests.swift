@@ -12,7 +12,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-@Suite(.serialized) struct `An honest program during an attack by another one` {
+@Suite(.serialized) struct `An honest program during an attack by another program` {
     private static func run(
         _ what: String, _ name: String, processes: Int = 1, connections: Int = 1,
         _ service: AttackedService? = nil, limit: Duration = .seconds(2)
@@ -88,8 +88,9 @@ import Testing
         unlocks.report("25 processes that unlock: an unlock", alone: alone)
         let lookUps = Figures(lookUpsIn: service, count: 100)
         lookUps.report("25 processes that unlock: a look-up", alone: lookUpsAlone)
-        // One unlock takes a second or two, and the attacker's current one may have to finish
-        // first. Other tests can slow both down. Without a fair order it took most of a minute.
+        // An unlock takes a second or two, and may have to wait until an attacker's unlock ends.
+        // Other tests can slow both unlocks down. Without a fair order, an unlock took most of a
+        // minute.
         unlocks.expectFair(.seconds(25))
         lookUps.expectFair()
         try attackers.stop()
@@ -101,12 +102,12 @@ import Testing
         let (_, attackers) = try Self.run(
             "checks on 16 connections", "check", connections: 16, service,
             limit: .seconds(1))
-        // Killed, because an orderly end would wait for the checks.
+        // The service is killed, because an orderly end would wait for the checks.
         service.program.kill()
         try attackers.stop()
     }
 
-    @Test func `look-ups stay fast while the service hashes an executable of 60 GB`() throws {
+    @Test func `look-ups stay fast while the service hashes an executable of 60 GiB`() throws {
         let service = try AttackedService()
         let original = try #require(TestProgram.path(of: "service-peer"))
         let huge = service.folder.path + "/huge"
@@ -118,7 +119,7 @@ import Testing
         let alone = Figures(lookUpsIn: service)
         let attackers = try Attackers("knock", service, processes: 5, as: huge)
         let attacked = Figures(lookUpsIn: service)
-        attacked.report("an executable of 60 GB", alone: alone)
+        attacked.report("an executable of 60 GiB", alone: alone)
         attacked.expectFair()
         try attackers.stop()
     }
@@ -143,7 +144,8 @@ import Testing
         let folder = try TemporaryFolder()
         let errors = folder.path + "/errors"
         try #require(unsafe mkfifo(errors, 0o600) == 0)
-        // Opened for reading and writing, so that neither end blocks while opening.
+        // The pipe is opened for reading and writing, so that no process blocks while it opens the
+        // pipe.
         let pipe = try #require(Files.open(errors, O_RDWR))
         let service = try AttackedService(folder: folder, errors: errors, level: "info")
         let alone = Figures(lookUpsIn: service, count: 20)
@@ -159,7 +161,7 @@ import Testing
         try attackers.stop()
         try flood.stop()
         service.program.send(SIGTERM)
-        try eventually("the service ends, with its log full") { !service.program.isRunning }
+        try eventually("the service ends although its log is full") { !service.program.isRunning }
         #expect(service.program.endedWell)
         pipe.close()
     }

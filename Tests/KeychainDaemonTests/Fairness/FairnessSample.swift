@@ -43,7 +43,7 @@ final class AttackedService {
             AddItem(password(account, value)), as: AccessGroups(["default"]))
     }
 
-    /// A client in this process: a different program from the attackers.
+    /// A client in the test's process, which is a different program from the attackers.
     func client() -> ServiceClient { ServiceClient(socketPath: socket) }
 
     /// The service's resident memory, in MiB.
@@ -89,7 +89,7 @@ final class Attackers {
     }
 
     /// Ends the attack.
-    /// - Returns: The lines that the attackers printed since it began.
+    /// - Returns: The lines that the attackers printed since the attack began.
     @discardableResult
     func stop() throws -> [String] {
         try input.fileHandleForWriting.close()
@@ -104,7 +104,7 @@ struct Figures {
     private var times: [Duration] = []
     private(set) var failures: [String] = []
 
-    /// Makes up to `count` requests, each over a new connection, until `time` is over.
+    /// Makes at least one request and at most `count` requests, until `time` is over.
     init(
         count: Int = 200, within time: Duration = .milliseconds(1500),
         _ request: () throws -> Void

@@ -15,7 +15,8 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `A file that hangs` {
-    @Test func `an executable that can't be read in time is refused, and delays no other caller`()
+    @Test
+    func `a program whose executable can't be read in time is refused, and delays no other caller`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -43,17 +44,18 @@ import Testing
             })
         try acceptor.start()
         let hung = try RawClient(path, isAnswering: false)
-        try eventually("it is refused") { refusals.withLock { !$0.isEmpty } }
+        try eventually("the caller is refused") { refusals.withLock { !$0.isEmpty } }
         #expect(refusals.withLock { $0 } == [.slowFile(pid: getpid())])
         #expect(try hung.reply().kind == .failure)
-        // At most two threads identify the callers of one party. One of them is still blocked.
+        // At most two threads identify the callers of one party. One of these threads is still
+        // blocked.
         isHanging.withLock { $0 = false }
         _ = try RawClient(path)
-        try eventually("another caller is known") { peers.withLock { $0 == 1 } }
+        try eventually("another caller is identified") { peers.withLock { $0 == 1 } }
         gate.signal()
         // The late result is discarded, not attributed to another connection.
         _ = try RawClient(path)
-        try eventually("a third caller is known") { peers.withLock { $0 == 2 } }
+        try eventually("a third caller is identified") { peers.withLock { $0 == 2 } }
         acceptor.stop()
         workers.stop()
     }
@@ -71,17 +73,16 @@ import Testing
             list: Entitlements.propertyList(groups: ["large"]))
         let input = Pipe()
         let process = try peer("stay", service.configuration.socket, as: large, input: input)
-        try eventually("it is refused") {
+        try eventually("the program is refused") {
             service.log.all.contains { $0.contains("can't be read in time") }
         }
-        try eventually("its place is free") { service.server.connectionCount == 0 }
+        try eventually("its connection is freed") { service.server.connectionCount == 0 }
         process.kill()
         try input.fileHandleForWriting.close()
     }
 
     @Test(.enabled(if: HangingFolder.isPossible, "needs root and /dev/fuse"))
-    func `programs on a FUSE file system that doesn't respond don't slow down honest ones`() throws
-    {
+    func `programs on a hanging FUSE file system don't slow down honest programs`() throws {
         let service = try AttackedService()
         let hanging = try HangingFolder(
             in: service.folder, with: try #require(TestProgram.path(of: "service-peer")))
@@ -100,8 +101,8 @@ import Testing
     }
 }
 
-/// A folder with one file on a FUSE file system that a separate process serves, and that can be
-/// told to stop responding.
+/// A folder with one file on a FUSE file system. A separate process serves the file system, and
+/// stops responding when the test says so.
 private final class HangingFolder {
     static let isPossible =
         geteuid() == 0 && FileManager.default.isWritableFile(atPath: "/dev/fuse")

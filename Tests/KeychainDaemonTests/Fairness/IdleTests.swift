@@ -1,4 +1,4 @@
-// IdleTests: idle connections.
+// IdleTests: which connections the service closes after a timeout, and how clients reconnect.
 
 import Foundation
 import Glibc
@@ -27,7 +27,7 @@ import Testing
         let reply = try client.reply()
         #expect(reply.id == 0 && reply.kind == .closing)
         #expect(try client.isClosed())
-        try eventually("its place is free") { service.server.connectionCount == 0 }
+        try eventually("the connection is freed") { service.server.connectionCount == 0 }
     }
 
     @Test func `an idle connection with an incomplete message is closed`() throws {
@@ -63,18 +63,15 @@ import Testing
         #expect(try subscriber.ask(3, HasPasscode()).kind == .answer)
     }
 
-    // The client is told that its connection is closed, so it knows that a request sent meanwhile
-    // wasn't carried out. It never repeats a change whose outcome is unknown.
-    @Test
-    func `a client reconnects after an idle connection was closed, whatever its next request`()
-        throws
-    {
+    // The service tells the client that the connection is closed. So the client knows that a
+    // request sent meanwhile wasn't carried out, and repeats no change whose outcome is unknown.
+    @Test func `a client reconnects to make a change after an idle connection was closed`() throws {
         let service = try Self.service()
         let client = service.client()
         for number in 0..<3 {
             _ = try client.perform(
                 AddItem(password("\(number)", "x")), as: AccessGroups(["default"]))
-            try eventually("it is closed") { service.server.connectionCount == 0 }
+            try eventually("the connection is closed") { service.server.connectionCount == 0 }
         }
         #expect(service.log.all.count { $0.contains("add") && $0.contains("status=0") } == 3)
     }
@@ -94,7 +91,7 @@ import Testing
         try hung.greet()
         let find = FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(includesData: true))
         try hung.send(try hung.request(2, find, as: ["default"]))
-        try eventually("it was answered") {
+        try eventually("the request was answered") {
             service.log.all.contains { $0.contains("find") && $0.contains("status=0") }
         }
         // A request of the same party waits until that connection is closed.

@@ -23,7 +23,7 @@ import Testing
         func open() { isOpen.signal() }
     }
 
-    @Test func `a blocked log delays no request, and the number of lost lines is logged`() {
+    @Test func `a blocked log blocks no caller, and the number of lost lines is logged`() {
         let sink = Sink()
         let queue = LogQueue(loss: { "lost \($0)\n" }, write: sink.write)
         let line = String(repeating: "x", count: 1023) + "\n"
