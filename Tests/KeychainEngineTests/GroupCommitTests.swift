@@ -1,5 +1,5 @@
-// Concurrent writes of several threads share a commit, and each gets the result it would have had
-// alone.
+// Concurrent writes of several threads share a commit, and each write has the result that it would
+// have alone.
 
 import Foundation
 import KeychainEngine
@@ -121,7 +121,7 @@ extension TemporaryKeychain {
         }
         ended.wait()
         #expect(failures.withLock { $0 } == Array(repeating: .notAvailable, count: count))
-        // One after another they would take at least 24 s.
+        // One after another, the writers would take at least 24 s.
         #expect(ContinuousClock.now - begin < .seconds(3 * count))
     }
 
@@ -132,7 +132,8 @@ extension TemporaryKeychain {
         let failures = try together(
             in: keychain.engine.store, accounts.map(keychain.addition(of:)))
         #expect(failures == Array(repeating: nil, count: 16))
-        // One commit, unless the machine is so busy that the time for gathering writes runs out.
+        // The writes share one commit, unless the machine is so busy that the time for gathering
+        // writes runs out.
         let commits = try keychain.engine.store.header().generation - before
         #expect(commits < 16)
         try keychain.expect(accounts)
@@ -152,8 +153,8 @@ extension TemporaryKeychain {
             let before = try store.header().generation
             _ = try together(in: store, ["a", "b", "c", "d"].map(keychain.addition(of:)))
             let commits = try store.header().generation - before
-            let told = calls.load(ordering: .relaxed)
-            #expect(told == commits)
+            let callCount = calls.load(ordering: .relaxed)
+            #expect(callCount == commits)
             // The write that the others waited for changes nothing, so it isn't committed.
             #expect(commits < 4)
         }

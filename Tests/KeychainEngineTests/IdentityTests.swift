@@ -141,7 +141,7 @@ import Testing
         #expect(try itemCount(engine) == 2)
     }
 
-    @Test func `an identity is refused if its serial number belongs to another key's certificate`()
+    @Test func `an identity is refused if another key's certificate has the same serial number`()
         throws
     {
         let engine = try engine()
@@ -150,7 +150,7 @@ import Testing
             status {
                 _ = try add(engine, certificate(1, of: 8), key(8))
             } == .duplicateItem)
-        // The key isn't added either: without its certificate it would not be an identity.
+        // The key isn't added either: without its certificate, the key would form no identity.
         #expect(try itemCount(engine) == 1)
     }
 
@@ -169,7 +169,7 @@ import Testing
             }
             let result = WriteProbe.$current.withValue(probe) { status(body) }
             if result == nil { break }
-            // If one failed write had an effect, later ones would fail too, so the loop must stop.
+            // If a failed write had an effect, later writes would fail too, so the loop must stop.
             try #require(result == .ioError)
             try #require(try engine.store.header().generation == before)
             step += 1
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a fault at any step leaves both certificate and key or neither`() throws {
+    @Test func `a fault at any step of a change leaves certificate and key unchanged`() throws {
         let engine = try engine()
         try expectAllOrNothing(engine) {
             _ = try add(engine, certificate(1, of: 7), key(7))
@@ -318,7 +318,7 @@ import Testing
         throws
     {
         let engine = try engine()
-        // One key in two groups, and two certificates for it: four identities.
+        // The key is in two groups and has two certificates, which makes four identities.
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try add(
             engine, certificate(2, of: 7),
@@ -340,7 +340,7 @@ import Testing
                 == .itemNotFound)
         #expect(try find(engine, query(certificate: [.label: .string("L2")])).count == 2)
         #expect(try find(engine, query(key: [.label: .string("new")])).count == 4)
-        // Apart from labels and dates of modification, each certificate and key is as before.
+        // Apart from labels and modification dates, each certificate and key is unchanged.
         func unlabeled(_ identities: [Identity]) -> Set<ItemSnapshot> {
             Set(
                 identities.flatMap { [$0.certificate, $0.key] }.map { item in
@@ -399,7 +399,7 @@ import Testing
             } == .itemNotFound)
     }
 
-    /// Changes one byte of a certificate's attributes, of which the label identifies the row.
+    /// Changes one byte of the encrypted attributes of the certificate with the given label.
     private func damage(_ label: String, in keychain: TemporaryKeychain) throws {
         let query = ItemQuery(itemClass: .certificate, attributes: [.label: .string(label)])
         let row = try #require(try keychain.rows(query).first)

@@ -1,3 +1,5 @@
+// Adding, finding, changing and deleting items, and the lock states in which items are readable.
+
 import Foundation
 import KeychainCrypto
 import KeychainEngine
@@ -44,7 +46,10 @@ import Testing
         #expect(found.first?.data == Data("x".utf8))
     }
 
-    @Test func `an update keeps reference and creation date, and the new name is found`() throws {
+    @Test
+    func `an updated item keeps its reference and creation date, and is found by its new label`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, "a", more: [.label: .string("L")])
         try keychain.engine.perform(

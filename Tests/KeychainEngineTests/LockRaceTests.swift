@@ -8,7 +8,8 @@ import Synchronization
 import Testing
 
 @Suite struct `Locking during an unlock` {
-    /// The key derivation takes long enough that locks happen during it, on any machine.
+    /// With this cost, a key derivation takes long enough on any machine for locks to happen
+    /// meanwhile.
     private let options = EngineOptions(
         passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1))
 
@@ -63,7 +64,7 @@ import Testing
         try engine.unlock(passcode: passcode("5678"))
     }
 
-    @Test func `locking all returns to the state before the first unlock`() throws {
+    @Test func `lockAll returns the keychain to the state before the first unlock`() throws {
         let keychain = try TemporaryKeychain()
         let engine = keychain.engine
         let classes: [ProtectionClass] = [.always, .afterFirstUnlock, .whenUnlocked]

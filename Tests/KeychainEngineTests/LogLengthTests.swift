@@ -1,4 +1,4 @@
-// The write-ahead log left by a program that ends without closing its keychain.
+// The write-ahead log that a program leaves if it ends without closing its keychain.
 
 import Foundation
 import KeychainCore
@@ -16,7 +16,7 @@ import Testing
             as: keychain.caller)
     }
 
-    @Test func `after a look-up, a long write-ahead log is emptied, and a short one is kept`()
+    @Test func `closeIfLogIsLong empties a long write-ahead log, and keeps a short one`()
         throws
     {
         let keychain = try TemporaryKeychain()

@@ -7,8 +7,8 @@ import KeychainSQLite
 import Testing
 
 @Suite struct LossTests {
-    /// A closed keychain with the accounts "a" and "b", with one byte changed at an offset from the
-    /// first occurrence of the magic bytes `magic`.
+    /// A closed keychain with items for the accounts "a" and "b". One byte of the database is
+    /// changed, at an offset from the first occurrence of the magic bytes `magic`.
     private func damagedKeychain(
         _ magic: String, _ offset: Int
     ) throws -> TemporaryKeychain {
@@ -254,18 +254,19 @@ import Testing
     // MARK: Results of a check
 
     @Test func `a check that is canceled ends and changes nothing`() throws {
-        let keychain = try TemporaryKeychain()
-        try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)
-        var seen = 0
-        let givenUp = status {
+        let keychain = try damagedKeychain("KCS2", 60)
+        try keychain.reopen()
+        var callCount = 0
+        let outcome = status {
             _ = try keychain.engine.check(settingAside: true) { progress in
-                #expect(progress == RequestProgress(done: 0, total: 1))
-                seen += 1
+                #expect(progress == RequestProgress(done: 0, total: 2))
+                callCount += 1
                 return false
             }
         }
-        #expect(givenUp == .userCanceled && seen == 1)
-        #expect(try keychain.engine.check().itemCount == 1)
+        #expect(outcome == .userCanceled && callCount == 1)
+        #expect(try keychain.engine.setAsideRows().isEmpty)
+        #expect(try keychain.engine.check().itemCount == 2)
     }
 
     @Test func `a check reports that the copy of the keybag differed`() throws {

@@ -83,8 +83,8 @@ import Testing
             #expect(refusal?.reason.contains("3 device-only items") == true)
             #expect(refusal?.reason.contains("recovery code") == true)
         }
-        // Unreadable items are told apart from absent ones and aren't overwritten. The others can
-        // be changed.
+        // Unreadable items are told apart from absent items and aren't overwritten. Items of the
+        // other classes can be added.
         #expect(failure { _ = try secrets(moved, "absent") }?.status == .itemNotFound)
         #expect(failure { try add("aku", .whenUnlocked, to: moved) }?.status == .duplicateItem)
         #expect(
@@ -187,8 +187,8 @@ import Testing
         if hasPasscode {
             try moved.perform(UnlockWith(.recoveryCode(code)), as: caller)
             #expect(Set(try secrets(moved)) == all)
-            // What the code opened is locked again, including an always-available item of this
-            // device.
+            // After `lockAll`, the passcode doesn't open what the code had opened, including an
+            // always-available item of this device.
             try moved.lockAll()
             try moved.unlock(passcode: passcode("known"))
             #expect(Set(try secrets(moved)) == Set(Self.moving))

@@ -70,7 +70,7 @@ import Testing
     @Test func `a test's probe is called at each step of a write to a keychain in memory`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let addition = try moments { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
-        // The row, its terms (one per attribute) and the header.
+        // The steps write the row, its terms (one for each attribute) and the header.
         #expect(addition.first == .began)
         #expect(addition.suffix(2) == [.changed, .committed])
         #expect(addition.dropFirst().dropLast(2).count >= 2)
@@ -95,7 +95,8 @@ import Testing
         let stop = KeychainFailure(.ioError, "Stopped.")
         var step = 0
         var isDone = false
-        // An addition has fewer steps. If a failed write had an effect, all later ones would fail.
+        // An addition has fewer than 100 steps. If a failed write had an effect, all later writes
+        // would fail, so the number of attempts is limited.
         while !isDone, step < 100 {
             let left = Moments()
             let probe = WriteProbe { [step] moment in

@@ -26,7 +26,7 @@ import Testing
                 kept += pair
             }
         }
-        // The key of the only row, unwrapped as the format document describes.
+        // This unwraps the row key of the only row as the format document describes.
         let row = try #require(try rows(of: keychain).first)
         let secret = try #require(row.secret)
         let classKey = try #require(opened[.whenUnlocked]).classKey
@@ -41,9 +41,9 @@ import Testing
         kept += [guarded.indexKey, guarded.integrityKey].map { key in
             Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
         }
-        // Kept are two keys for each of the two classes that are available after the first unlock,
-        // and the index and integrity keys. Erased are two keys for each of the three classes that
-        // are available only while unlocked, and the key of the row.
+        // A lock keeps the index key, the integrity key, and two keys for each of the two classes
+        // that are available after the first unlock. It erases the row key, and two keys for each
+        // of the three classes that are available only while unlocked.
         try #require(kept.count == 2 * 2 + 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }
@@ -53,7 +53,7 @@ import Testing
             ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")))
     }
 
-    /// Loads a secret and releases it.
+    /// Loads an item's secret three times and releases it, and changes the item's label.
     private func useSecret(_ keychain: TemporaryKeychain, adding: Bool = false) throws {
         if adding {
             _ = try keychain.engine.perform(
@@ -84,13 +84,13 @@ import Testing
         try useSecret(keychain)
         let (kept, forgotten) = try needles(keychain, "1234")
         try keychain.engine.lock()
-        // Shows that the search can find keys: those that stay are found.
+        // The search finds the keys that stay, which shows that it can find keys.
         for needle in kept { #expect(try needle.occurrenceCount() > 0) }
         for needle in forgotten { #expect(try needle.occurrenceCount() == 0) }
         // This use keeps the keychain from being released before the search.
         #expect(keychain.engine.lockState == .locked)
         print(
-            "memory after lock: \(forgotten.count) keys looked for, \(kept.count) kept ones found")
+            "memory after lock: \(forgotten.count) keys are erased, \(kept.count) are kept")
     }
 
     @Test func `the index and integrity keys are in memory from the first unlock until lock-all`()
@@ -102,7 +102,7 @@ import Testing
         let needles = try {
             let (_, guarded) = try keychain.keys(passcode("1234"))
             return [guarded.indexKey, guarded.integrityKey].map { key in
-                // XORed with HMAC's inner padding, as it is in memory.
+                // In memory, the key is XORed with HMAC's inner padding.
                 Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
             }
         }()
@@ -129,7 +129,7 @@ import Testing
             all = kept + forgotten
         }
         for needle in all { #expect(try needle.occurrenceCount() == 0) }
-        print("memory after the end: \(all.count) keys looked for")
+        print("memory after the release: \(all.count) keys are erased")
     }
 
     @Test func `no hash state that can replace the index or integrity key is left in memory`()
@@ -145,7 +145,7 @@ import Testing
                 for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }
                 let needle = Needle(masked: HashState.behind(block, mask: Needle.mask))
                 #expect(try needle.occurrenceCount() == 0)
-                // Shows that the search can find such a state.
+                // This shows that the search can find such a state.
                 var hash = SHA256()
                 hash.update(data: block)
                 let count = try needle.occurrenceCount()
@@ -160,7 +160,7 @@ import Testing
 
     @Test func `the memory search finds a key in pages that were made read-only`() throws {
         let key = SecretBytes.random(byteCount: 32)
-        // SAFETY: a page of its own, which is unmapped when nothing uses it any more.
+        // SAFETY: only this test uses the page. The page is unmapped when the test ends.
         let mapped = unsafe mmap(
             nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
         guard let page = unsafe mapped, Int(bitPattern: page) != -1 else {
@@ -177,7 +177,7 @@ import Testing
         withExtendedLifetime(key) {}
     }
 
-    /// In a separate process, because searches of other tests would throw too.
+    /// This test runs in a separate process, because searches of other tests would throw too.
     @Test func `the memory search throws if memory that is mapped as readable can't be read`() async
     {
         await #expect(processExitsWith: .success) {

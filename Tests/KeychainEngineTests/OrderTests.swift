@@ -1,4 +1,4 @@
-// Which of several matching items a search with a limit of one returns.
+// The item that a search with a limit of one returns if several items match.
 
 import Foundation
 import KeychainCore
@@ -42,8 +42,9 @@ import Testing
         ).first?.reference
     }
 
-    /// The index is in the order of keyed labels, which differs between keychains. With that order
-    /// this test would pass by chance in less than one of 1,000,000 runs.
+    /// The index is in the order of keyed labels, which differs between keychains. If searches
+    /// returned items in that order, the probability that all eight runs pass would be below
+    /// 1 in 1,000,000.
     @Test(arguments: 1...8)
     func `if several items of a service match, the item added first is returned`(run: Int) throws {
         let keychain = try TemporaryKeychain()

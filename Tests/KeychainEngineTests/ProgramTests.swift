@@ -55,7 +55,7 @@ import Testing
     ]
 
     @Test
-    func `a query by only group, protection or synchronizability affects only the program's items`()
+    func `deleting by class, group, protection or synchronizability spares other programs' items`()
         throws
     {
         for query in Self.wide {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a query with an attribute or reference affects other programs' items too`() throws {
+    @Test func `deleting by attribute or reference deletes other programs' items too`() throws {
         let engine = try engine()
         let item = try engine.perform(AddItem(password("n")), as: notes)
         _ = try engine.perform(AddItem(password("o")), as: notes)

@@ -1,5 +1,5 @@
-// Old pages and files, put back by an attacker: which of them are detected, and how, according to
-// the threat model. All pages have valid tags.
+// An attacker puts back old pages and files. The tests show which of them are detected, and how, as
+// the threat model describes. All pages have valid tags.
 
 import Foundation
 import KeychainEngine
