@@ -1,4 +1,4 @@
-// The versions that a keychain with `keepingVersions` keeps of replaced and deleted items.
+// The option `keepingVersions`, with which a keychain keeps replaced and deleted items as versions.
 
 #if !canImport(Darwin)
 

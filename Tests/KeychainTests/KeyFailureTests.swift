@@ -1,4 +1,4 @@
-// KeyFailureTests: errors of the functions on keys, by error domain.
+// KeyFailureTests: errors of the `SecKey` functions, by error domain.
 
 import Foundation
 import KeychainAuthentication
@@ -8,12 +8,12 @@ import Testing
 @testable import KeychainSecItem
 
 @Suite struct KeyFailureTests {
-    /// Domain, code and expected status. The codes are those in Apple's `SecBase.h`, `LAError.h`
-    /// and `TKError.h`. The statuses are those that the item functions return in the same case.
+    /// Domain, code and expected status. The known codes are in Apple's `SecBase.h`, `LAError.h`
+    /// and `TKError.h`. The statuses are those that the SecItem functions return in the same case.
     static let rows: [(String, Int, Status)] = [
         (NSOSStatusErrorDomain, -25308, .interactionNotAllowed),
         (NSOSStatusErrorDomain, -50, .param),
-        // These numbers mean something else in other domains.
+        // The codes -2 and -4 have other meanings in other domains.
         (NSOSStatusErrorDomain, -2, Status(rawValue: -2)),
         (NSOSStatusErrorDomain, -4, .unimplemented),
         (LAErrorDomain, LAError.Code.userCancel.rawValue, .userCanceled),

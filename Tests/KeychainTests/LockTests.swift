@@ -1,4 +1,4 @@
-// A locked keychain reports that it is locked and keeps what it has.
+// Access to items while the keychain is locked.
 
 import Foundation
 import Testing
@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct LockTests {
     @Test(arguments: Way.allCases)
-    func `every access to a locked item reports the lock and changes nothing`(way: Way) throws {
+    func `reading or writing a locked item reports the lock and changes nothing`(way: Way) throws {
         let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("1234", for: .pin)

@@ -13,7 +13,8 @@ import Testing
         keychain = try TestDatabase(.typedInMemory).keychain()
     }
 
-    /// Stores a key and loads it. Data of other lengths or with a changed bit are refused.
+    /// Checks that a stored key can be loaded, and that data of another length or with a changed
+    /// bit are refused.
     private func check<Key: IntegrityCheckedPrivateKey>(
         _ key: Key, _ isSame: (Key) throws -> Bool
     ) throws {

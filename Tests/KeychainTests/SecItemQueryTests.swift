@@ -30,7 +30,8 @@ import Testing
 
     static let identity: Set<String> = ["class", "svce", "agrp", "sync", "nleg"]
 
-    @Test func `every query contains class, service, group, synchronizability and keychain type`()
+    @Test
+    func `every query contains class, service, chosen group, synchronizability and keychain type`()
         throws
     {
         for query in [
@@ -112,7 +113,9 @@ import Testing
     }
 
     @Test(arguments: [20, 12])
-    func `a persistent reference is passed on unchanged`(byteCount: Int) throws {
+    func `a persistent reference is kept unchanged, and bytes of another length are refused`(
+        byteCount: Int
+    ) throws {
         let bytes = Data("genp".utf8) + Data((1...UInt8(byteCount - 4)))
         let reference = try #require(ItemReference(persistent: bytes))
         #expect(reference.persistent(of: .genericPassword) == bytes)

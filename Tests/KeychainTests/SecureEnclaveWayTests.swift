@@ -1,4 +1,5 @@
-// Keys of the Secure Enclave through both handlers. Either one can use the keys of the other.
+// Keys of the Secure Enclave, through the typed handler and through the SecItem handler. Each
+// handler can use the keys of the other handler.
 
 #if !canImport(Darwin)
 
@@ -131,26 +132,26 @@ import Testing
         }
     }
 
-    @Test func `with the SecItem functions a key is found again by its reference`() throws {
-        let made = SecItemHandler { test.connection }
-        let other = SecItemHandler { test.connection }
+    @Test func `a second SecItem handler finds a key by the reference in the key's blob`() throws {
+        let first = SecItemHandler { test.connection }
+        let second = SecItemHandler { test.connection }
         let caller = AccessGroups(["default"])
         try Keychain(service: "s", in: test.secItemDatabase).createSecureEnclaveKey("a")
         let query = ItemQuery(itemClass: .key, attributes: [.label: .string("a")])
-        let found = try made.perform(
+        let found = try first.perform(
             FindItems(query, Retrieval(includesData: true)), as: caller
         ).first
         let blob = try #require(found?.data)
         let digest = Data(SHA256.hash(data: Data("message".utf8)))
-        #expect(try other.perform(SignDigest(digest, with: blob), as: caller).count == 64)
+        #expect(try second.perform(SignDigest(digest, with: blob), as: caller).count == 64)
         #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
-            try other.perform(SignDigest(digest, with: Data("no blob".utf8)), as: caller)
+            try second.perform(SignDigest(digest, with: Data("no blob".utf8)), as: caller)
         }
         // Only a key created on this hardware can be stored.
         let imported = NewItem(
             itemClass: .key, attributes: [.label: .string("b")], data: blob + [0])
         #expect(throws: KeychainFailure.self) {
-            try other.perform(AddItem(imported), as: caller)
+            try second.perform(AddItem(imported), as: caller)
         }
     }
 
@@ -168,7 +169,7 @@ import Testing
             _ = try handler.perform(AddItem(item), as: caller)
         }
         let first = try make()
-        // The handler holds 64 of the keys that were stored or found.
+        // The handler holds at most 64 keys that were stored or found.
         for number in 1...65 { try store(try make(), "\(number)") }
         try store(first, "first")
         let digest = Data(SHA256.hash(data: Data("message".utf8)))

@@ -1,5 +1,5 @@
-// Internet passwords: a keychain for a server has the same operations and guarantees as one for a
-// service, through both handlers.
+// Internet passwords. A keychain for a server has the same operations and guarantees as a keychain
+// for a service. The tests run with the typed handler and with the SecItem handler.
 
 import Foundation
 import Testing
@@ -16,7 +16,7 @@ import KeychainTesting
         "example.com", protocol: .https, port: 443, path: "/login", securityDomain: "staff",
         authenticationType: .httpBasic)
 
-    /// Servers that differ from `full` in one attribute each, and one that has only a host.
+    /// Six servers that each differ from `full` in one attribute, and a server with only a host.
     private static let others: [Keychain.Server] = {
         var others = Array(repeating: full, count: 6)
         others[0].host = "www.example.com"
@@ -65,7 +65,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `servers that differ in one attribute don't see each other's passwords`(way: Way) throws {
+    func `keychains for servers that differ in one attribute share no passwords`(way: Way) throws {
         let test = try TestDatabase(way)
         let keychains = ([Self.full] + Self.others).map { keychain($0, in: test) }
         for (number, keychain) in keychains.enumerated() {
@@ -80,12 +80,11 @@ import KeychainTesting
             try keychain.save("new \(number)", for: KeychainKey("alice"))
             #expect(try keychain.load(KeychainKey<String>("alice")) == "new \(number)")
         }
-        let whole = try keychains[7].items()
-        #expect(whole.count == 1)
+        #expect(try keychains[7].items().count == 1)
     }
 
     @Test(arguments: Way.allCases)
-    func `an absent attribute of a server is the same as an empty attribute`(way: Way) throws {
+    func `an absent port, path or security domain equals port 0 or empty text`(way: Way) throws {
         let test = try TestDatabase(way)
         try keychain(Keychain.Server("example.com"), in: test)
             .save("x", for: KeychainKey("alice"))
@@ -150,7 +149,7 @@ import KeychainTesting
     }
 
     @Test(arguments: Way.allCases)
-    func `a password's changes are observed, and it can be migrated to another server`(
+    func `observers of a password see that a migration moves the password to another server`(
         way: Way
     ) async throws {
         let test = try TestDatabase(way)
@@ -191,7 +190,7 @@ extension ServerTests {
         #expect(item.attributes[.service] == nil)
     }
 
-    @Test func `an item that SecItemAdd stored without the optional attributes is found`() throws {
+    @Test func `an item without the optional attributes of a server is found`() throws {
         let test = TestKeychain()
         let engine = try test.engine
         _ = try engine.perform(

@@ -1,4 +1,5 @@
-// Saving over items, deletion, listing, separation and protection, through both handlers.
+// Replacement, deletion, listing, separation and protection of items. The tests run with the typed
+// handler and with the SecItem handler.
 
 import Foundation
 import Testing
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `adding an existing item reports a duplicate and doesn't change it`(way: Way) throws {
+    func `adding an existing item reports a duplicate and keeps the item`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.add("first", for: .token)
         let error = failure { try keychain.add("second", for: .token) }
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value is created once, and only if none exists`(way: Way) throws {
+    func `load with orAdd creates a value only if the item doesn't exist`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         var count = 0
         let make = { () -> String in
@@ -165,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a save without a group adds an item even if another group has an item of this name`(
+    func `a save without a group adds an item even if another group has an item for the account`(
         way: Way
     ) async throws {
         let database = try TestDatabase(way)

@@ -15,8 +15,8 @@ import KeychainRuntime
 import KeychainSecItem
 import KeychainTesting
 
-/// The two handlers between the API and a keychain, each with a keychain on disk and one in memory.
-/// Every conformance test runs with all of them.
+/// The ways from the API to a keychain: through the typed handler or through the SecItem handler,
+/// to a keychain on disk or in memory. Tests of the API's behavior run with every way.
 enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case typed
     case secItem
@@ -27,12 +27,12 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A database in front of any handler. It can't be administered.
+    /// A database that sends requests to `handler`. The database can't be administered.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
         database(.substitute(handler))
     }
 
-    /// A database in front of a keychain.
+    /// A database that sends requests to the handler of a keychain.
     func database(
         _ handler: KeychainHandler,
         administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil
@@ -40,9 +40,9 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
         let caller = AccessGroups(TestDatabase.groups)
         var connection = ProcessConnection(handler: handler, caller: caller)
         if self == .secItem || self == .secItemInMemory {
-            let behind = connection
+            let direct = connection
             connection = ProcessConnection(
-                handler: .substitute(SecItemHandler { behind }), caller: caller)
+                handler: .substitute(SecItemHandler { direct }), caller: caller)
         }
         return KeychainDatabase(administration: administration) { [connection] in connection }
     }
@@ -83,8 +83,8 @@ struct TestDatabase {
         }
     }
 
-    /// Sets a passcode and locks the keychain. Items that are readable only while unlocked can then
-    /// no longer be read.
+    /// Locks the keychain, after setting a passcode if the keychain has none. Items that are
+    /// readable only while the keychain is unlocked can then no longer be read.
     func lock() throws {
         if try !database.status().hasPasscode {
             try database.setPasscode("passcode", allowsWeak: true)
@@ -110,7 +110,7 @@ extension TestDatabase {
     }
 }
 
-/// The error of an operation that must fail.
+/// The `KeychainError` that an operation throws, or nil if the operation throws no such error.
 func failure(_ body: () throws -> Void) -> KeychainError? {
     do {
         try body()

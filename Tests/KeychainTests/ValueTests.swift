@@ -1,5 +1,4 @@
-// Values of every kind round-trip through the engine, and through the adapter for the SecItem
-// functions.
+// Values of many types round-trip through the typed handler and through the SecItem handler.
 
 import Crypto
 import Foundation
@@ -154,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a symmetric key opens what it sealed before it was saved`(way: Way) throws {
+    func `a loaded symmetric key opens what the saved key sealed`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)
         let sealed = try AES.GCM.seal(Data("secret".utf8), using: key)

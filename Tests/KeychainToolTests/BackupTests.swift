@@ -58,7 +58,7 @@ import Testing
     {
         let home = try TestHome()
         try makeKeys(home)
-        // Large enough for several chunks.
+        // A backup of 700 items has several chunks of the age format.
         try fill(home, "one", 700)
         _ = try run(
             home, "KEYCHAIN_DIRECTORY=~/one keychainctl backup --recipients-file to b.age")
@@ -75,7 +75,7 @@ import Testing
             try run(home, "KEYCHAIN_DIRECTORY=~/two keychainctl get -s s -a 699") == "secret 699")
     }
 
-    @Test func `backups encrypted with a passphrase can be exchanged with age too`() throws {
+    @Test func `backups encrypted with a passphrase can be exchanged with age`() throws {
         let home = try TestHome()
         try fill(home, "one", 3)
         let variables = ["KEYCHAIN_DIRECTORY": directory(home, "one")]
@@ -134,9 +134,9 @@ import Testing
         #expect(try count(home, "two") == 30)
     }
 
-    // MARK: The unit
+    // MARK: systemd units
 
-    @Test func `the timer's service makes a backup without a prompt`() throws {
+    @Test func `the service of the backup timer makes a backup without a prompt`() throws {
         let home = try TestHome()
         try makeKeys(home)
         _ = try run(
@@ -162,7 +162,7 @@ import Testing
         #expect(timer.contains("\nPersistent=yes\n") && timer.contains("\nOnCalendar=daily\n"))
     }
 
-    // MARK: Killed
+    // MARK: Killed processes
 
     @Test func `a backup that is killed doesn't change the previous backup file`() throws {
         let home = try TestHome()
@@ -171,7 +171,7 @@ import Testing
         let command = "KEYCHAIN_DIRECTORY=~/one keychainctl backup -r $(cat to) --overwrite b.age"
         _ = try run(home, command)
         let before = try run(home, "sha256sum b.age")
-        // As a backup leaves it that is killed while the complete file has both names.
+        // A backup that is killed while the complete file has both names leaves this second name.
         _ = try run(home, "ln b.age b.age.part")
         let recipient = try run(home, "cat to").trimmingCharacters(in: .newlines)
         for shown in ["backed up 0 of", "backed up 800 of", "backed up 1500 of"] {
@@ -211,10 +211,11 @@ import Testing
             #expect(try count(home, "two") == 1, "\(shown)")
         }
         let command =
-            "KEYCHAIN_DIRECTORY=~/two keychainctl restore --backup b.age -i id --yes\(replaces ? " --replace" : "")"
+            "KEYCHAIN_DIRECTORY=~/two keychainctl restore --backup b.age -i id --yes"
+            + (replaces ? " --replace" : "")
         _ = try run(home, command)
         #expect(try count(home, "two") == (replaces ? 2000 : 2001))
-        // Repeating it gives the same result.
+        // A second restore has nothing to change.
         #expect(
             try run(home, command)
                 == "2000 items unchanged: the keychain has the same version or a newer one, or one "

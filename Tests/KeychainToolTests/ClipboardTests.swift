@@ -32,7 +32,7 @@ import Testing
                     + "contains the secret."
             ),
         ])
-    func `if clearing later fails, the clipboard is cleared at once or the error says it isn't`(
+    func `if no process can clear the clipboard later, it is cleared at once or an error warns`(
         _ canClear: Bool, _ end: String
     ) throws {
         let home = try TestHome()

@@ -1,12 +1,13 @@
-// Completion of stored names, performed by the shells themselves. Names are untrusted: completing
-// one must not execute anything, and the resulting shell word must be exactly the name.
+// Completion of stored names, performed by the shells themselves. Names are untrusted: the
+// completion of a name must not execute anything, and the resulting shell word must be exactly the
+// name.
 
 import Foundation
 import Glibc
 import Testing
 
 @Suite struct `Completion in a shell` {
-    /// Names with characters that shells interpret.
+    /// Names that completion offers. Most of these names have characters that shells interpret.
     private static let hostile = [
         "a b/$(touch ran)", "a`touch ran`/c\"d", "it's/x", "q;touch ran&r|s/*?[x]{a,b}!$HOME\\z",
         "https://example.org/ada", "https://example.org/eva", "db/prod", "é ü/ß", "<(touch ran)/x",

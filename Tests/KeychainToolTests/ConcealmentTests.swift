@@ -11,18 +11,18 @@ import Testing
         return String(decoding: result, as: UTF8.self)
     }
 
-    // Written by hand. Overlapping or adjacent secrets become one mark.
+    // The expected texts are written by hand. One mark replaces overlapping or adjacent secrets.
     static let rows: [(text: String, secrets: [String], masked: String)] = [
         ("", ["tiger"], ""), ("no cat", ["tiger"], "no cat"), ("tiger", ["tiger"], "<concealed>"),
         ("a tiger, a tiger.", ["tiger"], "a <concealed>, a <concealed>."),
         ("tigertiger", ["tiger"], "<concealed>"), ("tige", ["tiger"], "tige"),
         ("tigetiger", ["tiger"], "tige<concealed>"),
-        // Of two secrets with the same beginning, the longer one is concealed, or the shorter one
-        // if the longer doesn't match to its end.
+        // If two secrets begin alike, the longer secret is concealed where it occurs in full. The
+        // shorter secret is concealed elsewhere.
         ("tigers", ["tiger", "tigers"], "<concealed>"),
         ("tigerx", ["tiger", "tigers"], "<concealed>x"),
         ("tigers eye", ["tiger", "tigers eyes"], "<concealed>s eye"),
-        // If secrets overlap, finding one of them first doesn't leave parts of another.
+        // If secrets overlap, no part of any of them stays visible.
         ("abcdefgh.", ["abcde", "defgh"], "<concealed>."), ("ababababa", ["ababa"], "<concealed>"),
         ("xabcdefx", ["abcdef", "bcde"], "x<concealed>x"),
         ("aaaaaaab", ["aaaab"], "aaa<concealed>"), ("aaaaaaa", ["aaaa"], "<concealed>"),

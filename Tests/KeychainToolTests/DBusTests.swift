@@ -51,7 +51,7 @@ import Testing
         #expect(message.kind == .call && message.body == [.text("ä"), .text(""), .text("/x")])
     }
 
-    @Test func `truncated messages are refused, and changed ones never cause a trap`() {
+    @Test func `truncated messages are refused, and changed messages never cause a trap`() {
         for isLittleEndian in [true, false] {
             let whole = Self.answer(isLittleEndian: isLittleEndian)
             for end in whole.indices { #expect(DBusMessage(Array(whole[..<end])) == nil) }
@@ -67,7 +67,9 @@ import Testing
     }
 
     @Test(arguments: ["((", "a", "a{", "()", "a()", "z", "v", "s", "(s"])
-    func `an invalid signature is refused`(signature: String) {
+    func `an invalid signature or a body that doesn't fit the signature is refused`(
+        signature: String
+    ) {
         var message = Self.message(signature: signature, body: Array(repeating: 0, count: 16))
         #expect(DBusMessage(message) == nil)
         message = Self.message(signature: signature, body: [])

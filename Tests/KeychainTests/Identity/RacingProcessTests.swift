@@ -10,7 +10,7 @@ import Testing
 
 extension DeviceIdentityTests {
     @Test(.timeLimit(.minutes(20)))
-    func `32 processes that request an identifier at once all get the same one`() throws {
+    func `32 processes that request an identifier at once all get the same identifier`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -24,11 +24,11 @@ final class TemporaryDefaults {
     deinit {
         defaults.removePersistentDomain(forName: suiteName)
         defaults.synchronize()
-        // After the removal the file has no values.
+        // `removePersistentDomain` leaves a file without values.
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The value as another program would read it.
+    /// Reads a value as another program would read it, not through `defaults`.
     func object(_ key: String) -> Any? {
         UserDefaults(suiteName: suiteName)?.object(forKey: key)
     }
@@ -48,7 +48,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `values of every kind are moved to the keychain and removed from the defaults`(way: Way)
+    func `values of several types are moved to the keychain and removed from the defaults`(way: Way)
         throws
     {
         let keychain = try TestDatabase(way).keychain()
@@ -225,6 +225,7 @@ struct Interruption: Error {}
         #expect(report.records[0].error?.operation == .migrate)
         #expect(report.records[0].error?.account == "id")
         #expect(old.object("id") as? String == "SECRET-7")
+        #expect(old.object("state") as? [String] == ["SECRET-7"])
         #expect(try keychain.items().map(\.account) == ["token"])
         var dumped = ""
         dump(report, to: &dumped)
@@ -233,7 +234,7 @@ struct Interruption: Error {}
     }
 
     @Test(arguments: Way.allCases)
-    func `a value in a custom format can be converted to the type`(way: Way) throws {
+    func `a value in a custom format can be converted to the type of the key`(way: Way) throws {
         struct Unknown: Error {}
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()

@@ -1,4 +1,4 @@
-// Migration from one place in a keychain to another.
+// Migration of values between services, groups, accounts and databases.
 
 import Foundation
 import Testing
@@ -34,7 +34,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases, Place.allCases)
-    func `a value is moved to another place and removed from the old one`(
+    func `a value is moved to another place and removed from the old place`(
         way: Way, place: Place
     ) throws {
         let test = try TestDatabase(way)
@@ -85,12 +85,14 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a change of only the accessibility keeps the item`(way: Way) throws {
+    func `a migration to the same place changes accessibility and label of the item in place`(
+        way: Way
+    ) throws {
         let test = try TestDatabase(way)
         let old = test.keychain()
         try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
         let before = try #require(try old.item(.token))
-        // The source and the destination may name the group or mean all groups.
+        // Each keychain either names the group or has no group and finds items of all groups.
         let places = [
             (test.keychain(accessibility: .whenUnlocked), old),
             (test.keychain(group: "group.main", accessibility: .afterFirstUnlock), old),
@@ -105,7 +107,7 @@ import KeychainEngine
             #expect(after.creationDate == before.creationDate)
             #expect(after.label == "Token")
             #expect(try new.load(.token) == "s3cr3t")
-            // Again, and from a keychain to itself, nothing is written or removed.
+            // A second migration and a migration from a keychain to itself change nothing.
             #expect(try new.migrate(.token, from: from) == .alreadyThere)
             #expect(try new.migrate(.token, from: new) == .alreadyThere)
             #expect(try new.item(.token) == after)
@@ -152,11 +154,11 @@ import KeychainEngine
         let outcome = try new.migrate(
             .token, from: old, account: "token", onConflict: .report
         ) { step in
-            let isNow = isFirst.withLock { first in
+            let wasFirst = isFirst.withLock { first in
                 defer { first = false }
                 return first
             }
-            if isNow, step == .read { try old.save("second", for: .token) }
+            if wasFirst, step == .read { try old.save("second", for: .token) }
         }
         #expect(outcome == .changedInPlace)
         #expect(try new.load(.token) == "second")
@@ -211,7 +213,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that doesn't fit its type is moved too`(way: Way) throws {
+    func `a value that doesn't fit the type of its key is moved unchanged`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -221,7 +223,9 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `all values are moved, and the report lists them`(way: Way) throws {
+    func `all values without a conflict are moved, and the report lists every value`(
+        way: Way
+    ) throws {
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
@@ -251,7 +255,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `all values change their accessibility in place`(way: Way) throws {
+    func `migrateAll can change the accessibility of all items in place`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = test.keychain()
         for number in 0..<3 { try old.save(number, for: KeychainKey("account \(number)")) }
@@ -314,7 +318,7 @@ import KeychainEngine
 
     #if !canImport(Darwin)
 
-    @Test func `migrating between a keychain and its changed copy loses no value`() throws {
+    @Test func `a migration from a keychain to its changed copy reports a conflict`() throws {
         let original = FileManager.default.temporaryDirectory
             .appending(path: "keychain-copy-test-\(UUID().uuidString)")
         let copy = original.appendingPathExtension("copy")
@@ -334,7 +338,8 @@ import KeychainEngine
         let (destinationEngine, destination) = try open(copy)
         defer { destinationEngine.close() }
 
-        // An unchanged copy can't be told from the item itself.
+        // The migration can't distinguish an unchanged copy from the item itself, so the migration
+        // removes nothing.
         #expect(try destination.migrate(.token, from: source) == .alreadyThere)
         #expect(try source.load(.token) == "old")
         #expect(try destination.load(.token) == "old")
