@@ -100,7 +100,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
             name: "label of a key", index: "terms",
             query: ItemQuery(itemClass: .key, attributes: [.label: .string("l")])),
         Lookup(
-            name: "all keys of a kind", index: "items_grp",
+            name: "key class", index: "items_grp",
             query: ItemQuery(itemClass: .key, attributes: [.keyClass: .number(1)])),
         Lookup(
             name: "persistent reference", index: "items_uuid",
@@ -108,7 +108,7 @@ struct Lookup: CustomTestStringConvertible, Sendable {
                 itemClass: .genericPassword, isSynchronizable: nil,
                 reference: ItemReference(Bytes16(high: 1, low: 2)))),
         Lookup(
-            name: "whole class of a group", index: "items_grp",
+            name: "all items of a class", index: "items_grp",
             query: ItemQuery(itemClass: .genericPassword)),
     ]
 }
@@ -135,8 +135,8 @@ struct Lookup: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// If the rows were read in the order of an index over labels, each one would be on another
-    /// page.
+    /// If the search read rows in the order of an index over labels, each row would be on a
+    /// different page.
     @Test func `a search by service sorts ids, and then reads rows in the order of their ids`()
         throws
     {
@@ -150,7 +150,8 @@ struct Lookup: CustomTestStringConvertible, Sendable {
         #expect(plan.last?.hasPrefix("SEARCH items USING INTEGER PRIMARY KEY") ?? false)
     }
 
-    /// The steps of SQLite's query plan for a statement, on an empty database with the schema.
+    /// The steps of SQLite's query plan for a statement, on an empty database with the
+    /// store's schema.
     private func plan(of sql: String) throws -> [String] {
         // SAFETY: handles are checked, used on this thread only, and closed on return.
         var connection: OpaquePointer?

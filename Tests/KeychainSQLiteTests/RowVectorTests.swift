@@ -76,7 +76,7 @@ private struct HeaderVector2: FormatVector {
     var guardedCount: UInt64?
     var guardedWrites: UInt64?
     var guardedDigest: Hex?
-    /// The rows that the header's digest covers, in no particular order.
+    /// The rows that `openDigest` covers, in no particular order.
     var openRows: [DigestRowVector]?
     var guardedRows: [DigestRowVector]?
 
@@ -194,8 +194,9 @@ private struct HeaderVector2: FormatVector {
         #expect(file.tests.count == 86)
     }
 
-    /// A header whose guarded part is opened later must equal one that was opened at once.
-    @Test func `the guarded part of a header can be opened later, when its key is available`()
+    /// A header whose guarded part is opened later must equal a header that was opened with both
+    /// keys.
+    @Test func `the guarded part of a header can be opened later with the part's key`()
         throws
     {
         var count = 0

@@ -30,7 +30,8 @@ import Testing
     private static let fsync = SQLITE_IOERR | (4 << 8)
     private static let read = SQLITE_IOERR | (1 << 8)
 
-    // The causes from errno(3), with the codes of sqlite3.h with which they occur.
+    // Result codes of sqlite3.h, each with an error of errno(3) that occurs with the code. Without
+    // such an error, the number is 0.
     static let causes = [
         Row(shmSize, ENOSPC, .diskFull, "The disk is full."),
         Row(SQLITE_FULL, 0, .diskFull, "The disk is full."),
@@ -55,11 +56,11 @@ import Testing
         #expect(failure.status == row.status)
         #expect(failure.reason.contains(row.words))
         #expect(!failure.reason.contains("SQLite"))
-        // The text also says what the user can do.
+        // The text has a further sentence, which says what the user can do.
         #expect(failure.reason.contains(". "))
     }
 
-    @Test func `a failure of unknown cause has the system's text and SQLite's result code`() {
+    @Test func `a failure with an unknown cause has the system's text and SQLite's result code`() {
         let failure = StoreFailure.failure(
             of: SQLiteFailure(code: Self.shmSize, systemError: EXDEV))
         #expect(failure.status == .ioError)

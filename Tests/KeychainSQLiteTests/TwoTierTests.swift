@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a secret requires the class key, which unwraps the row key`() throws {
+    @Test func `a secret requires only the class key`() throws {
         let (row, record) = sealed(reference)
         let without = ClassKeys(classKey: keys.classKey, metadataKey: .random(byteCount: 32))
         #expect(throws: RowSealing.Damaged.self) {
@@ -63,7 +63,8 @@ import Testing
             binding.number(ItemClass.genericPassword.rawValue)
             let labels = [row.labels.group, row.labels.first, row.labels.second, row.labels.rest]
             binding.bytes(labels.flatMap(\.bytes))
-            // The magic and length come before the wrapped key, and the constraints after it.
+            // The wrapped key follows the magic and the length. It contains the row key and the
+            // constraints.
             let opened = try AuthenticatedEncryption.open(
                 try #require(row.secret)[12..<80], using: keys.classKey,
                 authenticating: binding.result)

@@ -1,10 +1,10 @@
-// CaseNotation: the notation of the behavior cases in Swift, and how many cases of a test with
-// arguments were run.
-//   (1) The calls of the test's body are counted, not the arguments that it was declared with.
+// CaseNotation: the notation of the behavior cases in Swift, and a trait that checks how many cases
+// a test ran.
+//   (1) The trait counts the calls of the test's body, not the arguments in the test's declaration.
 //
-// A row is what one caller does to an empty, unlocked keychain with a passcode, as a member of the
-// groups G1 and G2. The keys of dictionaries are named as in Documentation/Cases.md: by the short
-// names in `shortNames`, or by the values of Apple's constants.
+// A row is what one caller, as a member of the groups G1 and G2, does to an empty, unlocked
+// keychain with a passcode. The keys of dictionaries are named as in Documentation/Cases.md: by the
+// short names in `shortNames`, or by the values of Apple's constants.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -18,7 +18,7 @@ import Testing
 
 typealias Entries = [String: Any]
 
-/// One row of the cases.
+/// One case, which is a row of a table in Documentation/Cases.md.
 struct Row: Sendable, CustomTestStringConvertible {
     let number: Int
     let title: String
@@ -32,7 +32,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(number): \(title)" }
 
-    /// Carries out the row on a new keychain.
+    /// Runs the case on a new keychain.
     func run(on backend: Backend) throws {
         try body(Client(try backend.open(), groups: ["G1", "G2"]))
     }
@@ -153,7 +153,7 @@ func dictionary(_ entries: Entries) -> CFDictionary {
     long(entries) as NSDictionary
 }
 
-/// The answer of a call.
+/// The status and the result of a call.
 struct Answer {
     let status: OSStatus
     let result: CFTypeRef?
@@ -223,7 +223,8 @@ struct CaseCount: TestTrait, TestScoping {
 
     func scopeProvider(for test: Test, testCase: Test.Case?) -> CaseCount? { self }
 
-    /// Without a test case, wraps the whole test. With one, wraps a call of its body.
+    /// Without a test case, wraps the whole test. With a test case, wraps one call of the test's
+    /// body.
     func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
@@ -234,7 +235,7 @@ struct CaseCount: TestTrait, TestScoping {
         }
         let counter = Counter()
         try await Self.$counter.withValue(counter) { try await function() }
-        #expect(counter.count == expected, "cases that were run of \(test.name)")
+        #expect(counter.count == expected, "number of cases that \(test.name) ran")
     }
 }
 

@@ -15,7 +15,8 @@ enum Moment: CaseIterable, CustomTestStringConvertible {
 }
 
 struct RowSalvageTests {
-    /// A database with a history, and the rows that it contains at the end.
+    /// A database with a history, the rows that it contains at the end (`live`), and the rows that
+    /// were deleted or changed (`dead`).
     private static func history(
         _ moment: Moment
     ) throws -> (database: FixtureDatabase, live: Set<FixtureRow>, dead: [FixtureRow]) {
@@ -64,15 +65,15 @@ struct RowSalvageTests {
             try database.checkpoint()
         }
         if moment == .checkpointedAndRestarted {
-            // Overwrites the first frames. The frames after them are still of the previous
-            // generation.
+            // The new frames overwrite the first frames of the log. The frames after these are
+            // still of the previous generation.
             try insert(2)
         }
         return (database, Set(rows), dead)
     }
 
     @Test(arguments: Moment.allCases)
-    func `every live row is salvaged, and no other row is reported as current`(_ moment: Moment)
+    func `each live row is salvaged once, and no other row is salvaged`(_ moment: Moment)
         throws
     {
         let (database, live, dead) = try Self.history(moment)
@@ -80,7 +81,7 @@ struct RowSalvageTests {
         let rows = RowSalvage(files.database, files.wal).rows()
         #expect(live.count > 100)
         #expect(Set(rows.map(FixtureRow.init)) == live)
-        #expect(rows.count == live.count, "a row comes back once")
+        #expect(rows.count == live.count, "each row is salvaged once")
         #expect(rows.allSatisfy { $0.isInCell && $0.aside == nil })
         #expect(Set(rows.map(\.row.id)).count == live.count)
         #expect(Set(rows.map(FixtureRow.init)).isDisjoint(with: dead))
@@ -89,7 +90,7 @@ struct RowSalvageTests {
     @Test func `salvage from files and from memory gives the same rows`() throws {
         let (database, _, _) = try Self.history(.inWAL)
         let files = try database.files()
-        // Adds the checksums, which SQLite itself doesn't write.
+        // These bytes contain the page checksums, which SQLite itself doesn't write.
         try Data(files.database).write(to: URL(filePath: database.path))
         var onDisk: [SalvagedRow] = []
         try RowSalvage(databasePath: database.path, logPath: database.path + "-wal")
@@ -100,12 +101,13 @@ struct RowSalvageTests {
         }
     }
 
-    @Test func `rows that were set aside are salvaged with time and reason`() throws {
+    @Test func `rows that were set aside are salvaged with the time and the reason`() throws {
         var random = SeededGenerator(seed: 21)
         let database = try FixtureDatabase()
         var rows: [FixtureRow] = []
         let moments = [1.5, 2, 3.25, 0, 1, -200, 800_000_000]
-        // Documentation/Formats/database-v2.md, "Conversion of version 1", and an unknown text.
+        // The texts in Documentation/Formats/database-v2.md, "Conversion of version 1", and an
+        // unknown text.
         let reasons = [
             "found damaged by a check", "found damaged by a recovery",
             "found whole by a recovery; it may have been deleted", "lost by a recovery",
@@ -156,7 +158,8 @@ struct RowSalvageTests {
         var bytes = try database.files().database
         let place = try #require(firstOffset(of: row.body, in: bytes))
         let page = place / 4096 * 4096
-        // A copy of the cell between the pointer array and the content, as a page split leaves it.
+        // Copy the cell into the gap between the pointer array and the content. A page split leaves
+        // such a copy.
         let cell = (place - 20)..<(place + row.body.count)
         bytes.replaceSubrange((page + 1000)..<(page + 1000 + cell.count), with: bytes[cell])
         for (isSound, inCells) in [(true, [true]), (false, [true, false])] {
@@ -168,7 +171,7 @@ struct RowSalvageTests {
     }
 
     @Test(arguments: [12, 700, 4042, 4043, 4050, 4096])
-    func `salvaged keybags are separated into committed ones and others`(_ byteCount: Int) throws {
+    func `salvaged keybags are divided into committed and other keybags`(_ byteCount: Int) throws {
         var random = SeededGenerator(seed: 24)
         let database = try FixtureDatabase()
         func keybag() -> [UInt8] {
@@ -184,9 +187,10 @@ struct RowSalvageTests {
         let found = RowSalvage(files.database, files.wal).keybags()
         #expect(found.committed.contains(second))
         // The log file still contains frames of an earlier generation. A keybag that continues on
-        // overflow pages may be combined with later images of these pages; its tag reveals that.
+        // overflow pages may be combined with later images of these pages. The keybag's tag reveals
+        // such a combination.
         #expect(byteCount > 4042 || found.others.isSubset(of: [first]))
-        // The same frames without the commit mark.
+        // Remove the commit marks. The changed checksums prevent the recovery of the marks.
         var log = files.wal
         for frame in stride(from: 32, to: log.count, by: 4120) {
             log.replaceSubrange((frame + 4)..<(frame + 8), with: [0, 0, 0, 0])
@@ -198,7 +202,7 @@ struct RowSalvageTests {
     }
 }
 
-/// The first offset of `pattern` in `bytes`.
+/// The first offset of `pattern` in `bytes`, at or after `from`.
 func firstOffset(of pattern: some Collection<UInt8>, in bytes: [UInt8], from: Int = 0) -> Int? {
     let pattern = Array(pattern)
     guard let head = pattern.first, bytes.count >= pattern.count else { return nil }

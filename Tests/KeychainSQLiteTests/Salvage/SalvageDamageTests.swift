@@ -5,7 +5,8 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// The row that each byte of a file belongs to, over all copies of the rows in it.
+/// For each byte of a file, the number of the row that the byte belongs to. The file may contain
+/// several copies of a row.
 private struct Ownership {
     private(set) var owners: [Int?]
 
@@ -13,8 +14,8 @@ private struct Ownership {
         owners = Array(repeating: nil, count: file.count)
         for (number, row) in rows.enumerated() {
             let body = row.body
-            // The content is in one piece, or in pieces on several pages. Each piece begins with
-            // bytes that occur nowhere else.
+            // A row's content is in one piece, or in pieces on several pages. Each piece begins
+            // with bytes that occur only in copies of this piece.
             var done = 0
             while done < body.count {
                 let key = body[done..<min(done + 24, body.count)]
@@ -38,8 +39,8 @@ private struct Ownership {
     }
 }
 
-/// A log with the same salts in each run, and matching checksums (file format, 4.2). SQLite chooses
-/// salts at random, so that otherwise each run would flip different bytes.
+/// The log with fixed salts and matching checksums (SQLite's file format, section 4.2). SQLite
+/// chooses salts at random. Without fixed salts, each run would flip different bytes.
 private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
     var log = log
     var sums: (UInt32, UInt32) = (0, 0)
@@ -52,7 +53,8 @@ private func withFixedSalts(_ log: [UInt8]) -> [UInt8] {
             sums.1 &+= word(4) &+ sums.0
         }
     }
-    // The last bit of the magic says that the words for the checksums are little-endian.
+    // The last bit of the magic means that the checksums are computed over
+    // little-endian words.
     precondition(log[3] == 0x82)
     log.replaceSubrange(16..<24, with: 1...8)
     add(0..<24)
@@ -75,7 +77,7 @@ private func offsetsToDamage(_ ownership: Ownership, _ file: [UInt8]) -> [Int] {
 }
 
 struct SalvageDamageTests {
-    /// Rows of every kind: with and without a secret, on one page and on several.
+    /// Rows of every kind: with and without a secret, on one page and on several pages.
     private static func rows(_ random: inout SeededGenerator) -> [FixtureRow] {
         var rows: [FixtureRow] = []
         for number in 0..<24 {
@@ -103,8 +105,8 @@ struct SalvageDamageTests {
         for row in gone { try database.insert(row) }
         for row in kept { try database.insert(row) }
         for row in gone { try database.delete(row) }
-        // The freed pages are zeroed and on the freelist. Some of them are used again by an
-        // overflow chain.
+        // SQLite has zeroed the freed pages and put them on the freelist. An overflow chain uses
+        // some of these pages again.
         var asides = Array(kept)
         asides.append(FixtureRow(&random, secretByteCount: 6000))
         try database.setAside(asides[20], at: 1.25, reason: "the tag does not verify")
@@ -114,8 +116,8 @@ struct SalvageDamageTests {
     }
 
     /// Changes single bytes of a file, one after the other. Each change may lose at most one row:
-    /// the one whose content, cell, record header or overflow chain contains the byte. At most one
-    /// row that is read from a cell may differ from what was written.
+    /// the row whose content, cell, record header or overflow chain contains the byte. At most one
+    /// row that is read from a cell may differ from all rows that were written.
     private static func flipEachByte(
         _ rows: [FixtureRow], of file: [UInt8], _ salvage: ([UInt8]) -> RowSalvage
     ) -> (flips: Int, faults: [String]) {
@@ -198,7 +200,7 @@ struct SalvageDamageTests {
         for frame in 0..<frames {
             for byte in 0..<8 {
                 var wal = files.wal
-                // Set to zero where possible, which removes a commit mark.
+                // Set the byte to zero unless it is zero. This removes a commit mark.
                 let offset = 32 + 4120 * frame + byte
                 wal[offset] = wal[offset] == 0 ? UInt8.random(in: 1...255, using: &random) : 0
                 let current = RowSalvage(files.database, wal).rows()

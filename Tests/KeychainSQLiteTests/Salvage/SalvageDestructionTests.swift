@@ -1,4 +1,4 @@
-// SalvageDestructionTests: damage of more than a byte, and bytes that were never a database.
+// SalvageDestructionTests: damage to whole structures, and arbitrary bytes instead of a database.
 
 import Foundation
 import KeychainSQLite
@@ -32,9 +32,10 @@ struct SalvageDestructionTests {
         for row in rows {
             let place = try #require(firstOffset(of: row.uuid + [row.protection], in: intact))
             let page = place / 4096 * 4096
-            // The record header ends at `place`. It has eight bytes for its own size and the types
-            // of the columns up to k3, two each for the types of meta and terms, and one to three
-            // for the type of the secret. A rowid of one byte is before the header.
+            // The record header ends at `place`. Its first eight bytes are its own size and the
+            // types of the columns up to k3. Then come two bytes for the type of meta, two bytes
+            // for the type of terms, and one to three bytes for the type of the secret. The byte
+            // before the header is the rowid.
             let secret = row.secret?.count ?? 0
             let header = place - 12 - (secret == 0 ? 1 : secret < 8186 ? 2 : 3)
             let range: Range<Int> =
@@ -48,7 +49,7 @@ struct SalvageDestructionTests {
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [])
     }
 
-    @Test func `rows are salvaged even if the page's cell count is too low`() throws {
+    @Test func `rows are salvaged even if their page's cell count is too low`() throws {
         let (rows, intact) = try Self.database([40, 50, 60, 70], seed: 41)
         let place = try #require(firstOffset(of: rows[0].uuid + [rows[0].protection], in: intact))
         let page = place / 4096 * 4096
@@ -60,7 +61,7 @@ struct SalvageDestructionTests {
         #expect(found.map(\.isInCell) == [true, false, false, false])
     }
 
-    @Test func `a broken overflow chain loses only the rest of its own row's secret`() throws {
+    @Test func `a broken overflow chain damages only the secret of its own row`() throws {
         let (rows, intact) = try Self.database([9000, 9000, 13000, 30000], seed: 41)
         for (number, row) in rows.enumerated() {
             let place = try #require(firstOffset(of: row.body.prefix(81), in: intact))
@@ -78,7 +79,7 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `overflow chains that meet or form a cycle don't loop forever`() throws {
+    @Test func `the salvage ends even if overflow chains meet or form a cycle`() throws {
         let (rows, intact) = try Self.database([30000, 30000, 100], seed: 42)
         let row = rows[0]
         // The overflow pages of the row. Their content follows a pointer of four bytes.
@@ -99,12 +100,13 @@ struct SalvageDestructionTests {
         }
     }
 
-    @Test func `a row whose length exceeds the file is the only one lost`() throws {
+    @Test func `if the length of a row exceeds the file, only this row is lost`() throws {
         let (rows, intact) = try Self.database([40, 9000, 40], seed: 43)
         let place = try #require(firstOffset(of: rows[1].uuid + [rows[1].protection], in: intact))
         var bytes = intact
-        // The secret's own length becomes 1 GiB, and its type in the record header, whose three
-        // bytes end at `place`, stands for 65536 bytes, which is more than the file has.
+        // The length in the secret's first bytes becomes 1 GiB. The three bytes before `place` are
+        // the secret's type in the record header. The new type stands for 65536 bytes, which is
+        // more than the file has.
         #expect(intact.count < 65536)
         let secret = try #require(firstOffset(of: rows[1].secret?.prefix(12) ?? [], in: intact))
         bytes.replaceSubrange((secret + 4)..<(secret + 12), with: wordBytes(UInt64(1 << 30)))
@@ -112,7 +114,8 @@ struct SalvageDestructionTests {
         #expect(lost(rows, from: RowSalvage(bytes).rows()) == [1])
     }
 
-    @Test func `the newest log frames count as current even if a log or frame header is damaged`()
+    @Test
+    func `a damaged header of the log or its first frame doesn't hide a row's newest version`()
         throws
     {
         var random = SeededGenerator(seed: 44)
@@ -121,7 +124,7 @@ struct SalvageDestructionTests {
         try database.insert(row)
         for _ in 0..<5 { try database.update(row) }
         try database.checkpoint()
-        // From here on the frames overwrite some of the earlier ones.
+        // After the checkpoint, new frames overwrite some of the earlier frames.
         row.secret = FixtureRow.secret(&random, byteCount: 30)
         try database.update(row)
         let files = try database.files()
@@ -189,7 +192,7 @@ struct SalvageDestructionTests {
             var count = 0
             salvage.forEachRow { row in
                 count += 1
-                // A truncated page or frame counts as a whole one.
+                // A truncated page or frame counts as a whole page.
                 #expect(row.row.secret?.count ?? 0 <= main.count + wal.count + 2 * 4096)
             }
             #expect(count < 100_000)

@@ -1,10 +1,9 @@
 // SalvageFixture: databases in version 1 of the store's format, written by SQLite, for the salvage
 // tests.
-//   (1) Pages have 8 reserved bytes, which can't be requested in SQL. Therefore this uses the C
-//       interface.
-//   (2) Pages of the database file get their checksums when they are read, as if the store's VFS
-//       had written them.
-//   (3) All content is random with a fixed seed, so that each run is identical.
+//   (1) Pages have 8 reserved bytes, which can't be requested in SQL. Therefore the fixture uses
+//       the C interface.
+//   (2) `files` adds the checksums to the pages of the database file, as the store's VFS would.
+//   (3) All content of rows is random with a fixed seed, so each run has the same rows.
 
 import CKeychainSQLite
 import Foundation
@@ -152,8 +151,8 @@ struct FixtureRow: Hashable {
 
     private func run(_ sql: String, _ values: [Value]) throws {
         var statement: OpaquePointer?
-        // SAFETY: the statement is finalized on every path; SQLite copies each bound value, as
-        // SQLITE_TRANSIENT (-1) asks.
+        // SAFETY: the statement is finalized on every path; SQLite copies each bound value
+        // because of SQLITE_TRANSIENT (-1).
         let prepared = unsafe sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
         defer { unsafe sqlite3_finalize(statement) }
         guard prepared == SQLITE_OK else { throw failure(sql) }
@@ -218,7 +217,7 @@ struct FixtureRow: Hashable {
         try run("PRAGMA wal_checkpoint(RESTART)")
     }
 
-    /// The current bytes of the database file and the log.
+    /// The current bytes of the database file, with page checksums, and of the log.
     func files() throws -> (database: [UInt8], wal: [UInt8]) {
         let database = try Data(contentsOf: URL(fileURLWithPath: path))
         let wal = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
@@ -231,7 +230,7 @@ extension RowSalvage {
         self.init(database: MemorySource(database), log: wal.map { MemorySource($0) })
     }
 
-    /// All candidates.
+    /// All rows that are salvaged.
     func rows() -> [SalvagedRow] {
         var rows: [SalvagedRow] = []
         forEachRow { rows.append($0) }
@@ -239,8 +238,8 @@ extension RowSalvage {
     }
 }
 
-/// The numbers of the rows that are not among the candidates. This makes short failure messages for
-/// long rows.
+/// The numbers of the rows that are not among the candidates. Rows are long, so numbers keep
+/// failure messages short.
 func lost(_ rows: [FixtureRow], from candidates: [SalvagedRow]) -> [Int] {
     let found = Set(candidates.map(FixtureRow.init))
     return rows.indices.filter { !found.contains(rows[$0]) }

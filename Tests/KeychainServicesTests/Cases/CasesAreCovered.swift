@@ -1,5 +1,5 @@
 // CasesAreCovered: every case in Documentation/Cases.md is run, or is listed here with the reason
-// why it isn't.
+// why it isn't run.
 
 import Foundation
 import Testing
@@ -9,12 +9,12 @@ private let leftOut: [String: [Int]] = [
     "about an access control that forbids deletion, which no public function creates": [217],
     "about the order of groups in entitlements: tested where entitlements are read": [265, 266],
     "about macOS, where a caller without entitlements has the token group": [268, 281],
-    "differs: removing the passcode deletes the items that need it (Differences.md)": [307],
+    "differs: removing the passcode deletes items that require a passcode (Differences.md)": [307],
     "about a race inside one search: tested in the engine": [310],
     "about backups, which no function of Apple's API makes: tested in the engine": [
         356, 359, 361, 362,
     ],
-    "about an upgrade from an older format, of which there is none": [311, 353],
+    "about an upgrade from an older format: tested in FaultTests": [311, 353],
     "about metadata keys in the database: here they are in the keybag (Differences.md)": [
         346, 347,
     ],
