@@ -2,9 +2,9 @@
 import PackageDescription
 
 // The modules that are built on Apple's platforms, built in the same way on Linux:
-// `canImport(Darwin)` is true for them, and `import Security`, `import LocalAuthentication` and
-// `import CryptoKit` mean the modules of this repository. Documentation/ApplePlatforms.md says what
-// that tests and what it doesn't.
+// `canImport(Darwin)` is true for these modules, and `import Security`, `import
+// LocalAuthentication` and `import CryptoKit` mean the modules of this repository.
+// Documentation/ApplePlatforms.md says what this package tests and what it doesn't.
 
 /// SwiftPM finds the product of an alias by its package's identity. For a package at a path, the
 /// identity is the name of the folder, which can be different in each clone.
@@ -12,7 +12,7 @@ let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-// As in Examples/GenericKeys, with the same traits, so that one build serves both.
+// The aliases are those of Examples/GenericKeys, so that one build serves both packages.
 let aliases = ["KeychainServices": "Security", "KeychainAuthentication": "LocalAuthentication"]
 let security: Target.Dependency = .product(
     name: "KeychainServices", package: swiftKeychain, moduleAliases: aliases)
@@ -26,8 +26,8 @@ let testing: Target.Dependency = .product(
     name: "KeychainTesting", package: swiftKeychain, moduleAliases: aliases)
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
-/// The modules that are built twice: for Linux, and as for Apple's platforms. The second build has
-/// the prefix `Apple` before these names.
+/// The modules that are built twice: for Linux, and as for Apple's platforms. In the second build,
+/// the modules' names have the prefix `Apple`.
 let modules = [
     "KeychainCore", "KeychainServicesDarwin", "KeychainAuthenticationDarwin", "KeychainServices",
     "KeychainAuthentication", "KeychainCryptoKit", "KeychainSecItem", "Keychain", "KeychainTesting",
@@ -53,8 +53,8 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
 }
 
 /// A module that is built as for Apple's platforms, with a symbolic link to its sources. An import
-/// of one of its dependencies means the module with the prefix `Apple`. Imports of other modules
-/// don't, because SwiftPM may not have built those before it.
+/// of one of its dependencies means the module with the prefix `Apple`. An import of another module
+/// keeps its meaning, because SwiftPM may not have built the module with the prefix yet.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }
@@ -71,6 +71,7 @@ let appleModules = modules.map { Target.Dependency(stringLiteral: "Apple\($0)") 
 let package = Package(
     name: "AppleConfiguration",
     dependencies: [
+        // The traits are those of Examples/GenericKeys, so that one build serves both packages.
         .package(path: "../..", traits: ["TPM", "NSStringHashing"]),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
@@ -103,7 +104,8 @@ let package = Package(
             name: "ReexportTests",
             dependencies: ["StandIn", security, localAuthentication, cryptoKit] + appleModules,
             swiftSettings: appleSettings(modules)),
-        // The tests of `Keychain`, through a symbolic link, and what they need here.
+        // The tests of `Keychain`, through a symbolic link, with their support code and further
+        // tests for Apple's platforms.
         .testTarget(
             name: "AppleKeychainTests",
             dependencies: ["StandIn", crypto] + appleModules,

@@ -1,5 +1,5 @@
 // CallSweep: a process that is killed, or gets an error, at every system call of a step.
-//   (1) Acknowledged steps are done, and the unacknowledged one is done completely or not at all.
+//   (1) Acknowledged steps are done, and the interrupted step is done completely or not at all.
 //   (2) Repeating the same steps succeeds, with the same result as without the interruption.
 //   (3) Afterwards no file is left that could contain a key.
 
@@ -89,7 +89,8 @@ package struct CallSweep {
         let sites = TracedCall.sites(
             run.calls, since: root, changingOnly: calls == Strace.changingCalls)
         guard sites.count > 20 else {
-            throw SweepImpossible(description: "\(scenario.name): \(sites.count) calls are traced.")
+            throw SweepImpossible(
+                description: "\(scenario.name): only \(sites.count) calls were traced.")
         }
         return sites
     }
@@ -105,7 +106,7 @@ package struct CallSweep {
         let states = scenario.states
         let done = min(run.doneCount, scenario.steps.count)
         var possible = Array(states[done...min(done + 1, states.count - 1)])
-        // A caller that is told that nothing was changed relies on that.
+        // If a failure says that nothing was changed, the caller relies on this.
         if run.doneCount < scenario.steps.count,
             run.failures.last?.contains("othing was changed") == true
         {
@@ -141,7 +142,7 @@ package struct CallSweep {
     ) {
         let directory = root + "/" + Scenario.place
         let failure = StepRunner.run(scenario.steps, in: directory)
-        // A step that is already done can't be repeated.
+        // Repeating a step that is already done can fail with one of these statuses.
         let isFulfilled = failure.map {
             [.duplicateItem, .itemNotFound, .param, .authFailed].contains($0.status)
         }
@@ -150,8 +151,8 @@ package struct CallSweep {
         if let difference = observation.difference(from: scenario.after) {
             report.violate("\(place)\(failure.map { " (\($0))" } ?? ""): \(difference)")
         }
-        // The generation must not decrease: a copy of the previous files could then be put back
-        // unnoticed.
+        // The generation must not decrease, because an attacker could then put back a copy of the
+        // previous files unnoticed.
         if observation.failureOfOpening == nil, observation.generation < generation {
             report.violate("\(place): generation \(observation.generation) after \(generation)")
         }

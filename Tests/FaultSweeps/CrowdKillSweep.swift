@@ -1,6 +1,6 @@
 // CrowdKillSweep: many processes that use a new keychain at the same time and are killed at random
 // moments.
-//   (1) Afterwards there is one keychain, with everything that any of them acknowledged.
+//   (1) Afterwards there is one keychain, with everything that any of the processes acknowledged.
 
 import KeychainCore
 import Foundation
@@ -47,7 +47,7 @@ package struct CrowdKillSweep {
             try TestProgram(
                 "fault-writer", ["carry-out", directory, "1"] + steps.map(\.description))
         }
-        // Some of the processes survive. The killed ones must not block them.
+        // Two of the processes survive. The killed processes must not block them.
         for process in (0..<Self.processCount).shuffled(using: &random).dropLast(2) {
             usleep(UInt32.random(in: 0...12_000, using: &random))
             children[process].kill()

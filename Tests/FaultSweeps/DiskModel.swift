@@ -1,11 +1,13 @@
 // DiskModel: the possible contents of a disk after a power failure, derived from the system calls
 // that changed its files.
-//   (1) Bytes of a file are on the disk after a later fsync or fdatasync of the file succeeded. Of
-//       each later write all, none or some of the 512-byte sectors may be on the disk.
-//   (2) A name is on the disk after a later fsync of its folder succeeded. Later changes of names
-//       reach the disk in their order, as with journaling file systems.
-//   (3) What a failed fsync covered may never reach the disk, whatever succeeds later: the kernel
-//       no longer considers it dirty.
+//   (1) The bytes of a write are on the disk once an fsync or fdatasync of the file after the write
+//       has succeeded. Of any other write, all, none or some of the 512-byte sectors may be on the
+//       disk.
+//   (2) A change of a name is on the disk once an fsync of the folder after the change has
+//       succeeded. Other changes of names reach the disk in their order, as with journaling file
+//       systems.
+//   (3) The writes that a failed fsync covered may never reach the disk, even if a later fsync
+//       succeeds: the kernel no longer considers them dirty.
 
 import Foundation
 import TestPrograms
@@ -20,8 +22,8 @@ struct DiskModel {
         let change: Change
         /// Whether a failed fsync covered the write.
         var isForgotten = false
-        /// Whether the write is durable. A durable write is applied after the forgotten writes
-        /// before it, since one of these that reached the disk must not overwrite it.
+        /// Whether the write is durable. Earlier forgotten writes are applied before a durable
+        /// write, because they must not overwrite the durable bytes.
         var isDurable = false
     }
 
@@ -45,7 +47,7 @@ struct DiskModel {
     private var descriptors: [Int: (number: Int, position: Int)] = [:]
     private let root: String
 
-    /// A disk with these files. In the system calls they are below `root`.
+    /// A disk with these files. In the system calls, their paths are below `root`.
     init(_ image: FolderImage, root: String) {
         self.root = root
         for (path, entry) in image.entries {
@@ -64,7 +66,7 @@ struct DiskModel {
 
     /// Applies a system call to the model.
     ///
-    /// - Returns: Whether it may have changed the content of the disk or made changes durable.
+    /// - Returns: Whether the call may have changed the disk's content or made changes durable.
     mutating func carryOut(_ call: TracedCall) -> Bool {
         let arguments = call.parts
         guard let result = call.result else { return false }
@@ -101,7 +103,8 @@ struct DiskModel {
         return false
     }
 
-    /// The path below the root that an argument names, or `nil` outside of it.
+    /// The path below the root that an argument names, or `nil` if the argument names a file
+    /// outside the root.
     private func path(_ argument: Substring) -> String? {
         let text = String(decoding: argument.unescaped, as: UTF8.self)
         guard text == root || text.hasPrefix(root + "/") else { return nil }
@@ -170,7 +173,7 @@ struct DiskModel {
         guard let number = descriptors[descriptor]?.number else { return false }
         guard var file = files[number] else {
             guard succeeded else { return true }
-            // A change of a name reaches the disk together with the earlier ones.
+            // A change of a name reaches the disk together with all earlier changes of names.
             let folder = names.first { $0.value == number }?.key ?? ""
             if let last = pendingNames.lastIndex(where: { Self.concerns(folder, $0) }) {
                 for change in pendingNames[...last] { Self.apply(change, to: &durableNames) }
@@ -232,13 +235,13 @@ struct DiskModel {
 
     /// What happens to changes that aren't durable.
     enum Fate: String, CaseIterable {
-        /// None of them reached the disk.
+        /// No change reached the disk.
         case lost = "nothing unsynchronized"
-        /// All of them did, except those that a failed fsync covered.
+        /// Every change reached the disk, except the writes that a failed fsync covered.
         case kept = "everything unsynchronized"
         case namesOnly = "names only"
         case dataOnly = "data only"
-        /// Some writes, some sectors and some changes of names did.
+        /// Some writes, some sectors of writes and some changes of names reached the disk.
         case sampled
     }
 
@@ -301,7 +304,7 @@ extension TracedCall {
 }
 
 extension Substring {
-    /// The bytes of "\x61\x62".
+    /// The bytes of a string in the form "\x61\x62".
     var unescaped: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count / 4)

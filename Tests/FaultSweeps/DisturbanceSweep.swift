@@ -1,7 +1,8 @@
 // DisturbanceSweep: other programs change, truncate or replace files of a keychain while a process
 // writes.
-//   (1) Whatever happens to that process, everything it acknowledged is there afterwards, or
-//       reported as damaged. It is never "not found", and never has an earlier value.
+//   (1) Even if the process fails or is killed, each change that the process acknowledged is there
+//       afterwards, or a look-up reports damage. A look-up never reports "not found" for a saved
+//       item, and never returns an earlier value.
 //   (2) A recovery results in a sound keychain. If the written data is lost, so that only an
 //       earlier state is left, the recovery reports that.
 
@@ -11,7 +12,7 @@ import KeychainEngine
 import KeychainCore
 import TestPrograms
 
-/// The kinds of disturbance of the files.
+/// The ways in which other programs disturb the files.
 package enum Disturbance: String, CaseIterable, Sendable {
     case removedSharedMemory = "shared memory removed"
     case zeroedSharedMemory = "shared memory zeroed"
@@ -64,7 +65,7 @@ package struct DisturbanceSweep {
         if let failure = StepRunner.run(history, in: directory) { throw failure }
         let earlier = FolderImage(of: directory)
         let before = KeychainState().states(through: history)[history.count]
-        // Each account is written once, so that only its last value is correct.
+        // No step restores a value from before the steps, so such a value shows a lost change.
         var steps: [Step] = (0..<10).map { .put($0, 30 + $0) }
         steps += (10..<60).map { .put($0, 2 + $0 % 40) }
         steps += [.delete(3), .delete(20), .emptyLog, .put(61, 3), .put(62, 4)]

@@ -66,7 +66,7 @@ package struct FlipSweep {
         report = SweepReport("flips with writes, \(mode.rawValue)\(hasLog ? ", with a log" : "")")
     }
 
-    /// Values of a few bytes, and of several pages.
+    /// Adds a value that fits on a page with other rows, or a value that needs overflow pages.
     private static func addition(_ account: Int) -> Step {
         .add(account, account % 4 == 2 ? 40 + account : 1 + account % 9)
     }
@@ -81,7 +81,7 @@ package struct FlipSweep {
         Scenario.place + "/" + image.present(file, in: Scenario.place)
     }
 
-    /// One flip for each byte that isn't zero. It changes one bit.
+    /// One flip for each byte that isn't zero. Each flip changes one bit.
     package func flips(in file: String, _ range: Range<Int>? = nil) -> [Flip] {
         guard let content = content(of: file) else { return [] }
         return (range ?? content.indices).filter { content[$0] != 0 }.map {
@@ -195,7 +195,7 @@ package struct FlipSweep {
                     "\(place): after recovery account \(account): \(answer), not one of \(allowed)")
             }
         }
-        // A byte belongs to one item at most, and on pages of indexes to none.
+        // A byte belongs to at most one item. On the pages listed here, a byte belongs to no item.
         let bearing = flips.filter { flip in
             !(RootPage.indexes + [.schema, .header, .keybag, .versions, .outbox, .state]).contains {
                 flip.file == "keychain.db" && $0.bytes.contains(flip.offset)

@@ -8,7 +8,7 @@ package struct FolderImage: Sendable {
         case file(Data)
     }
 
-    /// The files by their path below the folder.
+    /// The files and folders, by their paths below the folder.
     package var entries: [String: Entry] = [:]
 
     package init(entries: [String: Entry] = [:]) {

@@ -24,7 +24,7 @@ package struct Observation: CustomStringConvertible {
 
     package var failureOfOpening: KeychainFailure?
     package var answers: [Int: Answer] = [:]
-    /// The earlier values of the accounts that have any, the last one last.
+    /// The earlier values of the accounts that have any, from the oldest to the latest.
     package var versions: [Int: [Int]] = [:]
     /// The number of items in a list of all, or `nil` if listing failed.
     package var listedCount: Int?
@@ -36,11 +36,12 @@ package struct Observation: CustomStringConvertible {
 
     package var isSound: Bool { failureOfOpening == nil && check?.isSound == true }
 
-    /// Opens a keychain and requests everything.
+    /// Opens a keychain and makes all requests.
     ///
     /// - Parameters:
     ///   - directory: The keychain's folder.
-    ///   - states: All current and earlier states. Every account and passcode in them is tried.
+    ///   - states: All states in which the keychain may be or may have been. Every account and
+    ///     passcode in these states is tried.
     package init(of directory: String, knowing states: [KeychainState]) {
         let accounts = Set(
             states.flatMap { Array($0.values.keys) + $0.setAside.keys + $0.versions.keys })
@@ -141,7 +142,7 @@ package struct Observation: CustomStringConvertible {
         if versions != state.versions {
             return "earlier values \(versions) instead of \(state.versions)"
         }
-        // Items that are set aside aren't in a list, or make it fail.
+        // Items that are set aside aren't listed, or make the listing fail.
         if state.setAside.isEmpty, listedCount != state.values.count {
             return "a list of \(listedCount ?? -1) instead of \(state.values.count) items"
         }

@@ -1,8 +1,9 @@
 // PowerCutSweep: a power failure after each change of a file, for a keychain that goes through many
 // steps.
-//   (1) Every step acknowledged before is done, and the next one is done completely or not at all.
+//   (1) Every step that was acknowledged before the power failure is done, and the next step is
+//       done completely or not at all.
 //   (2) The remaining steps can be carried out, with the same result as without the power failure.
-//   (3) This also holds if an fsync failed before.
+//   (3) Both also hold if an fsync failed before the power failure.
 
 import Foundation
 import KeychainEngine
@@ -44,13 +45,14 @@ package struct PowerCutSweep {
         try replay(scenario, image, run, count, "", &random)
     }
 
-    /// The same after a failed fsync. A step that fails is tried again.
+    /// Cuts the power at places in a scenario during which an fsync fails. A step that fails is
+    /// tried again.
     ///
     /// - Parameters:
     ///   - scenario: The steps.
     ///   - failures: The number of fsync calls that fail, one at a time, or `nil` for all.
-    ///   - count: The number of system calls after which to cut the power for each, or `nil` for
-    ///     all.
+    ///   - count: The number of system calls after which to cut the power for each failed fsync
+    ///     call, or `nil` for all.
     ///   - random: Chooses calls, places and subsets.
     /// - Throws: ``SweepImpossible`` if the steps call no fsync, or change nothing on the disk.
     package mutating func sweepFailedSynchronizations(
@@ -98,7 +100,8 @@ package struct PowerCutSweep {
                 places.append((model, doneCount, number))
             }
         }
-        // A sealing has the fewest calls. After a failure a run may end early.
+        // Even `seal`, which makes the fewest changes, makes more than 10. After a failed fsync, a
+        // run may end early.
         guard places.count > (`where`.isEmpty ? 10 : 0) else {
             throw SweepImpossible(description: "\(scenario.name): \(places.count) changes.")
         }

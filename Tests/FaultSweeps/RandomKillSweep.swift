@@ -89,7 +89,8 @@ package struct RandomKillSweep {
         return nil
     }
 
-    /// Up to eight steps, each of which is possible in the state before it.
+    /// One to eight random steps, each of which is possible in the state before it. If the keychain
+    /// has a passcode, a step that unlocks the keychain comes first.
     private mutating func steps(from before: KeychainState) -> [Step] {
         var steps: [Step] = []
         var state = before

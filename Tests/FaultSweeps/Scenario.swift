@@ -89,9 +89,9 @@ package struct Scenario: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - name: The name in reports.
     ///   - steps: The steps that are interrupted.
-    ///   - history: Earlier steps, in processes that end normally.
-    ///   - left: Steps after those, whose changes are only in the log, as a killed process leaves
-    ///     them.
+    ///   - history: Earlier steps, after which the keychain is closed normally.
+    ///   - left: Steps after `history`. Their changes are only in the log, as a killed process
+    ///     leaves them.
     ///   - setAside: The accounts whose items are set aside.
     ///   - isDamaged: Whether a byte of an index is changed at the end.
     init(
@@ -171,7 +171,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
         }
         database[RootPage.itemsKey.end - 100] ^= 1
         try database.write(to: URL(filePath: path))
-        // The file was created again by the write, readable by others.
+        // The write created the file again, and other users can read the new file.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 }

@@ -15,9 +15,9 @@ package enum SoakSweep: String, CaseIterable, Sendable {
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
-    ///   - seed: The seed for everything random.
-    ///   - count: The number of cases, for each kind if there are several. `nil` for all, or for
-    ///     the default number of random ones.
+    ///   - seed: The seed of all random choices.
+    ///   - count: The number of cases of each kind. `nil` for all cases or, if a sweep creates
+    ///     random cases, for the default number.
     ///   - tell: Called with each report once it is complete.
     /// - Throws: ``SweepImpossible`` if the sweep can't be carried out.
     package func run(

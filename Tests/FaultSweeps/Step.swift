@@ -6,7 +6,7 @@
 package import Foundation
 package import KeychainCore
 
-/// Accounts, values and passcodes are numbers, from which the actual ones are derived.
+/// Accounts, values and passcodes are numbers, from which ``Contents`` derives the actual ones.
 package enum Step: Hashable, Sendable {
     case add(Int, Int)
     case update(Int, Int)
@@ -91,7 +91,7 @@ extension Step: CustomStringConvertible {
 package struct KeychainState: Hashable, Sendable {
     /// The value of each account.
     package var values: [Int: Int] = [:]
-    /// The earlier values of each account, the last one last.
+    /// The earlier values of each account, from the oldest to the latest.
     package var versions: [Int: [Int]] = [:]
     /// The items that are set aside and can be restored.
     package var setAside: [Int: Int] = [:]

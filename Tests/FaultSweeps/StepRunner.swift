@@ -8,7 +8,7 @@ import KeychainSQLite
 import Logging
 import TestPrograms
 
-/// A keychain, and the steps that are carried out on it.
+/// Carries out steps on one keychain.
 package struct StepRunner {
     private let directory: String
     private var engine: KeychainEngine?
@@ -22,7 +22,7 @@ package struct StepRunner {
     package static let options: EngineOptions = {
         var options = EngineOptions.testing
         options.hardware = SoftwareChip.ofAllProcesses
-        // Damage is expected. The answers to requests report it.
+        // Damage is expected, and the answers to requests report it, so nothing is logged.
         options.log = Logger(label: "keychain", factory: { _ in SwiftLogNoOpLogHandler() })
         return options
     }()
@@ -32,8 +32,8 @@ package struct StepRunner {
     /// - Parameters:
     ///   - steps: The steps.
     ///   - attempts: The number of attempts for each step.
-    ///   - note: Called with the number of each step, and the failure of each attempt, or `nil`
-    ///     once it is done.
+    ///   - note: Called after each attempt, with the number of the step and the failure of the
+    ///     attempt, or `nil` if the attempt succeeded.
     package mutating func run(
         _ steps: [Step], attempts: Int = 1, _ note: (Int, KeychainFailure?) -> Void
     ) {
@@ -53,7 +53,7 @@ package struct StepRunner {
         }
     }
 
-    /// Runs steps.
+    /// Carries out steps in order, with one attempt for each.
     /// - Returns: The failure, or `nil` if all steps succeeded.
     package static func run(_ steps: [Step], in directory: String) -> KeychainFailure? {
         var failure: KeychainFailure?

@@ -20,7 +20,8 @@ package enum Interruption: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A system call, by its name and its number among those of that name in its thread, from 1.
+/// A system call, identified by its name and by its position among the calls with that name in its
+/// thread. Positions start at 1.
 package struct CallSite: Hashable, Sendable, CustomStringConvertible {
     package let name: String
     package let number: Int
@@ -29,8 +30,9 @@ package struct CallSite: Hashable, Sendable, CustomStringConvertible {
 }
 
 package struct Strace: Sendable {
-    /// System calls that change a file or folder, or write an acknowledgement. A process killed
-    /// before one of them leaves the same files as one killed at any call since the previous one.
+    /// System calls that change a file or folder, or write an acknowledgement. Between two of these
+    /// calls, the files don't change, so it makes no difference at which other call a process is
+    /// killed.
     package static let changingCalls = [
         "openat", "open", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2",
         "ftruncate", "truncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "rename",
@@ -46,7 +48,8 @@ package struct Strace: Sendable {
     /// A folder for the output of `strace`.
     private let scratch: String
 
-    /// - Throws: ``SweepImpossible`` if `strace` isn't installed or may not trace.
+    /// - Throws: ``SweepImpossible`` if the fault-writer isn't built, or if `strace` is missing or
+    ///   may not trace.
     package init(scratch: String) throws {
         self.scratch = scratch
         guard let writer = TestProgram.path(of: "fault-writer") else {
@@ -92,9 +95,9 @@ package struct Strace: Sendable {
     ///   - steps: The steps.
     ///   - directory: The keychain's folder.
     ///   - attempts: The number of attempts for each step.
-    ///   - calls: The names of the system calls to record. Empty for that of `site`, or for all if
-    ///     there is no site.
-    ///   - withData: Whether to record all bytes that they write.
+    ///   - calls: The names of the system calls to record. Empty for the name of `site`, or for all
+    ///     if there is no site.
+    ///   - withData: Whether to record all bytes that the calls write.
     ///   - interruption: The interruption of the process at `site`.
     ///   - site: A system call.
     /// - Returns: The output and the system calls.
@@ -164,8 +167,8 @@ package struct TracedCall: Sendable {
 
     private var mayChange: Bool { name != "openat" || arguments.contains("O_CREAT") }
 
-    /// The position of each call among those with its name and thread, for the first call that
-    /// names `path` and all later ones.
+    /// The sites of the first call that names `path` and of all later calls, without duplicates. If
+    /// `changingOnly` is true, calls that open a file without creating it are left out.
     package static func sites(
         _ calls: [TracedCall], since path: String, changingOnly: Bool = false
     ) -> [CallSite] {
@@ -179,7 +182,7 @@ package struct TracedCall: Sendable {
             let site = CallSite(
                 name: String(call.name),
                 number: counts[call.thread, default: [:]][call.name, default: 0])
-            // Opening a file only for reading changes nothing on the disk.
+            // Opening a file without creating it changes nothing on the disk.
             guard hasBegun, changingOnly ? call.mayChange : true else { return nil }
             return seen.insert(site).inserted ? site : nil
         }

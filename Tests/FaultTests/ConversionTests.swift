@@ -1,4 +1,5 @@
-// Keychains whose database has version 1, which are converted when they are first opened.
+// ConversionTests: a keychain whose database has version 1 is converted when it is first opened or,
+// if it has a passcode, by a conversion with the passcode.
 
 import FaultSweeps
 import Foundation
@@ -37,7 +38,7 @@ import Testing
         keychain.state.passcode.map { SecretBytes(copying: Contents.passcode($0)) }
     }
 
-    @Test func `an old keychain with a passcode is converted once the passcode is given`() throws {
+    @Test func `an old keychain with a passcode is converted only with the passcode`() throws {
         let folder = try folder(.passcode)
         let before = try folder.contents()
         func refusal(_ passcode: SecretBytes?) -> KeychainFailure? {
@@ -218,9 +219,9 @@ import Testing
         }
     }
 
-    @Test func `an old keychain with forged rows is not converted`() throws {
-        // An attacker without keys can recompute the checksums of version 1. Here an index loses an
-        // entry.
+    @Test func `an old keychain with a forged index is not converted`() throws {
+        // An attacker without keys can recompute the checksums of version 1. Here, the attacker
+        // removes an entry of an index.
         let folder = try folder(.passcode)
         let path = folder.path + "/keychain.db"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
@@ -269,7 +270,8 @@ import Testing
                 == OldKeychain.plain.image.content(of: "keychain.db"))
     }
 
-    @Test func `many processes that open an old keychain at once convert it once`() throws {
+    @Test func `processes that open an old keychain at the same time convert it only once`() throws
+    {
         let folder = try folder(.plain)
         let before = try generation(of: .plain)
         let children = try (0..<6).map { _ in

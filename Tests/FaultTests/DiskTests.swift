@@ -1,5 +1,5 @@
-// DiskTests: keychains on full or read-only disks and in folders without write permission, created
-// for the test.
+// DiskTests: keychains on full or read-only disks and in folders without write permission. Each
+// test creates its disk or folder.
 
 import Foundation
 import KeychainEngine
@@ -40,7 +40,7 @@ import Testing
         let folder = try TemporaryFolder()
         #expect(try faultWriter("make", folder.path).lines() == ["made"])
         let before = try folder.contents()
-        // Root can write everywhere, so the keychain is given to another user.
+        // Root can write everywhere. If the test runs as root, another user gets the keychain.
         let isRoot = geteuid() == 0
         try folder.give(to: isRoot ? 65_534 : geteuid(), mode: 0o500)
         let answers = try faultWriter("probe-as-nobody", folder.path).lines().map(Answer.init)
@@ -95,7 +95,8 @@ import Testing
         try #require(child.endedWell, "\(lines)")
         try #require(lines.count == 3, "\(lines)")
         #expect(lines[..<2] == ["ready", "count 4"])
-        // Without its shared memory a log can't be read without writing. It isn't skipped.
+        // Without its shared memory, a log can be read only if the folder is writable. The keychain
+        // must report this instead of ignoring the log.
         #expect(lines[2].hasPrefix("count -25291 ") && lines[2].contains("log"), "\(lines[2])")
     }
 
@@ -169,7 +170,7 @@ import Testing
             lines == [
                 Array(repeating: full, count: 8).joined(separator: " "),
                 Array(repeating: "0", count: 8).joined(separator: " "),
-                // The item from before, and those of the second commit.
+                // The keychain contains the earlier item and the eight items of the second commit.
                 "9 sound",
             ])
     }

@@ -1,3 +1,6 @@
+// EnvironmentTests: keychains in unusual environments, such as closed standard streams, wrong file
+// modes, missing or foreign files, a newer format, and a limit on the size of files.
+
 import Foundation
 import KeychainEngine
 import KeychainCore
@@ -19,7 +22,7 @@ import Testing
     }
 
     @Test
-    func `with closed standard streams, the keychain's files don't take their descriptor numbers`()
+    func `no file of the keychain gets the descriptor number of a closed standard stream`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -43,7 +46,8 @@ import Testing
 
         var testDescription: String { name }
 
-        /// Replaces a file with other content until the end of the test.
+        /// Replaces a file with other content, or removes the file if `content` is `nil`, until the
+        /// end of the test.
         static func replaced(
             _ file: String, by content: Data?, _ name: String, _ status: Status, _ words: String
         ) -> Cause {
@@ -155,7 +159,7 @@ import Testing
         engine.close()
     }
 
-    @Test func `a newer format is refused and not changed`() throws {
+    @Test func `a keychain with a newer format is refused and not changed`() throws {
         let folder = try keychain()
         // user_version is at offset 60, in big-endian order.
         try PageSeal.change(folder.path + "/keychain.db") { $0[63] = 3 }

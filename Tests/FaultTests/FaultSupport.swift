@@ -1,5 +1,5 @@
-// Shared code of the fault tests: the processes they start, folders, and shortcuts for engine
-// requests.
+// FaultSupport: the shared code of the fault tests, for processes, folders and requests to the
+// engine.
 
 import CKeychainSQLite
 import Foundation
@@ -17,7 +17,7 @@ func faultWriter(_ arguments: [String]) throws -> TestProgram {
     try TestProgram("fault-writer", arguments)
 }
 
-/// A shell script with separate mounts. `$writer` is the fault-writer.
+/// Runs a shell script in a separate mount namespace. `$writer` is the path of the fault-writer.
 func mountingScript(_ script: String, _ environment: [String: String]) throws -> TestProgram {
     // A user who isn't root becomes root in a user namespace.
     let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
@@ -27,7 +27,7 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
         environment: environment.merging(["writer": writer]) { $1 })
 }
 
-/// Runs SQL like a program that doesn't know the keychain's page checksums.
+/// Executes SQL without updating the keychain's page checksums, as another program would.
 func execute(_ sql: String, onDatabaseAt path: String) throws {
     var connection: OpaquePointer?
     // SAFETY: only this function uses the handle, and closes it before it returns.
@@ -113,7 +113,8 @@ extension KeychainEngine {
     }
 }
 
-/// The failure that `body` throws, or `nil` if it throws none. An error of another type is an issue.
+/// The failure that `body` throws, or `nil` if it throws none. An error of another type is recorded
+/// as an issue.
 func failure(_ body: () throws -> Void) -> KeychainFailure? {
     do {
         try body()

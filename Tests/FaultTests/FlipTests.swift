@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized) struct FlipTests {
     /// In the large files every seventh byte is flipped, so that each position in a word occurs.
-    /// The long sweep `flips` flips every byte.
+    /// The long sweep `flips` flips every byte that isn't zero.
     private func step(_ file: String) -> Int { file.hasPrefix("keychain.db") ? 7 : 1 }
 
     /// Flips bytes of a file, one at a time, in two concurrent processes.
@@ -67,10 +67,11 @@ import Testing
         print("bytes of a log: \(flips) flips, 0 wrong answers, 0 crashes")
     }
 
-    /// The seed of all random flips. A failure names the seed and the flip.
+    /// The default seed of the random flips. A failure names the seed and the flip.
     private static let seed: UInt64 = 20_261_121
 
-    @Test func `a recovery brings back every item except the one with a flipped bit`() throws {
+    @Test func `after a flipped bit, a recovery brings back every item or reports its loss`() throws
+    {
         let itemCount = 300
         let flips = Int(ProcessInfo.processInfo.environment["FLIPS"] ?? "") ?? 60
         let seed = UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? Self.seed

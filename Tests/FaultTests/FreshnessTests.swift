@@ -1,4 +1,5 @@
-// The remembered verification while several processes write, and when processes are killed.
+// FreshnessTests: the remembered verification while several processes write, after processes were
+// killed, and after an attack on the log.
 
 import Foundation
 import KeychainCore
@@ -43,7 +44,9 @@ import Testing
         #expect(try engine.check().isSound)
     }
 
-    @Test func `opening a keychain after a process was killed leaves it verified`() throws {
+    @Test func `after a process was killed, the keychain is still verified when it is opened`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let made = try open(folder)
         try made.save("first", Data())
@@ -64,8 +67,8 @@ import Testing
         }
     }
 
-    /// The log's last frame of a page gets the content of an earlier frame of the same page. Its
-    /// tag is valid, as in a frame that a failed transaction left.
+    /// The log's last frame of a page gets the content of an earlier frame of the same page. The
+    /// changed frame's tag is valid, as in a frame that a failed transaction left.
     @Test func `a log frame with outdated content and a valid tag is detected`() throws {
         let folder = try TemporaryFolder()
         let directory = folder.path + "/keychain"

@@ -1,3 +1,5 @@
+// KillTests: processes that are killed while they write, and processes that write at the same time.
+
 import Foundation
 import KeychainEngine
 import KeychainCore
@@ -5,7 +7,7 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// The state after a sequence of steps. The fault-writer defines steps in the same way.
+/// The expected items after a sequence of steps. The fault-writer defines steps in the same way.
 private struct Oracle {
     private(set) var values: [String: Data] = [:]
 
@@ -36,8 +38,7 @@ private struct Oracle {
         var carriedOut = 0
         for kill in 0..<kills {
             let child = try faultWriter("write", folder.path, "\(next)")
-            // The kill is at a random moment: after some acknowledgements, during whatever the
-            // writer does.
+            // The writer is killed at a random moment after some acknowledgements.
             let wanted = Int.random(in: 1...25, using: &random)
             var last = next - 1
             for _ in 0..<wanted {
@@ -55,8 +56,8 @@ private struct Oracle {
                 uniqueKeysWithValues: Oracle.accounts.compactMap { account in
                     try engine.load(account).map { (account, $0) }
                 })
-            // The step after the last acknowledged one was completed or had no effect. The deletion
-            // of an absent account doesn't show which.
+            // The step after the last acknowledged one was completed or had no effect. If the step
+            // deletes an absent account, the items are the same in both cases.
             if found == further.values, found != oracle.values { carriedOut += 1 }
             #expect(
                 found == oracle.values || found == further.values,
@@ -69,7 +70,7 @@ private struct Oracle {
             engine.close()
             next = last + 2
             if found != further.values {
-                // The writer continues after the step that was not carried out.
+                // The writer continues with the step that was not carried out.
                 next = last + 1
             }
         }

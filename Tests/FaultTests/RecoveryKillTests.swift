@@ -1,4 +1,5 @@
-// RecoveryKillTests: a recovery that is killed and run again has the same result as one that isn't.
+// RecoveryKillTests: a recovery that is killed and run again has the same result as a recovery that
+// isn't killed.
 
 import Foundation
 import KeychainEngine
@@ -14,7 +15,7 @@ import Testing
         "item 3": Data(repeating: 3, count: 10), "item 4": Data("value 4".utf8),
     ]
 
-    /// Files whose last commits are only in the log, and the generation of the last one.
+    /// Files whose last commits are only in the log, and the generation of the last commit.
     private func master() throws -> (files: [String: Data], generation: UInt64) {
         let folder = try TemporaryFolder()
         let line = try #require(try faultWriter("leave-changes", folder.path).lines().first)
@@ -29,7 +30,7 @@ import Testing
 
     /// Runs a recovery in a process that is killed after the system call with the given number. If
     /// the recovery makes fewer calls, or the number is 0, the process isn't killed.
-    /// - Returns: The number of calls, or `nil` if it was killed.
+    /// - Returns: The number of calls, or `nil` if the process was killed.
     private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
         let child = try faultWriter("recover", folder.path, "\(call)")
         let line = child.lines().last
@@ -109,7 +110,7 @@ import Testing
         for first in 1...calls {
             let folder = try folder(master.files)
             _ = try recover(folder, killedAt: first)
-            // If the first run came far, the second has only a few calls left.
+            // If the first run was killed late, the second run may complete in fewer calls.
             if try recover(folder, killedAt: 1 + first % 7) == nil { killed += 1 }
             _ = try KeychainEngine.recover(directory: folder.path, options: .testing)
             try expectWhole(folder, master, "killed after call \(first)")

@@ -1,5 +1,5 @@
-// Rotations of keys: killed at each system call, while other processes write, and against an
-// attacker with an earlier copy.
+// RotationTests: rotations of keys that are interrupted, that run while other processes write, or
+// that protect against an attacker with an earlier copy.
 
 import FaultSweeps
 import Foundation
@@ -22,7 +22,7 @@ import Testing
         defer { engine.close() }
         try engine.save("first", Data("first".utf8))
         let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
-        // Meanwhile a second engine reads over separate connections.
+        // Meanwhile, a second engine reads through separate connections to the database.
         let reader = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { reader.close() }
         let isDone = Atomic(false)
@@ -82,7 +82,7 @@ import Testing
         let databases = later.entries.filter { $0.key.hasPrefix("keychain-") }
         #expect(databases.keys.contains("keychain-2.db"))
 
-        // The new database with the old device key, and with the old or the new keybag.
+        // Combine the new database with the old device key, and with the old or the new keybag.
         for keybag in [copy, later] {
             var mixed = FolderImage(entries: databases)
             mixed.entries["device.key"] = copy.entries["device.key"]
@@ -193,7 +193,7 @@ import Testing
         }) { try engine.rotate() }
         var images = states.withLock { $0 }
         // The mark, and its record in the anchor, are written after the new files were created and
-        // before the first is renamed.
+        // before the first of them is renamed.
         var marked = try #require(
             images.first { $0.entries["keychain-1.db"] != nil && $0.entries["keychain.db"] != nil })
         marked.entries["rotation-1/keychain.db"] = marked.entries.removeValue(
@@ -321,7 +321,7 @@ import Testing
                 #expect(line.contains("interrupted"), "\(line)")
                 isRefused += 1
             }
-            // In a writable folder it opens.
+            // In a writable folder, the keychain can be opened.
             let engine = try KeychainEngine.open(directory: place.path, options: .testing)
             #expect(try engine.load("before") == Data("before".utf8))
             engine.close()
@@ -330,8 +330,8 @@ import Testing
                     !$0.hasPrefix("rotation") && !$0.contains(".new-")
                 })
         }
-        // Refused are the state with the mark alone, and the one in which the anchor also records
-        // it.
+        // Two states are refused: the state with only the mark, and the state in which the anchor
+        // also records the mark.
         #expect(images.count > 10 && isRead == images.count - 2 && isRefused == 2)
     }
 }

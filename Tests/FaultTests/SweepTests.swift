@@ -67,7 +67,7 @@ func onThread(
             var random = SeededGenerator(seed: 1)
             var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
             try sweep.sweepFailedSynchronizations(.day, failures: 3, count: 10, &random)
-            // A log that is created again, so that its folder is synchronized too.
+            // This scenario creates the log again, so the log's folder is also synchronized.
             let saving = try #require(Scenario.single.first { $0.name == "save over" })
             try sweep.sweepFailedSynchronizations(saving, failures: nil, count: 12, &random)
             return sweep.report
@@ -95,8 +95,8 @@ func onThread(
             var sweep = try FlipSweep(scratch: scratch, mode)
             var (orders, masks): (Set<Int>, Set<UInt8>) = ([], [])
             for page in RootPage.indexes {
-                // One offset of eight, at each place among the eight in turn: the offset determines
-                // the bit.
+                // The offset determines the flipped bit. So of each eight consecutive offsets, one
+                // is chosen, and its position among the eight differs from group to group.
                 for flip in sweep.flips(in: "keychain.db", page.bytes)
                 where flip.offset % 8 == flip.offset / 8 % 8 {
                     let first = flip.offset / 8 % sweep.writeCount

@@ -1,6 +1,6 @@
 // StandInKeychain: a stand-in for the system's keychain, as far as tests need it: this repository's
-// keychain in memory. This module is built for Linux, and its interface exposes none of its own
-// types, so that the modules built for Apple's platforms can use it.
+// keychain in memory. This module is built for Linux. Its interface contains no types of other
+// modules, so that the modules built for Apple's platforms can use it.
 
 import KeychainTesting
 

@@ -47,7 +47,8 @@ import Testing
         #expect(try source.items().isEmpty)
     }
 
-    @Test func `an item with an unidentifiable access control isn't migrated, but one without is`()
+    @Test
+    func `an item with unidentifiable constraints migrates only if the key has constraints`()
         throws
     {
         let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
@@ -61,8 +62,8 @@ import Testing
             #expect(try source.items() == before)
         }
         #expect(try places[1].items().isEmpty)
-        // Like the access control that Apple's systems give to an item without constraints, this
-        // one is equal to none that `Keychain` creates.
+        // Apple's systems give an access control even to an item without constraints. Like that
+        // access control, `open` is equal to no access control that `Keychain` creates.
         let open = Keychain.AccessControl(.and)
         try source.save("open", for: KeychainKey("open", accessControl: open))
         #expect(try places[1].migrate(KeychainKey<String>("open"), from: source) == .migrated)

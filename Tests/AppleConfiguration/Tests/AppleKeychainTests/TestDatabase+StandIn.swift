@@ -8,9 +8,9 @@ import Testing
 
 @testable import Keychain
 
-/// The handlers between the API and a keychain. On Apple's platforms there is only the one that
-/// calls the SecItem functions. `typed` and `typedInMemory`, which the shared tests name, are
-/// aliases of it.
+/// The handlers between the API and a keychain. On Apple's platforms there is only one handler,
+/// which calls the SecItem functions. `typed` and `typedInMemory`, which the shared tests name, are
+/// aliases of that handler.
 enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
     case secItem
 
@@ -42,8 +42,8 @@ struct TestDatabase {
         })
     }
 
-    /// Sets a passcode and locks the keychain. Items that are readable only while unlocked can then
-    /// no longer be read.
+    /// Sets a passcode and locks the keychain. Items that are readable only while the keychain is
+    /// unlocked can then no longer be read.
     func lock() throws { try system.lock() }
 
     func unlock() throws { try system.unlock() }
