@@ -25,7 +25,7 @@ public final class AppCoordinator {
     ///
     /// - Parameters:
     ///   - deviceService: The app's device service.
-    ///   - backend: The app's backend. All coordinators of a process use the same one.
+    ///   - backend: The app's backend. All coordinators of a process use the same backend.
     public init(
         deviceService: DeviceIdentificationService = DeviceIdentificationService(),
         backend: any DeviceBackend
@@ -73,7 +73,8 @@ public final class AppCoordinator {
         do {
             try await backend.register(deviceId)
         } catch let noAnswer as URLError {
-            // The registration may have been carried out. Check instead of sending it again.
+            // The backend may have carried out the registration. Check instead of sending the
+            // request again.
             guard let isRegistered = try? await checkDeviceRegistration(deviceId), isRegistered
             else { throw noAnswer }
         }

@@ -36,7 +36,7 @@ public enum BackendError: Error, Hashable, Sendable {
 /// The backend, over HTTP: `GET /devices/<id>` and `POST /devices`.
 ///
 /// An identifier is registered once, no matter how often it is sent: the backend adds it with the
-/// first request (201) and finds it with later ones (200).
+/// first request (201) and finds it with later requests (200).
 public struct BackendClient: DeviceBackend {
     private struct Device: Codable {
         let deviceId: UUID
@@ -53,8 +53,7 @@ public struct BackendClient: DeviceBackend {
     ///   - baseURL: The URL that the paths are appended to.
     ///   - checkTimeLimit: The maximum time to wait for the response to ``isRegistered(_:)``.
     ///   - registrationTimeLimit: The maximum time to wait for the response to ``register(_:)``.
-    ///   - configuration: The configuration of the session, by default one that stores nothing on
-    ///     disk.
+    ///   - configuration: The configuration of the session. The default stores nothing on disk.
     public init(
         baseURL: URL, checkTimeLimit: Duration = .seconds(60),
         registrationTimeLimit: Duration = .seconds(60),
@@ -107,10 +106,10 @@ public struct BackendClient: DeviceBackend {
 
     /// Sends a request and waits for its response or the time limit, whichever comes first.
     ///
-    /// This does not use the request's own timeout, which has a resolution of whole seconds on
-    /// Linux. The timer runs on a dispatch queue, so it fires on time even if all threads of the
-    /// cooperative pool are busy. The response to a canceled request is not awaited, because it may
-    /// never arrive.
+    /// This method does not use the request's own timeout, because that has a resolution of whole
+    /// seconds on Linux. The timer runs on a dispatch queue, so it fires on time even if all
+    /// threads of the cooperative pool are busy. The response to a canceled request is not awaited,
+    /// because it may never arrive.
     private func send(
         _ request: URLRequest, within limit: Duration
     ) async throws -> (Data, status: Int) {

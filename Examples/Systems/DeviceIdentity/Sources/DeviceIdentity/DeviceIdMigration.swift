@@ -16,7 +16,8 @@ public enum DeviceIdMigration {
         case nothingToMigrate
         /// The identifier was moved to the keychain.
         case migrated
-        /// The keychain already had an identifier, which is kept. The old one was removed.
+        /// The keychain already had an identifier, which is kept. The old identifier was removed
+        /// from the defaults.
         case cleanedUp
     }
 
@@ -36,7 +37,8 @@ public enum DeviceIdMigration {
 
     /// Moves the identifier from the key "deviceId" of the given defaults to a keychain.
     ///
-    /// It is saved, read back and compared before the old one is removed.
+    /// The identifier is saved and read back from the keychain before it is removed from the
+    /// defaults. If the keychain already contains a valid identifier, that identifier is kept.
     ///
     /// - Parameters:
     ///   - defaults: The defaults of the earlier release.

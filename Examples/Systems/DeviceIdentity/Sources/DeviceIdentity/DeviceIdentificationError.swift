@@ -4,7 +4,7 @@ import Foundation
 
 /// An error of the identifier itself. Errors of the keychain are ``KeychainError``.
 public enum DeviceIdentificationError: Error, LocalizedError, Hashable, Sendable {
-    /// There is no identifier, and none was to be created.
+    /// There is no identifier, and the operation does not create one.
     case deviceIdNotFound
     /// The identifier is not the text of a UUID, or is the nil UUID. Nothing was changed.
     case invalidDeviceId

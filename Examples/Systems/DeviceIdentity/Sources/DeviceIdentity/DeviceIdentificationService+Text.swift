@@ -14,7 +14,7 @@ extension DeviceIdentificationService {
         try await getDeviceId().uuidString
     }
 
-    /// Returns the identifier as text, synchronously. None is created.
+    /// Returns the identifier as text, synchronously. This method never creates an identifier.
     ///
     /// - Parameter type: `String.self`.
     /// - Returns: 36 characters, with hexadecimal digits in upper case.

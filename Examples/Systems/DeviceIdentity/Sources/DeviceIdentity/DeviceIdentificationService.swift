@@ -1,7 +1,7 @@
 // DeviceIdentificationService: the identifier by which the backend knows this installation.
 //   (1) An identifier is created only if none exists, never if one can't be read.
-//   (2) Of concurrent first uses, one creates the identifier, and all of them receive that one.
-//   (3) `known` is set only while `turn` is held, to the keychain's content during that time.
+//   (2) If several first uses are concurrent, only one creates an identifier, and all receive it.
+//   (3) `known` is set only while `turn` is held. Its new value is what the keychain then contains.
 //   (4) `known` is never locked during a call to the keychain.
 
 import Foundation
@@ -9,20 +9,20 @@ import Synchronization
 
 /// The identifier of this installation, a random UUID that is created once and kept.
 ///
-/// The identifier is stored only in the keychain, as text. After its first use it is also cached in
-/// this object, so no secret is opened again until ``resetDeviceId()`` or an import. An app has one
+/// The identifier is stored only in the keychain, as text. After the first use, this object also
+/// caches the identifier, so no secret is opened again until ``resetDeviceId()``. An app has one
 /// such object. A change by another object or process becomes visible at the next launch.
 public final class DeviceIdentificationService: Sendable {
     private let keychain: any KeychainServiceProtocol
     /// The identifier, once it has been read, created or imported.
     private let known = Mutex<UUID?>(nil)
-    /// Held during the calls that make up one operation.
+    /// Each operation holds this lock during all of its calls to the keychain.
     private let turn = Mutex<Void>(())
 
     /// Creates a service for the identifier in a keychain. Nothing is read before the first
     /// operation.
     ///
-    /// - Parameter keychain: The keychain, which is the app's except in tests.
+    /// - Parameter keychain: The app's keychain, or another keychain in tests.
     public init(keychain: any KeychainServiceProtocol = KeychainService()) {
         self.keychain = keychain
     }
@@ -35,11 +35,11 @@ public final class DeviceIdentificationService: Sendable {
     ///
     /// - Returns: The identifier, which is durable.
     /// - Throws: ``KeychainError``
-    ///   - ``KeychainError/loadFailed(status:)`` if the identifier can't be read. None is created,
-    ///     and the stored data are kept. Status -25308 means that the device is locked: retry after
-    ///     the unlock.
-    ///   - ``KeychainError/unexpectedData`` if the stored data are not the text of a UUID. They are
-    ///     kept.
+    ///   - ``KeychainError/loadFailed(status:)`` if the identifier can't be read. No identifier is
+    ///     created, and the stored data are kept. Status -25308 means that the device is locked:
+    ///     retry after it is unlocked.
+    ///   - ``KeychainError/unexpectedData`` if the stored data are not the text of a UUID or are
+    ///     the nil UUID. The data are kept.
     ///   - ``KeychainError/saveFailed(status:)`` if a new identifier could not be saved.
     ///   - ``KeychainError/itemNotFound`` if an existing identifier was deleted before it could be
     ///     read, three times in a row.
@@ -68,7 +68,7 @@ public final class DeviceIdentificationService: Sendable {
 
     // MARK: Read
 
-    /// Returns the identifier synchronously. None is created.
+    /// Returns the identifier synchronously. This method never creates an identifier.
     ///
     /// Unless the identifier is cached, the caller's thread waits for the keychain.
     ///
@@ -102,7 +102,8 @@ public final class DeviceIdentificationService: Sendable {
 
     // MARK: Change
 
-    /// Deletes the identifier, so that the next one is different. This succeeds if none exists.
+    /// Deletes the identifier. The next identifier is different. If no identifier exists, this
+    /// method succeeds.
     ///
     /// - Throws: ``KeychainError/deleteFailed(status:)``. The identifier is then kept.
     public func resetDeviceId() throws {
@@ -125,9 +126,10 @@ public final class DeviceIdentificationService: Sendable {
         }
     }
 
-    // MARK: Requires `turn`
+    // MARK: Functions to call while `turn` is held
 
-    /// Returns the cached identifier or else the stored one, which is then cached.
+    /// Returns the cached identifier or, if none is cached, loads the stored identifier and caches
+    /// it.
     private func stored() throws -> UUID? {
         if let known = known.withLock({ $0 }) { return known }
         guard let identifier = try keychain.loadUUID(for: KeychainKeys.deviceId) else { return nil }

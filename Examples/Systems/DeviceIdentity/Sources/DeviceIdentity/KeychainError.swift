@@ -7,16 +7,17 @@ import Security
 /// system's status.
 ///
 /// An absent item is not an error: loading it returns `nil`. After an error, nothing was changed,
-/// unless the connection to a keychain service broke, in which case the change may have been made.
+/// with one exception: if the connection to a keychain service broke, the change may have been
+/// made.
 public enum KeychainError: Error, LocalizedError, Hashable, Sendable {
-    /// The value was not saved, unless the connection to a keychain service broke. Status
-    /// `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the value and
-    /// retry after the unlock.
+    /// The value was not saved, except possibly if the connection to a keychain service broke.
+    /// Status `errSecInteractionNotAllowed` (-25308) means that the device is locked: keep the
+    /// value and retry after the device is unlocked.
     case saveFailed(status: OSStatus)
     /// The item could not be read, and stays stored. Status `errSecInteractionNotAllowed` (-25308)
-    /// means that the device is locked: retry after the unlock.
+    /// means that the device is locked: retry after it is unlocked.
     case loadFailed(status: OSStatus)
-    /// The item was not deleted, unless the connection to a keychain service broke.
+    /// The item was not deleted, except possibly if the connection to a keychain service broke.
     case deleteFailed(status: OSStatus)
     /// The value can't be converted to bytes, or the bytes are not UTF-8. Stored data are kept.
     case dataConversionFailed

@@ -19,7 +19,7 @@ public final class KeychainService: KeychainServiceProtocol {
         self.service = service
     }
 
-    /// Saves bytes, replacing existing ones. They are durable when this method returns.
+    /// Saves bytes, replacing existing ones. The saved bytes are durable when this method returns.
     ///
     /// An item that is replaced keeps its creation date and its persistent reference, and gets the
     /// protection of this class.
@@ -32,15 +32,16 @@ public final class KeychainService: KeychainServiceProtocol {
         if try add(data, for: key) { return }
         let status = SecItemUpdate(query(key) as CFDictionary, contents(data) as CFDictionary)
         if status == errSecItemNotFound {
-            // The item was deleted after it was found. If another process has added one since, that
-            // one is kept: this save then counts as having happened before the deletion.
+            // The item was deleted after `add` found it. If another process has added a new item
+            // since then, that item is kept, as if this save had happened before the deletion.
             _ = try add(data, for: key)
             return
         }
         guard status == errSecSuccess else { throw KeychainError.saveFailed(status: status) }
     }
 
-    /// Saves bytes if none exist. If several processes do this concurrently, one of them succeeds.
+    /// Saves bytes if none exist. If several processes do this concurrently, exactly one of the
+    /// calls returns `true`.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
@@ -102,14 +103,14 @@ public final class KeychainService: KeychainServiceProtocol {
 
     // MARK: Dictionaries
 
-    /// The query that matches the one item of a key.
+    /// The query that matches only the item with a key.
     private func query(_ key: String) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: service,
             kSecAttrAccount as String: key,
             kSecAttrSynchronizable as String: false,
-            // On macOS, use the data-protection keychain, as on iOS, instead of the file-based one.
+            // On macOS, use the data protection keychain, as on iOS, not the file-based keychain.
             kSecUseDataProtectionKeychain as String: true,
         ]
     }

@@ -1,5 +1,5 @@
-// KeychainServiceProtocol+Values: conversions of values: text to UTF-8, a UUID to its text, Codable
-// types to JSON.
+// KeychainServiceProtocol+Values: saves and loads values, with text as UTF-8, a UUID as text, and
+// Codable types as JSON.
 
 import Foundation
 

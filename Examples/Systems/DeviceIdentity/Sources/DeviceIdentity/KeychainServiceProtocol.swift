@@ -6,11 +6,11 @@ import Foundation
 /// memory.
 ///
 /// Every function blocks its thread until the keychain responds. All functions throw
-/// ``KeychainError``. If one throws, nothing was changed, unless the connection to a keychain
-/// service broke, in which case the change may have been made. This exception applies to every
-/// "stored data are kept" below.
+/// ``KeychainError``. If a function throws, nothing was changed, with one exception: if the
+/// connection to a keychain service broke, the change may have been made. This exception also
+/// applies where the documentation of a function says that stored data are kept.
 public protocol KeychainServiceProtocol: Sendable {
-    /// Saves bytes, replacing existing ones. They are durable when this method returns.
+    /// Saves bytes, replacing existing ones. The saved bytes are durable when this method returns.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
@@ -42,8 +42,8 @@ public protocol KeychainServiceProtocol: Sendable {
     ///
     /// If several processes do this concurrently, exactly one of the calls returns `true`.
     /// ``KeychainService`` guarantees this. A type that implements only the four functions above
-    /// gets this function from an extension, which checks and then saves. That is sufficient if
-    /// only one thread of one process uses the keychain at a time.
+    /// gets this function from an extension, which checks and then saves. The extension is
+    /// sufficient if only one thread of one process uses the keychain at a time.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.

@@ -3,11 +3,11 @@
 
 /// The messages of the app.
 public enum UserMessage {
-    /// The keychain could not be used, because it is locked or damaged or its item has a different
-    /// format.
+    /// The message for an error of the keychain, which can be locked or damaged, or can contain an
+    /// item in an unexpected format.
     public static let secureStorage =
         "Unable to access secure storage. Please restart the app."
-    /// Any other failure, such as a backend that doesn't respond.
+    /// The message for any other failure, such as a backend that doesn't respond.
     public static let unexpected = "An unexpected error occurred."
 
     /// The message for an error.

@@ -5,8 +5,8 @@ import Foundation
 import Security
 import Synchronization
 
-/// Stores secrets in memory and behaves like ``KeychainService``. The tests of that class run with
-/// both.
+/// Stores secrets in memory and behaves like ``KeychainService``. The same tests run with both
+/// classes.
 ///
 /// Each object is a separate keychain. It can be used concurrently by many threads.
 public final class MockKeychainService: KeychainServiceProtocol {
@@ -27,7 +27,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
         state.withLock { $0 = State() }
     }
 
-    /// The status that every operation fails with, or `nil` if none fails.
+    /// The status that every operation fails with, or `nil` if operations succeed.
     ///
     /// -25308, `errSecInteractionNotAllowed`, simulates a locked device. -25300 and -25299 are
     /// regular results for ``KeychainService`` rather than failures: don't set them here.

@@ -1,7 +1,8 @@
 // backend: stands in for the app's backend, with which the app registers devices.
 //
-// Every request takes the next answer: "ok"; "fail" and "refuse", which do not carry out the
-// request; or "late", which carries it out immediately and responds one second later.
+// For each request, the program takes the next answer from its command line. "ok" carries out the
+// request. "fail" and "refuse" do not carry it out. "late" carries it out immediately, but the
+// response follows one second later.
 
 import Foundation
 import StandIn

@@ -1,14 +1,14 @@
 // device-identity: shows the identifier of this installation, and performs the app's operations on
-// it.
+// the identifier.
 
 import DeviceIdentity
 import Foundation
 
 let usage = """
     usage: device-identity [get | has | reset | export | import | migrate | register]
-    `import` reads the identifier from standard input. register asks the backend on BACKEND_PORT
-    of this machine and waits BACKEND_TIME_LIMIT seconds, at most 86400, for a
-    registration.
+    `import` reads the identifier from standard input. `register` asks the backend on port
+    BACKEND_PORT of this machine and waits at most BACKEND_TIME_LIMIT seconds for a
+    registration. The maximum of BACKEND_TIME_LIMIT is 86400.
 
     """
 

@@ -17,14 +17,17 @@ import FoundationNetworking
     let mock = MockKeychainService()
     let backend = BackendStub()
 
-    /// The coordinator of another launch, which knows only the content of the keychain and the
-    /// backend.
+    /// Creates the coordinator of another launch. Only the keychain and the backend keep their
+    /// content between launches.
     func launch() -> AppCoordinator {
         AppCoordinator(
             deviceService: DeviceIdentificationService(keychain: mock), backend: backend)
     }
 
-    @Test func `the first launch registers, and a later launch only checks`() async throws {
+    @Test
+    func `the first launch registers the device, and a later launch only checks the registration`()
+        async throws
+    {
         let first = launch()
         await first.registerDeviceIfNeeded()
         let deviceId = try #require(try mock.loadUUID(for: KeychainKeys.deviceId))
@@ -55,7 +58,7 @@ import FoundationNetworking
         #expect(await backend.requests.suffix(2) == [.check(imported), .register(imported)])
     }
 
-    @Test func `a check that fails registers nothing, and the next launch tries again`()
+    @Test func `if the check fails, nothing is registered, and the next launch tries again`()
         async throws
     {
         await backend.answerNext(check: .failure(BackendError.status(503)))
@@ -71,7 +74,9 @@ import FoundationNetworking
         #expect(await backend.registrationCount == 1)
     }
 
-    @Test func `a registration that is answered with an error is tried again later, not at once`()
+    @Test
+    func
+        `after an error response, only the next call retries the registration`()
         async throws
     {
         await backend.answerNext(register: .refused(BackendError.status(503)))
@@ -117,7 +122,9 @@ import FoundationNetworking
         #expect(await backend.registrationCount == 1)
     }
 
-    @Test func `a registration that was lost is made by the next launch`() async throws {
+    @Test func `the next launch repeats a registration that the backend did not carry out`()
+        async throws
+    {
         await backend.answerNext(register: .refused(URLError(.timedOut)))
         let first = launch()
         await first.registerDeviceIfNeeded()
@@ -223,9 +230,9 @@ actor BackendStub: DeviceBackend {
     }
 
     enum Registration {
-        /// The request is not carried out, and this is the response.
+        /// The request is not carried out, and the associated error is thrown.
         case refused(any Error)
-        /// The request is carried out, and this is the response.
+        /// The request is carried out, and the associated error is thrown.
         case carriedOut(any Error)
     }
 
@@ -245,7 +252,8 @@ actor BackendStub: DeviceBackend {
         requests.append(.check(deviceId))
         let answer =
             checks.isEmpty ? .success(devices.contains(deviceId)) : checks.removeFirst()
-        // The answer is already determined, so a concurrent request receives the same one.
+        // Let other tasks run after the answer is determined, so that concurrent checks receive the
+        // same answer.
         for _ in 1...1000 { await Task.yield() }
         return try answer.get()
     }

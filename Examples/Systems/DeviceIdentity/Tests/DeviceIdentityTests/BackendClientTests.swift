@@ -1,4 +1,5 @@
-// BackendClientTests: the client with the stand-in: its requests, and the meaning of each response.
+// BackendClientTests: tests the client's requests to the stand-in backend, and the meaning of each
+// response.
 
 import DeviceIdentity
 import ExampleTesting
@@ -67,7 +68,8 @@ import FoundationNetworking
             try await backend.client.register(deviceId)
         }
         #expect(error?.code == .timedOut)
-        // The backend can be slower than the client, so ask until it has carried out the request.
+        // The backend can be slower than the client, so repeat the check until the backend has
+        // carried out the request.
         var isRegistered = false
         for _ in 1...1000 where !isRegistered {
             isRegistered = try await backend.client.isRegistered(deviceId)
@@ -75,7 +77,7 @@ import FoundationNetworking
         #expect(isRegistered)
     }
 
-    @Test func `a check waits as long as its caller says`() async throws {
+    @Test func `a check times out after the client's time limit for checks`() async throws {
         let backend = try Backend("late ok")
         let port = try #require(backend.home.environment["BACKEND_PORT"])
         let hurried = BackendClient(

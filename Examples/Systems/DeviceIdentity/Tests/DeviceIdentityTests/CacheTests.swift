@@ -41,14 +41,14 @@ import Testing
             try devices.resetDeviceId()
             #expect(try await devices.getDeviceId() != imported)
             #expect(keychain.openedSecretCount == 0)
-            // Reads that open the secret are counted.
+            // A read that opens the secret is counted, so the counter works.
             _ = try DeviceIdentificationService(keychain: KeychainService()).getDeviceIdSync()
             #expect(keychain.openedSecretCount == 1)
         }
     }
 
     @Test(arguments: Place.allCases, [true, false])
-    func `the identifier is returned until a reset, whatever happens to the item`(
+    func `the cached identifier is returned until a reset, whatever happens to the item`(
         place: Place, isReadSynchronously: Bool
     ) async throws {
         try await place.use { storage in
@@ -56,7 +56,7 @@ import Testing
             let other = UUID()
             try storage.service.saveUUID(first, for: KeychainKeys.deviceId)
             let devices = storage.devices
-            // Both ways to read the identifier cache it.
+            // Both ways of reading store the identifier in the cache.
             if isReadSynchronously {
                 #expect(try devices.getDeviceIdSync() == first)
             } else {

@@ -1,5 +1,5 @@
-// DeviceIdentificationServiceTests: the tests of the specification, and the lifecycle of an
-// identifier.
+// DeviceIdentificationServiceTests: the tests that the specification lists, and tests of an
+// identifier's lifecycle.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -19,7 +19,7 @@ import Testing
         try await place.use { storage in
             let deviceId = try await storage.devices.getDeviceId()
             #expect(try storage.service.loadUUID(for: KeychainKeys.deviceId) == deviceId)
-            // A random UUID, version 4 of RFC 9562.
+            // The version of a random UUID is 4 (RFC 9562).
             #expect(deviceId.uuidString.dropFirst(14).first == "4")
         }
     }
@@ -49,7 +49,7 @@ import Testing
     // MARK: Read, change and import
 
     @Test(arguments: Place.allCases)
-    func `two installations have two identifiers`(place: Place) async throws {
+    func `two installations have different identifiers`(place: Place) async throws {
         let made = Mutex<Set<UUID>>([])
         for _ in 1...2 {
             try await place.use { storage in
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `after a reset there is no identifier, and the next one is different`(
+    func `after a reset there is no identifier, and the next identifier is different`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an import replaces the stored identifier, and an export returns the new one`(
+    func `an import replaces the stored identifier, and an export returns the new identifier`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an invalid identifier is not imported, and the existing one is kept`(
+    func `an invalid identifier is not imported, and the existing identifier is kept`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -157,7 +157,7 @@ import Testing
             #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == text)
             #expect(try await devices.getDeviceId(as: String.self) == text)
             #expect(try devices.getDeviceIdSync(as: String.self) == text)
-            // Another program may have stored it in lower case.
+            // Another program may have stored the identifier in lower case.
             try storage.service.saveString(Self.old, for: KeychainKeys.deviceId)
             #expect(try await storage.devices.getDeviceId(as: String.self) == text)
             #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == Self.old)

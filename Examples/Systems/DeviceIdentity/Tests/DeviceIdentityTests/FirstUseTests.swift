@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 @Suite struct `First use` {
-    // MARK: One winner
+    // MARK: Concurrent first uses
 
     @Test(arguments: Place.allCases)
     func `concurrent tasks all get the same identifier`(place: Place) async throws {
@@ -47,9 +47,11 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `if the winner's identifier is deleted before it is read, a new one is made`(
-        place: Place
-    ) async throws {
+    func
+        `if the winner's identifier is deleted before the loser reads it, a new one is made`(
+            place: Place
+        ) async throws
+    {
         try await place.use { storage in
             let service = storage.service
             let winner = UUID()
@@ -85,7 +87,8 @@ import Testing
     // MARK: Identifiers that can't be read
 
     @Test
-    func `before the first unlock no identifier is made, and afterwards the old one is returned`()
+    func
+        `before the first unlock no identifier is made; afterwards the old identifier is returned`()
         async throws
     {
         let keychain = TestKeychain()
@@ -182,14 +185,14 @@ import Testing
         _ = try await DeviceIdentificationService(keychain: spy).getDeviceId()
         #expect(spy.calls == ["load", "add"])
         #expect(spy.areOnMainQueue == [false, false])
-        // The synchronous read happens on the calling thread, which shows that the spy can
-        // distinguish the two.
+        // The synchronous read happens on the main queue. The spy records this, so it can
+        // distinguish the main queue from others.
         let other = Spy(MockKeychainService())
         _ = try? DeviceIdentificationService(keychain: other).getDeviceIdSync()
         #expect(other.areOnMainQueue == [true])
     }
 
-    @Test func `other tasks go on however many calls wait for the keychain`() async throws {
+    @Test func `other tasks continue even if many calls wait for the keychain`() async throws {
         let keychain = StuckKeychain()
         let count = 100
         let answers = try await withThrowingTaskGroup(of: UUID?.self) { group in

@@ -1,4 +1,4 @@
-// KeychainServiceProtocol and its two implementations: the same tests for both.
+// KeychainServiceTests: the same tests for both implementations of KeychainServiceProtocol.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `text, UUIDs and Codable values come back as they were`(place: Place) async throws {
+    func `text, UUIDs and Codable values are loaded as they were saved`(place: Place) async throws {
         try await place.use { storage in
             let service = storage.service
             #expect(try service.loadString(for: Self.nickname) == nil)
@@ -106,8 +106,8 @@ import Testing
     @Test(arguments: Place.allCases)
     func `keys are compared byte for byte`(place: Place) async throws {
         try await place.use { (storage) async throws in
-            // A single character, and a character with a combining accent, which are equal as Swift
-            // strings.
+            // The first two keys are a single code point, and a letter with a combining accent.
+            // They are equal as Swift strings.
             let keys = ["é", "e\u{301}", "É", ""]
             for (number, key) in keys.enumerated() {
                 #expect(try storage.service.add(Data("\(number)".utf8), for: key))
@@ -158,7 +158,7 @@ import Testing
         #expect(try mock.add(Data(), for: Self.nickname))
     }
 
-    @Test func `two mocks don't see each other's items`() throws {
+    @Test func `a mock doesn't contain another mock's items`() throws {
         let mock = MockKeychainService()
         try mock.saveString("Ada", for: Self.nickname)
         #expect(try !MockKeychainService().exists(for: Self.nickname))

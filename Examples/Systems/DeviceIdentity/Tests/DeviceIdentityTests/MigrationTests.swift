@@ -1,5 +1,5 @@
 // MigrationTests: the identifier of an earlier release is migrated from UserDefaults once. If the
-// keychain already has an identifier, the old one is only removed.
+// keychain already has an identifier, the old identifier is only removed from UserDefaults.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -54,7 +54,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a different identifier in the keychain is kept, and the old one is removed`(place: Place)
+    func `a different identifier in the keychain is kept, and the old identifier is removed`(
+        place: Place
+    )
         async throws
     {
         try await place.use { storage in
@@ -67,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: MigrationStop.allCases)
-    func `an interrupted migration keeps the old identifier, and the next one completes it`(
+    func `an interrupted migration keeps the old identifier, and the next migration removes it`(
         stop: MigrationStop
     ) throws {
         let keychain = TestKeychain()
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `the saved identifier is read back before the old one is removed`() throws {
+    @Test func `the saved identifier is read back before the old identifier is removed`() throws {
         let mock = MockKeychainService()
         let defaults = try OldDefaults(Self.old)
         let forgetful = Spy(mock, afterAdd: { try mock.delete(for: KeychainKeys.deviceId) })
@@ -98,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `if the identifier in the keychain can't be read, the old one is kept`(
+    func `if the identifier in the keychain can't be read, the old identifier is kept`(
         place: Place
     ) async throws {
         try await place.use { storage in
@@ -175,8 +177,8 @@ enum MigrationStop: CaseIterable {
     var isSaved: Bool { self == .afterCommit || self == .beforeReadingBack }
 }
 
-/// The defaults of an earlier release, in a temporary suite that is removed with the last
-/// reference.
+/// The defaults of an earlier release, in a temporary suite that is removed with the last reference
+/// to this object.
 private final class OldDefaults {
     private let suite = "com.poopypals.test-\(UUID().uuidString)"
 

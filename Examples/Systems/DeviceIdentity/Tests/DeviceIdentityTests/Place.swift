@@ -1,5 +1,5 @@
-// Place: the implementations that the same tests run with: the mock, and the real service with a
-// keychain in memory.
+// Place: the two keychain services that the same tests run with. One is the mock, the other the
+// real service with a keychain in memory.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -36,13 +36,13 @@ enum Place: CaseIterable {
     }
 }
 
-/// A keychain service of a test.
+/// The keychain service that a test uses.
 struct Storage: Sendable {
     let service: any KeychainServiceProtocol
-    /// Makes every operation fail with the given status, or lets them succeed again if it is `nil`.
+    /// Makes every operation fail with the given status. With `nil`, operations succeed again.
     let fail: @Sendable (OSStatus?) -> Void
 
-    /// The device service of the next launch, which has no cached identifier.
+    /// A new device service, as after another launch. It has no cached identifier.
     var devices: DeviceIdentificationService { DeviceIdentificationService(keychain: service) }
 }
 
@@ -56,7 +56,8 @@ final class Spy: KeychainServiceProtocol {
     private let base: any KeychainServiceProtocol
     private let beforeAdd: @Sendable () throws -> Void
     private let afterAdd: @Sendable () throws -> Void
-    /// A mark on the main queue. On Linux, the main thread can't be used to identify it.
+    /// A mark that identifies the main queue. On Linux, this queue can use another thread than the
+    /// main thread.
     private static let mark: DispatchSpecificKey<Bool> = {
         let mark = DispatchSpecificKey<Bool>()
         DispatchQueue.main.setSpecific(key: mark, value: true)
@@ -120,7 +121,7 @@ struct FourFunctions: KeychainServiceProtocol {
     func exists(for key: String) -> Bool { (try? base.exists(for: key)) ?? false }
 }
 
-/// A keychain whose reads wait until they are released. If that takes too long, a read fails.
+/// A keychain whose reads wait until they are released. A read fails after 20 seconds.
 final class StuckKeychain: KeychainServiceProtocol {
     let deviceId = UUID()
     private let gate = DispatchSemaphore(value: 0)
@@ -133,7 +134,7 @@ final class StuckKeychain: KeychainServiceProtocol {
     func waitForRead() async throws {
         let end = ContinuousClock.now + .seconds(60)
         while readCount == 0 {
-            try #require(ContinuousClock.now < end, "nothing is read")
+            try #require(ContinuousClock.now < end, "No read started within a minute.")
             await Task.yield()
         }
     }

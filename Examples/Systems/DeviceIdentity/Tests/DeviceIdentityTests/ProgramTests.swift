@@ -1,5 +1,5 @@
-// ProgramTests: runs device-identity: the session of README.md, many processes at once, and the
-// content of files.
+// ProgramTests: runs the session of README.md and many concurrent processes of device-identity, and
+// examines the files that the program leaves.
 
 import DeviceIdentity
 import ExampleTesting
@@ -21,8 +21,8 @@ import Testing
         let home = try Home(["device-identity"])
         let data = home.url.appending(path: "fresh")
         home.environment = ["XDG_DATA_HOME": data.path]
-        // If there is no keychain, the processes first race to create it. If there is one, nothing
-        // delays them, and most have searched in vain before the first identifier is saved.
+        // If there is no keychain, the processes first race to create it. If there is a keychain,
+        // nothing delays them, and most of them find no identifier before one is saved.
         if hasKeychain {
             _ = try home.run("device-identity")
             #expect(try home.run("device-identity reset") == "Forgotten.\n")
@@ -72,8 +72,8 @@ import Testing
         let old = Self.old
         #expect(try home.run("echo \(old) | device-identity import") == "Imported.\n")
         #expect(try home.run("device-identity") == "\(old)\n")
-        // The output of the last command is in a file in the home directory. This command replaces
-        // the identifier there.
+        // `home.run` writes the output of each command to a file in the home directory. This
+        // command overwrites the output that contains the identifier.
         #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
         #expect(try home.run("grep -rlaFi \(old) . || true") == "")
         // The same search finds an identifier that is in a file.

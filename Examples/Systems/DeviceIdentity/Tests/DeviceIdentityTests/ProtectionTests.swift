@@ -1,4 +1,4 @@
-// ProtectionTests: how `KeychainService` stores items, where its protocol leaves this open.
+// ProtectionTests: tests how `KeychainService` stores items, which its protocol doesn't specify.
 
 import DeviceIdentity
 import Foundation
@@ -6,7 +6,7 @@ import KeychainTesting
 import Security
 import Testing
 
-/// The persistent reference of the one item.
+/// The persistent reference of the only item.
 private func persistentReference() throws -> Data {
     let search: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword,
@@ -41,7 +41,9 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `services with different names don't see each other's items`() throws {
+    @Test func `a service neither finds nor deletes the items of a service with another name`()
+        throws
+    {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let one = KeychainService(service: "com.poopypals.one")
@@ -72,7 +74,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `saving over an item gives it the current protection`() throws {
+    @Test func `saving over an item gives it the protection of a new item`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let earlier: [String: Any] = [
@@ -91,7 +93,9 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `a save succeeds even if the item is deleted between its two calls`() throws {
+    @Test func `a save succeeds even if the item is deleted between the addition and the update`()
+        throws
+    {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             // The addition finds an item that the update doesn't find.
@@ -102,7 +106,8 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `if a save can't update an item, it throws and the item is unchanged`() throws {
+    @Test func `if a save can't update an item, the save throws and the item is unchanged`() throws
+    {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let service = KeychainService()
@@ -118,7 +123,7 @@ private func persistentReference() throws -> Data {
     @Test(arguments: [
         TestKeychain.Fault.stop(.afterStep(0)), .stop(.beforeCommit), .stop(.afterCommit),
     ])
-    func `an interrupted save leaves either the old value or the new one`(
+    func `an interrupted save leaves either the old value or the new value`(
         fault: TestKeychain.Fault
     ) throws {
         let keychain = TestKeychain()
@@ -133,7 +138,7 @@ private func persistentReference() throws -> Data {
         }
     }
 
-    @Test func `checking whether a key exists opens no secret`() throws {
+    @Test func `checking whether an item exists opens no secret`() throws {
         let keychain = TestKeychain()
         try keychain.withSecItem {
             let service = KeychainService()

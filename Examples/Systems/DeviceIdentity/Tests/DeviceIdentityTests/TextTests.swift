@@ -1,4 +1,4 @@
-// TextTests: the names and texts of the specification.
+// TextTests: verifies the names and texts that the specification defines.
 
 import DeviceIdentity
 import DeviceIdentityTesting
@@ -13,7 +13,7 @@ import Testing
         #expect(KeychainKeys.lastSyncDate == "com.poopypals.lastSyncDate")
     }
 
-    @Test func `there are six keychain errors, each with its text`() {
+    @Test func `each of the six keychain errors has its own text`() {
         let texts: [KeychainError: String] = [
             .saveFailed(status: -34): "Failed to save to Keychain. Status: -34",
             .loadFailed(status: -25308): "Failed to load from Keychain. Status: -25308",
@@ -28,14 +28,15 @@ import Testing
         }
     }
 
-    @Test func `there are two identifier errors, each with its text`() {
+    @Test func `each of the two identifier errors has its own text`() {
         let notFound: any LocalizedError = DeviceIdentificationError.deviceIdNotFound
         let invalid: any LocalizedError = DeviceIdentificationError.invalidDeviceId
         #expect(notFound.errorDescription == "Device ID not found. Please restart the app.")
         #expect(invalid.errorDescription == "The provided device ID is invalid.")
     }
 
-    @Test func `each error has one of the two messages for the user`() {
+    @Test func `keychain errors have one message for the user, and all other errors have another`()
+    {
         let secureStorage = "Unable to access secure storage. Please restart the app."
         let unexpected = "An unexpected error occurred."
         for error in [
@@ -45,6 +46,7 @@ import Testing
             #expect(UserMessage.text(for: error) == secureStorage)
         }
         #expect(UserMessage.text(for: DeviceIdentificationError.invalidDeviceId) == unexpected)
+        #expect(UserMessage.text(for: DeviceIdentificationError.deviceIdNotFound) == unexpected)
         #expect(UserMessage.text(for: BackendError.status(503)) == unexpected)
         #expect(UserMessage.text(for: CancellationError()) == unexpected)
     }

@@ -28,7 +28,7 @@ import Testing
         #expect(model.errorMessage == nil)
     }
 
-    @Test func `views that appear at once load the identifier once`() async throws {
+    @Test func `views that appear at the same time load the identifier only once`() async throws {
         let keychain = StuckKeychain()
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: keychain))
@@ -60,7 +60,8 @@ import Testing
         #expect(model.errorMessage == nil)
     }
 
-    @Test func `a view that observes the identifier is notified when it changes`() async {
+    @Test func `a view that observes the identifier is notified when the identifier changes`() async
+    {
         let model = DeviceIdViewModel(
             deviceService: DeviceIdentificationService(keychain: MockKeychainService()))
         let changes = Mutex(0)

@@ -99,7 +99,7 @@ import Testing
         #expect(item.modificationDate == start + 60)
     }
 
-    @Test func `checking whether a key exists opens no secret`() throws {
+    @Test func `checking whether an item exists opens no secret`() throws {
         try test.withSecItem { () throws in
             try keychain.save(alice, for: .userIdentifier)
             #expect(try keychain.exists(for: .userIdentifier))
