@@ -7,7 +7,7 @@ import Testing
 final class Dialogue {
     let process: pid_t
     private let terminal: Int32
-    /// The bytes of a character or line end of which the terminal has not shown all.
+    /// The first bytes of a character or line end whose other bytes have not arrived yet.
     private var incomplete: [UInt8] = []
     /// The output of the terminal that no expectation has consumed yet.
     private var pending = ""
@@ -18,7 +18,7 @@ final class Dialogue {
     /// The longest wait for output of the program, in milliseconds.
     private static let patience: Int32 = 60_000
 
-    /// Starts keychainctl in a new session, with all three descriptors on a new terminal.
+    /// Starts keychainctl in a new session, with the three standard streams on a new terminal.
     convenience init(
         _ home: TestHome, _ arguments: String..., variables: [String: String] = [:]
     ) throws {
@@ -31,8 +31,7 @@ final class Dialogue {
         _ home: TestHome, program: String, _ arguments: [String],
         variables: [String: String] = [:]
     ) throws {
-        // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
-        // call.
+        // SAFETY: the path is a terminated copy, and each `ioctl` uses one integer within the call.
         terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CInt = 0
@@ -101,6 +100,7 @@ final class Dialogue {
         return modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
+    /// Waits for output of the program and adds it to the output shown so far.
     /// - Returns: `false` if the program has closed the terminal, or was killed because it was
     ///   silent for too long.
     private func readMore() -> Bool {
@@ -135,11 +135,11 @@ final class Dialogue {
         shown += text
     }
 
-    /// The number of bytes at the end that may be the beginning of a character in UTF-8, or of CR
-    /// and LF.
+    /// The number of bytes at the end of `bytes` that may be the beginning of a character in UTF-8,
+    /// or of a line end, CR and LF.
     private static func incompleteCount(_ bytes: [UInt8]) -> Int {
         if bytes.last == 0x0D { return 1 }
-        // The first byte of a character tells how many there are, at most four.
+        // The first byte of a character determines the number of its bytes, at most four.
         let tail = bytes.suffix(3)
         guard let first = tail.lastIndex(where: { $0 & 0xC0 != 0x80 }) else { return 0 }
         let wholeCount =

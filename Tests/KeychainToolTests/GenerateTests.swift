@@ -31,7 +31,7 @@ import Testing
         #expect(counts.values.allSatisfy { (750...1250).contains($0) })
     }
 
-    @Test func `a generated passphrase has words from the list, with 11 bits each`() {
+    @Test func `a generated passphrase has words from the recovery list, with 11 bits each`() {
         let secret = RandomSecret(words: 6, separator: " ")
         #expect(secret.bits == 66)
         let (words, list) = (secret.text.split(separator: " "), Set(RecoveryWords.all))

@@ -1,5 +1,5 @@
-// GuardedItems: items that the command line can't add: a certificate, keys, and items under access
-// controls.
+// GuardedItems: a certificate, keys, and items with access controls. The command line can't create
+// any of these items.
 
 import Foundation
 import KeychainCrypto
@@ -19,7 +19,7 @@ enum GuardedItems {
         + Array("EXAMPLE".utf8)
     private static let hash = AttributeValue.data(Data((0..<20).map { 0xA0 + UInt8($0) }))
 
-    /// Sets a passcode and adds the items to the keychain of a home.
+    /// Sets a passcode and adds the items to the keychain in the home folder of a test.
     static func add(to home: TestHome) throws {
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)

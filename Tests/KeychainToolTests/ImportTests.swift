@@ -10,8 +10,8 @@ import Testing
         }
     }
 
-    // From git-credential-store(1), the manual of GNU inetutils, curl's manual (netrc), and the
-    // comment at the head of RunManifest.swift.
+    // The formats are from git-credential-store(1), the manual of GNU inetutils, curl's manual
+    // (netrc), and the comment at the head of RunManifest.swift.
     @Test(
         arguments: [
             (.env, "A=b\nexport C='d e'\nX=keychain:db", ["s A=b", "s C=d e"]),

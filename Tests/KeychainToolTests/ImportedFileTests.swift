@@ -1,6 +1,6 @@
-// ImportedFileTests: exports of other programs, in the form in which they write them.
-// From RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of the AWS CLI, docker's
-// config.json, and the output of `security dump-keychain -d` on macOS.
+// ImportedFileTests: exports of other programs, in the formats of these programs.
+// The sources of the formats are RFC 4180, exports of KeePassXC 2.7 and Chrome, the user guide of
+// the AWS CLI, docker's config.json, and the output of `security dump-keychain -d` on macOS.
 
 import Foundation
 import KeychainCore
@@ -70,7 +70,8 @@ import Testing
          {"class": "internet", "server": "h", "account": "b", "protocol": "https", "port": 443,
           "path": "/p", "data": ""}]
         """#
-    /// One name in two groups, and once more with the mark for synchronization.
+    /// Four items of one service: in the groups g and h, synchronizable in the group h, and a
+    /// repetition of the first item.
     private static let repeated = #"""
         [{"class": "generic", "service": "db", "group": "g", "synchronizable": false,
           "data": "eA=="},
@@ -110,7 +111,7 @@ import Testing
         #expect(read.map { "\($0.name)=\($0.secret)" } == items)
     }
 
-    @Test func `a password store is searched through links to folders too`() throws {
+    @Test func `the search of a password store follows symbolic links to folders`() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: UUID().uuidString).path
         defer { try? files.removeItem(atPath: folder) }
@@ -176,7 +177,7 @@ import Testing
         #expect(rows.map(\.modified) == [799_329_600, 799_329_600])
     }
 
-    // From pass(1) and pass-otp(1).
+    // The entries have the format of pass(1) and pass-otp(1).
     @Test(arguments: [
         ("a", "x", ["a=x"]), ("a/b/c", "x\n", ["a/b c=x"]), ("a", "", ["a="]),
         ("a", "x\n\n", ["a=x"]),

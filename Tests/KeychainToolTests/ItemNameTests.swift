@@ -4,7 +4,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `An item named by one word` {
-    // From the rules at the head of ItemName.swift.
+    // The cases follow the rules at the head of ItemName.swift.
     @Test(
         arguments: [
             ("db/prod", "db", "prod"), ("https://example.org/ada", "https://example.org", "ada"),

@@ -1,4 +1,4 @@
-// Keyring files of gnome-keyring in both forms.
+// Keyring files of gnome-keyring: encrypted files and text files.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `Keyrings of GNOME` {
-    // Written by gnome-keyring 42.1 with the password "pw", by these calls of secret-tool:
+    // gnome-keyring 42.1 wrote this file, with the password "pw", after these calls of secret-tool:
     //   printf one | secret-tool store --label=Mail service mail account ada
     //   printf 'tw\\nö' | secret-tool store --label=Site xdg:schema
     //   org.gnome.keyring.NetworkPassword
@@ -101,7 +101,9 @@ import Testing
         #expect(try read(Array(text.utf8), nil).map(\.name) == ["a", "a (2)"])
     }
 
-    @Test func `a truncated or changed keyring is refused or gives the same secrets`() throws {
+    @Test func `a truncated keyring is refused, and a changed keyring gives no other secrets`()
+        throws
+    {
         let whole = Self.encrypted
         let names = try read(whole, "pw").map(\.name)
         for end in whole.indices {
@@ -111,7 +113,8 @@ import Testing
             for bit in [0x01, 0x80] as [UInt8] {
                 var changed = whole
                 changed[index] ^= bit
-                // The iteration count is left unchanged: a large one makes the derivation slow.
+                // The iteration count isn't changed, because a large count makes the key
+                // derivation slow.
                 if (56..<60).contains(index) { continue }
                 let found = try? read(changed, "pw").map(\.secret)
                 let isSame = try found.map { try $0 == read(whole, "pw").map(\.secret) }

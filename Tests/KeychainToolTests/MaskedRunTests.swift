@@ -32,7 +32,9 @@ import Testing
         #expect(outcome.output == "5\nlate <concealed>\n\n")
     }
 
-    @Test func `run --mask ends with the exit status or signal of the program`() throws {
+    @Test func `run --mask exits with the program's status, or 128 plus the signal's number`()
+        throws
+    {
         let outcome = try run(
             """
             keychainctl run --mask --env A=db -- sh -c 'exit 7'; echo $?
@@ -42,12 +44,12 @@ import Testing
         #expect(outcome.output == "7\n137\n143\n")
     }
 
-    /// A background process that doesn't hold the output open.
+    /// A shell command that starts a background process without open output streams.
     private static let waiting = "sleep 60 >&- 2>&- & p=$!"
 
     @Test(arguments: ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "ALRM"])
     func `run --mask passes signals on to the program`(_ signal: String) throws {
-        // A shell would make its background processes ignore two of these signals.
+        // A shell without job control makes its background processes ignore INT and QUIT.
         let outcome = try run(
             """
             mkfifo ready
@@ -103,10 +105,10 @@ import Testing
     @Test func `run --mask stops and continues together with the program`() throws {
         let outcome = try run(
             """
-            # In a shell of its own: bash leaves its loops when one of its jobs stops.
+            # A separate shell runs this loop, because bash leaves its loops when a job stops.
             cat >are <<'END'
             is() { grep -q "^State:.$2" /proc/$1/status; }
-            # For a minute at the most.
+            # The loop ends after about a minute at the latest.
             for i in $(seq 20000); do is $1 $3 && is $2 $3 && exit; done; echo not $3
             END
             cat >script <<'END'

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `Names of the command line` {
     @Test(arguments: ProtectionClass.allCases)
-    func `a protection class has one name, and can also be given by Apple's code`(
+    func `a protection class can be given by its name or by Apple's code`(
         _ protection: ProtectionClass
     ) {
         #expect(ProtectionClass(commandLineName: protection.commandLineName) == protection)

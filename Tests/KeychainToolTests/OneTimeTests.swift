@@ -51,7 +51,7 @@ import Testing
             ("f", "MY======"), ("fo", "MZXQ===="), ("foo", "MZXW6==="), ("foob", "MZXW6YQ="),
             ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI======"),
         ])
-    func `a key is read in the Base32 of RFC 4648`(_ text: String, _ encoded: String) {
+    func `Base32 is encoded and decoded as in RFC 4648`(_ text: String, _ encoded: String) {
         let plain = encoded.filter { $0 != "=" }
         #expect(Base32.encode(Array(text.utf8)) == plain)
         for form in [encoded, plain, plain.lowercased()] {
@@ -64,8 +64,9 @@ import Testing
         #expect(Base32.decode(text) == nil)
     }
 
-    // The example of the Key URI Format with some parameters changed, and that format's defaults.
-    @Test func `a URI's parameters are used for the code`() throws {
+    // The example and the default values of the Key URI Format. Some parameters of the example are
+    // changed.
+    @Test func `a URI's parameters are read, and absent parameters have default values`() throws {
         let uri =
             "otpauth://totp/ACME%20Co:john.doe@email.com?secret=HXDMVJECJJWSRB3HWIZR4IFUGFTMXBOZ"
             + "&issuer=ACME%20Co&algorithm=sha256&digits=7&period=60&image=x"
@@ -113,7 +114,7 @@ import Testing
             "otpauth://hotp/a?secret=MY", "otpauth://hotp/a?secret=MY&counter=x",
             "otpauth://hotp/a?secret=MY&counter=18446744073709551615",
         ])
-    func `an invalid URI is refused with an error that doesn't repeat it`(_ text: String) throws {
+    func `an invalid URI is refused, and the error doesn't repeat the URI`(_ text: String) throws {
         let problem = try #require(throws: OneTimeSecret.Problem.self) { try OneTimeSecret(text) }
         #expect(!problem.text.contains("MY") && !problem.text.contains("a?"))
     }

@@ -18,6 +18,7 @@ import Testing
             try JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(read["strings"] as? [String] == strings)
         #expect(read["numbers"] as? [Int64] == [.min, 0, .max])
+        #expect((read["flags"] as? [Any])?.count == 3)
         #expect((read["empty"] as? [Any])?.isEmpty == true)
         #expect((read["nothing"] as? [String: Any])?.isEmpty == true)
         #expect(!value.text.unicodeScalars.contains { $0.value != 10 && $0.isUnsafeInLine })
@@ -45,7 +46,7 @@ import Testing
         #expect(try home.run("printf %s \(shellQuoted(text))").output == text)
     }
 
-    // From `date -u -d @$((SECONDS + 978307200)) +%FT%TZ`.
+    // The texts are from `date -u -d @$((SECONDS + 978307200)) +%FT%TZ`.
     @Test(arguments: [
         (0.0, "2001-01-01T00:00:00Z"), (-0.5, "2000-12-31T23:59:59Z"),
         (-26_524_800.0, "2000-02-29T00:00:00Z"), (94_607_999.0, "2003-12-31T23:59:59Z"),
@@ -69,7 +70,7 @@ import Testing
         #expect(Timestamp.seconds(text) == nil)
     }
 
-    // From `date -u -d TEXT +%s`.
+    // The seconds are from `date -u -d TEXT +%s`.
     @Test(
         arguments: [
             ("1970-01-01", 0), ("2026-05-01", 1_777_593_600), ("2024-02-29", 1_709_164_800),
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300, 252_423_993_600, -63_113_904_001])
-    func `a date outside the calendar's range is shown as a number`(_ seconds: Double) {
+    func `a date outside the years 1 to 9999 is shown as a number`(_ seconds: Double) {
         #expect(timestamp(seconds) == "\(seconds)")
     }
 
@@ -109,7 +110,7 @@ import Testing
             for bit in 0..<8 {
                 var flipped = sequence
                 flipped[index] ^= 1 << UInt8(bit)
-                // There is no trap, and the text isn't longer than the bytes.
+                // The call must not trap, and the text must be shorter than the bytes.
                 let text = KeyNames.distinguishedName(flipped) ?? ""
                 #expect(text.utf8.count < sequence.count)
             }

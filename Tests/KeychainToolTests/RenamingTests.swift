@@ -28,7 +28,7 @@ import Testing
             isSynchronizable: nil)
     }
 
-    @Test func `renaming decrypts no secret, and an item that requires presence isn't renamed`()
+    @Test func `renaming decrypts no secret, and needs a prompt if the item requires presence`()
         throws
     {
         let home = try TestHome()

@@ -5,17 +5,18 @@ import Glibc
 import Testing
 
 @Suite struct `A program with set-user-id rights` {
-    /// Copies the tool as a set-user-id program of another user, or of this user if it isn't root.
+    /// Copies the tool as a set-user-id program. The copy belongs to another user if the tests run
+    /// as root, and otherwise to the user who runs the tests.
     /// - Returns: Whether the copy belongs to another user.
     private func copy(to home: TestHome) throws -> Bool {
         let copy = home.path + "/keychainctl"
-        // A separate process copies it. Otherwise a process that another test starts meanwhile
+        // A separate process makes the copy. Otherwise a process that another test starts meanwhile
         // could inherit the copy's writable descriptor, and a file open for writing can't be
         // executed.
         let copying = try home.run("cp '\(ChildProcess.programs)/keychainctl' '\(copy)'")
         try #require(copying.ending == .exit(0), "\(copying.errors)")
-        // Root can give the copy to another user. Any other user can only make it their own, which
-        // adds no rights.
+        // Only root can give the copy to another user. A copy of any other user belongs to that
+        // user and has no additional rights.
         let isRoot = geteuid() == 0
         // SAFETY: the path is copied within the call.
         let isGiven =
@@ -39,8 +40,8 @@ import Testing
         let outcome = try home.run(
             "KEYCHAIN_DIRECTORY=\(home.path)/mine KEYCHAIN_SERVICE=embedded ./keychainctl status")
         try #require(outcome.ending == .exit(0), "\(outcome.errors)")
-        let isBelieved = outcome.output.contains("the variable KEYCHAIN_DIRECTORY")
-        #expect(isBelieved == !isRoot, "\(outcome.output)")
+        let isUsed = outcome.output.contains("the variable KEYCHAIN_DIRECTORY")
+        #expect(isUsed == !isRoot, "\(outcome.output)")
         #expect(outcome.output.contains(home.path) == !isRoot, "\(outcome.output)")
     }
 }

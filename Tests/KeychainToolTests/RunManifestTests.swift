@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    // From the four rules at the head of RunManifest.swift.
+    // The cases follow the four rules at the head of RunManifest.swift.
     @Test(
         arguments: [
             ("", []), ("\n \t\n# A=b\n  # x", []),

@@ -32,7 +32,7 @@ import Testing
         _ mask: String
     ) throws {
         let home = try home()
-        // Encoded, so that masking doesn't affect the comparison.
+        // `od` encodes the output, and `--mask` doesn't conceal encoded secrets.
         try expect(
             home,
             """
@@ -50,7 +50,7 @@ import Testing
             """)
     }
 
-    @Test func `a secret's memory file is read-only, and other processes can't read it`() throws {
+    @Test func `a secret's memory file has mode 400 and can't be written or executed`() throws {
         let home = try home()
         try expect(
             home,
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["", "--mask"])
-    func `a program started by run has the caller's descriptors and the requested ones only`(
+    func `a program started by run has only the caller's and the requested descriptors`(
         _ mask: String
     ) throws {
         let home = try home()
@@ -115,7 +115,7 @@ import Testing
             """)
     }
 
-    @Test func `run doesn't start the program if a secret is missing`() throws {
+    @Test func `run doesn't start the program if it can't read or pass a secret`() throws {
         let home = try home()
         let program = "-- touch started"
         for (options, status, error) in [
@@ -219,7 +219,7 @@ import Testing
                 + "out why. Nothing was started.\n", status: 2)
     }
 
-    @Test func `run works with a keychain service too`() throws {
+    @Test func `run works with a keychain service`() throws {
         let home = try home()
         try expect(
             home,

@@ -1,5 +1,5 @@
-// The keychain that a program finds without a variable for the user's runtime folder, as in a cron
-// job. The programs run in mount namespaces where /run is empty.
+// The keychain that a program finds without the variable XDG_RUNTIME_DIR, as in a cron job. The
+// programs run in mount namespaces where /run is empty.
 
 import Foundation
 import Glibc
@@ -24,7 +24,7 @@ extension TestHome {
 }
 
 @Suite struct `A program without XDG_RUNTIME_DIR` {
-    @Test func `without XDG_RUNTIME_DIR a program finds the user's service, and no other keychain`()
+    @Test func `without XDG_RUNTIME_DIR a program finds the service, and uses no wrong keychain`()
         throws
     {
         let home = try TestHome()
@@ -33,7 +33,7 @@ extension TestHome {
             $plain keychaind --log-level error & service=$!
             until_there /run/user/0/keychain/socket
             printf secret | $plain keychainctl set -s mail -a me
-            # The program uses the service, which it finds by the socket.
+            # The program finds the service by the path of its socket.
             $plain keychainctl status | grep -E '^(mode|socket):'
             $plain keychainctl get -s mail; echo
             # HOME isn't needed, because the user database contains the home folder.

@@ -1,4 +1,4 @@
-// The service of a user, started and stopped by one command, with systemd and without.
+// The service of a user, which `keychainctl service` starts and stops, with systemd and without.
 
 import Foundation
 import Glibc
@@ -10,7 +10,7 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `the installed units are the distributed ones`() throws {
+    @Test func `the units that service enable installs equal the distributed units`() throws {
         func distributed(_ name: String) throws -> String {
             let file = Self.root.appending(path: "Distribution/systemd/user/\(name)")
             return try String(contentsOf: file, encoding: .utf8)
@@ -61,7 +61,7 @@ import Testing
             keychainctl get -s mail; echo
             keychainctl status | grep '^mode:'
             pid=$(sed -n 's/.*process //p' first | head -1)
-            ps -o sid= -p $pid | grep -qw $pid && echo a session of its own
+            ps -o sid= -p $pid | grep -qw $pid && echo a separate session
             readlink /proc/$pid/cwd /proc/$pid/fd/0
             ls /proc/$pid/fd | grep -c '^[12]$'
             stat -c '%a %n' .local/state/keychain/keychaind.log
@@ -88,7 +88,7 @@ import Testing
                 secret
                 mode:            service: the service process has the keychain open; chosen by \
                 the socket of this user's service
-                a session of its own
+                a separate session
                 /
                 /dev/null
                 2
@@ -119,7 +119,7 @@ import Testing
 
     @Test func `with systemd the service's units are installed and enabled`() throws {
         let home = try TestHome()
-        // A stand-in for systemctl records its arguments and starts the service.
+        // A stand-in for systemctl records its arguments, and starts or stops the service.
         let outcome = try home.run(
             """
             export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin
@@ -169,7 +169,7 @@ import Testing
         #expect(outcome.errors.contains("--manager none"))
     }
 
-    @Test func `a process that isn't this user's keychaind isn't stopped`() throws {
+    @Test func `service disable doesn't stop a process that isn't named keychaind`() throws {
         let home = try TestHome()
         let outcome = try home.run(
             """
@@ -186,7 +186,7 @@ import Testing
 
     @Test func `a service whose socket another process took isn't reported as started`() throws {
         let home = try TestHome()
-        // A stand-in for keychaind: it only starts the process that listens.
+        // The stand-in for keychaind only starts the process that listens.
         let outcome = try home.run(
             """
             export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin

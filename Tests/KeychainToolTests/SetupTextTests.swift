@@ -1,5 +1,5 @@
 // SetupTextTests: the text of other programs' files that `setup` changes.
-// Based on Python's configparser and RFC 8259.
+// The formats are those of Python's configparser and of RFC 8259.
 
 import Testing
 
@@ -39,13 +39,14 @@ import Testing
                 "  [global]  ; own\n   keyring-provider = subprocess\n   a = b\n"
             ),
         ])
-    func `setup adds one setting, and removal restores the file`(_ text: String, _ expected: String)
-        throws
-    {
+    func `setup adds one setting, and removal keeps all other settings`(
+        _ text: String, _ expected: String
+    ) throws {
         let change = try #require(try added(text))
         #expect(change.text == expected)
         #expect(try added(change.text) == nil)
         let back = try SectionedText(change.text).removing(Self.line, from: "global")
+        // A final newline that `setup` added remains. An empty section is removed.
         let newline = text.isEmpty || text.utf8.last == 10 ? "" : "\n"
         let emptied = text == "[global]\n" ? "" : text + newline
         #expect(back?.text == emptied)
@@ -98,7 +99,7 @@ import Testing
                 #"{"a": "é\u00e9", "b": -1e5,"credsStore": "keychain"}"#, 1
             ),
         ])
-    func `setup adds one JSON member, and removal restores the file`(
+    func `setup adds one JSON member, and removal keeps all other members`(
         _ text: String, _ expected: String, _ line: Int
     ) throws {
         let change = try #require(try stored(text))
@@ -128,7 +129,7 @@ import Testing
             "", "[]", "null", "7", "{", "{\"a\":}", "{} {}", "{\"a\":1,}", "{'a':1}", "{\"a\" 1}",
             #"{"a":1,"a":2}"#, "{\"credsStore\":\"x\"", "{\"a\": tru}",
         ])
-    func `JSON that isn't an object is refused`(_ text: String) {
+    func `text that isn't a single valid JSON object is refused`(_ text: String) {
         #expect(throws: TextProblem.notUnderstood(line: 1)) { try stored(text) }
     }
 }

@@ -1,5 +1,5 @@
-// SyncConfigurationTests: the time after which absent machines are suspended, in the file with the
-// settings of the server.
+// SyncConfigurationTests: the setting `suspendAfter`, the time after which absent machines are
+// suspended.
 
 #if Synchronization
 
@@ -9,7 +9,9 @@ import Testing
 @testable import KeychainTool
 
 @Suite struct `The configuration of synchronization` {
-    /// Reads a file with a member `suspendAfter` of this JSON.
+    /// Reads a configuration file with `json` as the value of `suspendAfter`, or without this
+    /// member.
+    /// - Returns: The time in milliseconds, or 0 for “never”.
     private func limit(_ json: String?) throws -> Int64 {
         let file = FileManager.default.temporaryDirectory
             .appending(path: "sync-\(UUID().uuidString).json")
@@ -23,7 +25,7 @@ import Testing
         return try SyncConfiguration(path: file.path).absenceLimit
     }
 
-    /// From Documentation/keychainctl.md, "sync".
+    /// The values are from the section "sync" of Documentation/keychainctl.md.
     @Test(arguments: [
         (nil, 60), (#""never""#, 0), (#""1d""#, 1), (#""24h""#, 1), (#""60d""#, 60),
         (#""366d""#, 366), ("null", 60),

@@ -73,7 +73,7 @@ import Testing
         #expect(try home.run("keychainctl get -s mail").output == "lion")
     }
 
-    @Test func `backspace and Control-U delete whole characters`() throws {
+    @Test func `backspace deletes a whole character, and Control-U the whole entry`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")
         try dialogue.expect("Secret: ")
@@ -148,7 +148,7 @@ import Testing
         #expect(try raw.shown == home.run("keychainctl get -s mail").output)
     }
 
-    @Test func `the passcode is requested for a locked item, and again if it is wrong`()
+    @Test func `the passcode is requested for a locked item, and again after a wrong passcode`()
         throws
     {
         let home = try TestHome()
@@ -167,8 +167,8 @@ import Testing
             otherwise: "keychainctl: The item requires the passcode.")
     }
 
-    /// Expects that the passcode, 1234, is requested, and again if it is wrong. If the user cancels
-    /// the prompt, or prompts aren't allowed, the secret isn't shown.
+    /// Expects a prompt for the passcode 1234, and another prompt after a wrong passcode. If the
+    /// user cancels the prompt, or prompts aren't allowed, the secret isn't shown.
     private func expectPasscode(
         _ home: TestHome, for service: String, secret: String, otherwise reason: String,
         _ source: SourceLocation = #_sourceLocation
@@ -194,7 +194,7 @@ import Testing
         #expect(silent.shown.hasPrefix(reason), sourceLocation: source)
     }
 
-    @Test func `an application password is requested, and again if it is wrong`() throws {
+    @Test func `an application password is requested, and again after a wrong password`() throws {
         let home = try TestHome()
         try GuardedItems.add(to: home)
         let dialogue = try Dialogue(home, "get", "-s", "safe")
@@ -263,7 +263,7 @@ import Testing
         #expect(try remove.end() == .exit(0))
     }
 
-    @Test func `a whole class is deleted only after a confirmation`() throws {
+    @Test func `all items of a class are deleted only after a confirmation`() throws {
         let home = try TestHome()
         try set(home, "tiger")
         try set(home, "lion", "bob")
@@ -290,10 +290,8 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
     }
 
-    /// The pauses let the test read each part before the next one is there.
-    @Test func `the test terminal reads a character or line end as one if it arrives in two parts`()
-        throws
-    {
+    /// The pauses let the test read each part before the next part arrives.
+    @Test func `the test terminal joins the two parts of a divided character or line end`() throws {
         let home = try TestHome()
         let script = #"""
             stty -onlcr

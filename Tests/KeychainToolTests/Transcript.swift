@@ -2,15 +2,15 @@
 // The notation, which Documentation/keychainctl.md uses too:
 //
 //   $ COMMAND      a command line for sh
-//   > COMMAND      its continuation
+//   > COMMAND      a continuation of the command line
 //   ! LINE         a line of standard error
 //   [N]            an exit status that is not 0
 //   # COMMENT
 //   anything else  a line of standard output. “(no newline)” marks a last line without a newline
 //
 //   (1) All steps of a transcript share one home and one keychain.
-//   (2) Dates, references and sizes differ between runs. Before the comparison they are replaced
-//       by fixed ones. The home is shown as “~”.
+//   (2) Dates, references and sizes differ between runs. Fixed values replace them before the
+//       comparison. The home is shown as “~”.
 
 import Foundation
 import Testing
@@ -67,8 +67,8 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Running
 
-    /// Runs all steps and records where the output differs from the expected one. `prepare` does
-    /// what the command line can't.
+    /// Runs all steps and records where the output differs from the expected output. `prepare` adds
+    /// to the keychain what the command line can't add.
     func run(preparing prepare: (TestHome) throws -> Void = { _ in }) throws {
         let home = try TestHome()
         try prepare(home)

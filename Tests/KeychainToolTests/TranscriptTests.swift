@@ -20,7 +20,7 @@ import Testing
         try transcript.run()
     }
 
-    @Test func `certificates, keys and guarded items can be shown and read`() throws {
+    @Test func `certificates, keys and items with access controls can be shown and read`() throws {
         let path = Self.folder + "/Transcripts/Prepared/certificates-and-keys.txt"
         let transcript = try Transcript(path: path)
         #expect(transcript.steps.count > 20)

@@ -57,7 +57,7 @@ import Testing
         #expect(dialogue.shown.isEmpty)
     }
 
-    @Test func `the security command requests a password twice, and again if the two differ`()
+    @Test func `the security command requests a password twice, and again if the entries differ`()
         throws
     {
         let home = try home(":")
@@ -76,7 +76,7 @@ import Testing
         #expect(try home.run("keychainctl get db/ada").output == "tiger")
     }
 
-    @Test func `the security command says that an item is locked, and prompts`() throws {
+    @Test func `the security command reports a locked item, and prompts at a terminal`() throws {
         let home = try home("printf tiger | keychainctl set db/ada")
         let engine = try KeychainEngine.open(
             directory: home.path + "/.local/share/keychain", options: .testing)
