@@ -32,7 +32,7 @@ let sectionA: [Row] = [
         k.add(GP("a", "s", ["labl": "1"])).gives(0)
         k.add(GP("a", "s", ["labl": "2", "gena": "g", "desc": "d"])).gives(-25299)
     },
-    Row(10, "an internet password is added once") { k in
+    Row(10, "an internet password can be added only once") { k in
         k.add(jdoe).gives(0)
         k.add(jdoe).gives(-25299)
     },
@@ -65,7 +65,7 @@ let sectionA: [Row] = [
         k.update(GP("a", "s"), ["labl": "x"]).gives(-25300)
     },
     Row(17, "an item of 20 MiB is kept whole") { k in
-        // 320 parts, each of which ends with its number.
+        // The data has 320 parts. Each part ends with its own number.
         let part = Data((0..<65_534).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
         let data = (0..<320).reduce(into: Data()) { data, number in
             data.append(part)

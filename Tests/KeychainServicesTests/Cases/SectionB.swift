@@ -11,13 +11,13 @@ private func certificate(_ more: Entries = [:]) throws -> Entries {
 }
 
 let sectionB: [Row] = [
-    Row(22, "a certificate's persistent reference finds its bytes") { k in
+    Row(22, "a certificate's persistent reference finds the certificate's bytes") { k in
         let reference = try k.add(try certificate(["R.pref": true])).givesData()
         #expect(reference.prefix(4) == bytes("cert"))
         try k.copy(["pref": reference, "R.data": true])
             .givesData(try CertificateFixtures.shared().root.der)
     },
-    Row(23, "a certificate is given back as an object") { k in
+    Row(23, "an add returns a certificate as an object") { k in
         let added = k.add(try certificate(["R.ref": true])).gives(0)
         let root = try CertificateFixtures.shared().root.certificate
         #expect(added.result as? SecCertificate == root)
@@ -65,7 +65,9 @@ let sectionB: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an add without a return key gives no result`(on backend: Backend) throws {
+    func `an add gives no result without a return key, or for a password's reference object`(
+        on backend: Backend
+    ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s", ["data": bytes("x")])).givesNil()
         k.add(GP("b", "s", ["R.ref": true])).givesNil()

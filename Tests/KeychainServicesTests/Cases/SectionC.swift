@@ -29,11 +29,11 @@ let sectionC: [Row] = [
         #expect(whole["class"] as? String == "keys")
         #expect(whole["kcls"] as? NSNumber == 1)
     },
-    Row(35, "a search that asks for nothing gives nil") { k in
+    Row(35, "a search without a return key gives nil") { k in
         withItem(k)
         k.copy(GP("a", "s")).givesNil()
     },
-    Row(37, "data of an item without data is nil, and left out of an array") { k in
+    Row(37, "an item without data gives nil, and is left out of an array of data") { k in
         k.add(GP("a", "s")).gives(0)
         k.copy(GP("a", "s", ["R.data": true])).givesNil()
         try k.copy(GP("a", "s", ["R.data": true, "limit": all])).givesArray(0)
@@ -70,7 +70,7 @@ let sectionC: [Row] = [
         #expect(found["acct"] as? String == "a")
         #expect(found["v_Data"] == nil)
     },
-    Row(49, "the attributes include those that every item has") { k in
+    Row(49, "the attributes include those of all items, but not UUID and persistref") { k in
         withItem(k)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["UUID"] == nil)
@@ -84,7 +84,7 @@ let sectionC: [Row] = [
         #expect(found["musr"] is Data)
         #expect(found["accc"] is SecAccessControl)
     },
-    Row(50, "the digest comes together with the data only") { k in
+    Row(50, "the digest is returned only together with the data") { k in
         withItem(k)
         let without = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(without["sha1"] == nil)
@@ -96,7 +96,7 @@ let sectionC: [Row] = [
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["class"] == nil)
     },
-    Row(55, "a search for all that finds nothing is errSecItemNotFound") { k in
+    Row(55, "a search for all items that finds none fails with errSecItemNotFound") { k in
         k.copy(GP("a", "s", ["R.attrs": true, "limit": all])).gives(-25300)
     },
     Row(56, "an unknown return key is refused") { k in

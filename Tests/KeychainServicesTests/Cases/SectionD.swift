@@ -4,7 +4,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// Three items of one service, a1…a3 with data d1…d3.
+/// Adds three items of one service, with the accounts a1 to a3 and the data d1 to d3.
 private func withThree(_ k: Client) {
     for index in 1...3 {
         k.add(GP("a\(index)", "s", ["data": bytes("d\(index)")])).gives(0)
@@ -16,7 +16,7 @@ private func three(_ more: Entries) -> Entries {
 }
 
 let sectionD: [Row] = [
-    Row(58, "the limit is one unless given") { k in
+    Row(58, "the default limit is one") { k in
         withThree(k)
         let data = try k.copy(three(["R.data": true])).givesData()
         #expect(["d1", "d2", "d3"].map(bytes).contains(data))
@@ -39,7 +39,7 @@ let sectionD: [Row] = [
         let found = try k.copy(three(["R.pref": true, "limit": all])).givesArray(3)
         #expect((found as? [Data])?.map(\.count) == [20, 20, 20])
     },
-    Row(64, "a limit of two gives two") { k in
+    Row(64, "a limit of two gives two items") { k in
         withThree(k)
         try k.copy(three(["R.attrs": true, "limit": 2])).givesArray(2)
     },

@@ -38,7 +38,7 @@ let sectionE: [Row] = [
     Row(79, "an unknown key of four characters is refused with errSecNoSuchAttr") { k in
         withEachCall(k, genp(["zzzz": "v"]), give: -25303)
     },
-    Row(80, "a key of another length with an unknown first letter is refused") { k in
+    Row(80, "an unknown key of six characters without a known prefix is refused") { k in
         withEachCall(k, genp(["banana": "v"]), give: -50)
     },
     Row(82, "an unknown key that begins with m is treated as a match key") { k in
@@ -47,7 +47,7 @@ let sectionE: [Row] = [
         k.update(GP("a", "s", ["mystery": "v"]), ["labl": "x"]).gives(-50)
         k.delete(GP("a", "s", ["mystery": "v"])).gives(-50)
     },
-    Row(83, "a key of one character is refused") { k in
+    Row(83, "a key of one character or none is refused") { k in
         withEachCall(k, genp(["x": "v"]), give: -50)
         withEachCall(k, genp(["": "v"]), give: -50)
         withEachCall(k, genp(["m": "v"]), give: -50)
@@ -57,7 +57,7 @@ let sectionE: [Row] = [
         k.copy(GP("a", "s", ["m_ItemList": [1]])).gives(0)
         k.copy(GP("a", "s", ["m_SearchList": [1], "m_SubjectContains": "x"])).gives(0)
     },
-    Row(86, "a search compares case in spite of kSecMatchCaseInsensitive") { k in
+    Row(86, "a search is case-sensitive in spite of kSecMatchCaseInsensitive") { k in
         withItem(k, ["labl": "Foo"])
         k.copy(genp(["labl": "foo", "m_CaseInsensitive": true])).gives(-25300)
         k.copy(genp(["labl": "Foo", "m_CaseInsensitive": true])).gives(0)
@@ -70,8 +70,8 @@ let sectionE: [Row] = [
         withItem(k)
         k.update(genp(["u_ItemList": [1]]), ["labl": "x"]).gives(-50)
     },
-    // Differences.md: Apple's source reports success and adds nothing. The effects of an item list
-    // here are tested in ItemListTests.
+    // Differences.md: Apple's source reports success and adds nothing. ItemListTests tests the
+    // effects of an item list in this package.
     Row(91, "an add takes no match key") { k in
         k.add(GP("a", "s", ["data": bytes("x"), "limit": one])).gives(-50)
         k.add(GP("a", "s", ["data": bytes("x"), "u_ItemList": [1]])).gives(-50)
@@ -97,11 +97,11 @@ let sectionE: [Row] = [
         k.add(GP("a", "s")).gives(0)
         k.update(GP("a", "s"), ["accc": 1]).gives(-50)
     },
-    Row(98, "the app clip mark is refused everywhere") { k in
+    Row(98, "the app clip attribute is refused in every call") { k in
         withEachCall(k, GP("a", "s", ["clip": true]), give: -50)
         k.update(GP("a", "s"), ["clip": true]).gives(-50)
     },
-    Row(100, "the sharing group can't change") { k in
+    Row(100, "the sharing group can't be changed") { k in
         withItem(k)
         k.update(GP("a", "s"), ["ggrp": "g"]).gives(-50)
     },
@@ -109,7 +109,7 @@ let sectionE: [Row] = [
         withEachCall(k, GP("a", "s", ["pdmn": "bogus"]), give: -50)
         withEachCall(k, GP("a", "s", ["pdmn": 5]), give: -50)
     },
-    Row(103, "a synchronizable item has no constraints") { k in
+    Row(103, "a synchronizable item with constraints can't be added") { k in
         let control = try #require(accessControl("ak", .userPresence))
         k.add(GP("a", "s", ["sync": true, "accc": control])).gives(-50)
         k.copy(genp(["sync": any])).gives(-25300)
@@ -123,7 +123,7 @@ let sectionE: [Row] = [
     },
 ]
 
-/// An access control, or `nil` if the flags are refused.
+/// An access control, or `nil` if the protection class or the flags are refused.
 func accessControl(
     _ protection: String, _ flags: SecAccessControlCreateFlags = []
 ) -> SecAccessControl? {
@@ -161,7 +161,7 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `a class or key that isn't text is refused`(
+    func `a class that isn't text is refused, and so is a key that is unknown or isn't text`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -188,7 +188,7 @@ func accessControl(
     }
 
     @Test(arguments: Backend.allCases)
-    func `a wrong value is reported before an attribute of another class, in any order`(
+    func `a wrong value is reported before an unsuitable attribute, but after an unknown class`(
         on backend: Backend
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
@@ -214,7 +214,8 @@ func accessControl(
         k.update(["pref": token], ["acct": true]).gives(-50)
         k.update(["pref": token], ["R.data": true]).gives(-25303)
         k.delete(["pref": token, "m_Other": true]).gives(-50)
-        // With a class, too, the reference isn't ignored: no other item is found or changed.
+        // A class in the query changes nothing: the call still fails, and no other item is found or
+        // changed.
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         for name in ["genp", "inet", "cert", "keys", "idnt"] {
             let entries: Entries = ["class": name, "pref": token]

@@ -14,12 +14,12 @@ let sectionF: [Row] = [
         let attributes = try k.copy(keys(["kcls": "1", "R.attrs": true])).givesDictionary()
         #expect(attributes["kcls"] as? NSNumber == 1)
     },
-    Row(106, "text finds data of the same bytes") { k in
+    Row(106, "data finds text with the same bytes") { k in
         k.add(genp(["acct": "x"])).gives(0)
         let found = try k.copy(genp(["acct": bytes("x"), "R.attrs": true])).givesDictionary()
         #expect(found["acct"] as? String == "x")
     },
-    Row(107, "text and data of the same bytes are duplicates") { k in
+    Row(107, "text and data with the same bytes are duplicates") { k in
         k.add(GP("x", "s")).gives(0)
         k.add(GP(bytes("x"), "s")).gives(-25299)
     },
@@ -29,19 +29,19 @@ let sectionF: [Row] = [
         #expect(found["acct"] as? Int == 5)
         #expect(!(found["acct"] is String))
     },
-    Row(110, "a blob attribute accepts no boolean, date or null") { k in
+    Row(110, "a blob attribute accepts no boolean, date, null, UUID, array or fraction") { k in
         for value in [true, Date(), NSNull(), UUID(), [1], 1.5] as [Any] {
             k.add(genp(["acct": value])).gives(-50)
             k.copy(genp(["acct": value])).gives(-50)
         }
     },
-    Row(112, "digits become a number") { k in
+    Row(112, "digits in a number attribute become a number") { k in
         k.add(inet(["port": "80"])).gives(0)
         let found = try k.copy(inet(["port": 80, "R.attrs": true])).givesDictionary()
         #expect(found["port"] as? Int == 80)
         #expect(!(found["port"] is String))
     },
-    Row(113, "a boolean becomes a number") { k in
+    Row(113, "a boolean in a number attribute becomes a number") { k in
         k.add(inet(["port": true])).gives(0)
         let found = try k.copy(inet(["port": 1, "R.attrs": true])).givesDictionary()
         #expect(found["port"] as? Int == 1)
@@ -57,7 +57,7 @@ let sectionF: [Row] = [
         k.add(inet(["port": bytes("80")])).gives(-50)
     },
     // Differences.md: Apple's platforms accept an access group given as data only in a search.
-    Row(121, "text attributes take UTF-8 data") { k in
+    Row(121, "a text attribute accepts only UTF-8 data") { k in
         k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
         let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()
         #expect(found["agrp"] as? String == "G1")
@@ -134,7 +134,7 @@ let sectionF: [Row] = [
         #expect(found["vwht"] as? String == identifier.uuidString)
     }
 
-    // SecDbItem.c, copyNumber: a 32-bit integer, in the form in which it is printed.
+    // SecDbItem.c, copyNumber, accepts only the text that a 32-bit integer is printed as.
     @Test(arguments: Backend.allCases)
     func `a port given as text is stored as a number if it is a canonical 32-bit integer`(
         on backend: Backend
@@ -158,9 +158,9 @@ let sectionF: [Row] = [
 
     // SecDbItem.c, copyUUID; SecDbQuery.c, query_update_applier.
     @Test(arguments: Backend.allCases)
-    func `the user attribute must be a UUID, and is ignored in an update`(on backend: Backend)
-        throws
-    {
+    func `the user attribute must be a UUID or empty, and is ignored in an update`(
+        on backend: Backend
+    ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         for none in [Data(), NSNull()] as [Any] { k.copy(genp(["musr": none])).gives(0) }

@@ -15,14 +15,16 @@ private var internetBase: Entries {
     ])
 }
 
-/// Adds the base item, and then one item for each of the attributes, which differs from the base in
-/// that attribute only.
+/// Adds the base item. Then adds, for each attribute in `names`, an item that differs from the base
+/// item only in this attribute.
 private func differing(
     _ number: Int, _ base: @escaping @Sendable @autoclosure () -> Entries,
     in names: [(String, any Sendable)], _ status: OSStatus
 ) -> Row {
-    Row(number, "\(names.map(\.0)) \(status == 0 ? "makes" : "does not make") an item different") {
-        k in
+    let list = names.map(\.0).joined(separator: " or ")
+    return Row(
+        number, "items that differ only in \(list) are \(status == 0 ? "different" : "duplicates")"
+    ) { k in
         k.add(base()).gives(0)
         for (name, value) in names {
             k.add(base().merging([name: value]) { $1 }).gives(status)

@@ -13,7 +13,7 @@ private func withThree(_ k: Client) {
 }
 
 let sectionH: [Row] = [
-    Row(194, "both halves of an identity move to another group") { k in
+    Row(194, "the certificate and the key of an identity move to another group together") { k in
         let identity = try CertificateFixtures.shared().root.identity
         k.add(["ref": identity, "labl": "L"]).gives(0)
         k.update(idnt(["agrp": "G1", "labl": "L"]), ["agrp": "G2"]).gives(0)
@@ -22,13 +22,13 @@ let sectionH: [Row] = [
         k.copy(keys(["agrp": "G2", "labl": "L"])).gives(0)
         k.copy(cert(["agrp": "G2", "labl": "L"])).gives(0)
     },
-    Row(196, "an identity's label is its certificate's, not its key's") { k in
+    Row(196, "an identity has the label of its certificate, not of its key") { k in
         let fixture = try CertificateFixtures.shared().root
         k.add(["ref": try fixture.identity, "labl": "zomg"]).gives(0)
         k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
         k.copy(idnt(["labl": "zomg"])).gives(0)
     },
-    Row(197, "a new label of the certificate becomes the identity's") { k in
+    Row(197, "a new label of the certificate becomes the label of the identity") { k in
         let fixture = try CertificateFixtures.shared().root
         k.add(["ref": try fixture.identity, "labl": "zomg"]).gives(0)
         k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
@@ -105,7 +105,7 @@ let sectionH: [Row] = [
             k.update(GP("a", "s", [name: true]), ["labl": "x"]).gives(-50)
         }
     },
-    Row(176, "a return key that is false is fine") { k in
+    Row(176, "a return key that is false is accepted in an update") { k in
         withItem(k)
         k.update(GP("a", "s", ["R.data": false]), ["labl": "x"]).gives(0)
     },
@@ -117,7 +117,7 @@ let sectionH: [Row] = [
         withThree(k)
         k.update(genp(["svc": "s", "limit": all]), ["labl": "x"]).gives(-50)
     },
-    Row(181, "an empty update changes the modification date only") { k in
+    Row(181, "an empty update changes only the modification date") { k in
         withItem(k)
         let before = try dates(k)
         k.update(GP("a", "s"), [:]).gives(0)
@@ -128,7 +128,7 @@ let sectionH: [Row] = [
     Row(182, "an empty update that matches nothing finds no item") { k in
         k.update(GP("a", "s"), [:]).gives(-25300)
     },
-    Row(184, "the creation date changes") { k in
+    Row(184, "an update can change the creation date") { k in
         withItem(k)
         let date = Date(timeIntervalSinceReferenceDate: -63_000_000)
         k.update(GP("a", "s"), ["cdat": date]).gives(0)
@@ -158,14 +158,14 @@ let sectionH: [Row] = [
         try k.copy(GP("b", "s", ["R.data": true])).givesData(bytes("x"))
         k.copy(GP("b", "s", ["tomb": true])).gives(-25300)
     },
-    Row(191, "a synchronizable item leaves a tombstone for its old key") { k in
+    Row(191, "a synchronizable item leaves a tombstone for its old primary key") { k in
         withItem(k, ["sync": true])
         k.update(GP("a", "s", ["sync": true]), ["acct": "b"]).gives(0)
         k.copy(GP("a", "s", ["sync": true])).gives(-25300)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         try k.copy(GP("b", "s", ["sync": true, "R.data": true])).givesData(bytes("x"))
     },
-    Row(199, "a locked item can't change") { k in
+    Row(199, "a locked item can't be updated") { k in
         withItem(k)
         try k.keychain.lock()
         k.update(GP("a", "s"), ["data": bytes("y")]).gives(-25308)
@@ -186,7 +186,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an update changes all items or none`(on backend: Backend) throws {
+    func `an update changes all matching items or none`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         withThree(k)
         k.update(genp(["svc": "s"]), ["acct": "a3"]).gives(-25299)

@@ -4,7 +4,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// The SHA-1 of a fixture's public key, as in the attributes of its item.
+/// The SHA-1 hash of a fixture's public key, as in the attributes of the key.
 private func publicKeyHash(_ fixture: FixtureIdentity) -> Data {
     let attributes = SecKeyCopyAttributes(fixture.key) as? Entries
     return attributes?["klbl"] as? Data ?? Data()
@@ -58,8 +58,7 @@ let sectionI: [Row] = [
         k.delete(genp(["sync": any])).gives(0)
         k.copy(genp(["sync": any])).gives(-25300)
     },
-    // Differences.md: iOS returns -50. macOS ignores the key, and code for platforms other than iOS
-    // passes it.
+    // Differences.md: iOS returns -50. macOS ignores the limit, so code for macOS may pass it.
     Row(205, "a limit of all is accepted in a delete") { k in
         k.add(GP("a", "s")).gives(0)
         k.add(GP("b", "s")).gives(0)
@@ -89,7 +88,7 @@ let sectionI: [Row] = [
         k.delete(genp(["labl": "nope"])).gives(-25300)
         k.copy(GP("a", "s")).gives(0)
     },
-    Row(218, "a locked item is deleted") { k in
+    Row(218, "a locked item can be deleted") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         try k.keychain.lock()
         k.delete(GP("a", "s")).gives(0)
@@ -103,7 +102,7 @@ let sectionI: [Row] = [
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
     @Test(arguments: Backend.allCases)
-    func `an empty query deletes nothing`(on backend: Backend) throws {
+    func `a query without a class deletes nothing`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         k.add(GP("a", "s")).gives(0)
         k.delete([:]).gives(-50)

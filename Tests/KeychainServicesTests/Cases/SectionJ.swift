@@ -51,17 +51,17 @@ let sectionJ: [Row] = [
         k.copy(["pref": first]).gives(-25300)
         try k.copy(["pref": second, "R.data": true]).givesData(bytes("2"))
     },
-    Row(226, "a reference stays while the primary key changes") { k in
+    Row(226, "a change of the primary key keeps the reference") { k in
         let reference = try added(k, GP("a", "s"))
         k.update(GP("a", "s"), ["acct": "b", "svc": "t", "agrp": "G2"]).gives(0)
         try k.copy(GP("b", "t", ["R.pref": true])).givesData(reference)
     },
-    Row(227, "a search by reference may name the class of the item, and no other") { k in
+    Row(227, "a search by reference may name the class of the item, but no other class") { k in
         let reference = try added(k, GP("a", "s", ["data": bytes("x")]))
         try k.copy(genp(["pref": reference, "R.data": true])).givesData(bytes("x"))
         k.copy(inet(["pref": reference])).gives(-25306)
     },
-    Row(229, "a search by reference takes no attribute") { k in
+    Row(229, "a search by reference refuses attributes; an update or delete compares them") { k in
         let reference = try added(k, GP("a", "s"))
         for (name, value) in [
             ("acct", "a"), ("agrp", "G1"), ("sync", false), ("pdmn", "ak"), ("tomb", 0),
@@ -94,7 +94,7 @@ let sectionJ: [Row] = [
         let found = try k.copy(["pref": reference, "R.attrs": true]).givesDictionary()
         #expect(found["sync"] as? Int == 1)
     },
-    Row(239, "a reference opens no foreign group") { k in
+    Row(239, "a reference finds no item of a foreign group") { k in
         let reference = try added(k.member(of: "X"), GP("a", "s"))
         k.copy(["pref": reference]).gives(-25300)
         k.update(["pref": reference], ["labl": "x"]).gives(-25300)

@@ -8,7 +8,7 @@ private func withSynchronizable(_ k: Client) {
     k.add(GP("a", "s", ["sync": true, "data": bytes("x")])).gives(0)
 }
 
-/// Adds a synchronizable item and deletes it.
+/// Adds a synchronizable item, and replaces it with a tombstone.
 private func withTombstone(_ k: Client) {
     withSynchronizable(k)
     k.delete(GP("a", "s", ["sync": true, "useTomb": true])).gives(0)
@@ -24,7 +24,7 @@ let sectionK: [Row] = [
         try k.copy(GP("a", "s", ["sync": true, "R.data": true])).givesData(bytes("x"))
         try k.copy(GP("a", "s", ["sync": any, "R.data": true])).givesData(bytes("x"))
     },
-    Row(244, "a search that asks for local items finds no synchronizable one") { k in
+    Row(244, "a search that asks for local items finds no synchronizable item") { k in
         withSynchronizable(k)
         k.copy(GP("a", "s", ["sync": false])).gives(-25300)
     },
@@ -51,17 +51,17 @@ let sectionK: [Row] = [
         k.add(GP("c", "s", ["sync": "yes"])).gives(-50)
         k.add(GP("c", "s", ["sync": bytes("1")])).gives(-50)
     },
-    Row(251, "“any” in an add adds a local item") { k in
+    Row(251, "an add with kSecAttrSynchronizableAny adds a local item") { k in
         k.add(GP("a", "s", ["sync": any])).gives(0)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["sync"] as? Int == 0)
     },
-    Row(253, "a synchronizable item leaves a tombstone when asked to") { k in
+    Row(253, "deleting a synchronizable item with kSecUseTombstones leaves a tombstone") { k in
         withTombstone(k)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true, "R.data": true])).givesNil()
     },
-    Row(254, "tombstones are found only if asked for") { k in
+    Row(254, "a search finds no tombstones by default, and an add replaces them") { k in
         withTombstone(k)
         k.copy(GP("a", "s", ["sync": true])).gives(-25300)
         withSynchronizable(k)
@@ -71,18 +71,18 @@ let sectionK: [Row] = [
         k.delete(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
         k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(-25300)
     },
-    Row(257, "deleting a tombstone leaves a tombstone when asked to") { k in
+    Row(257, "deleting a tombstone with kSecUseTombstones leaves a tombstone") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(GP("a", "s", ["useTomb": true])).gives(0)
         k.delete(GP("a", "s", ["tomb": true, "useTomb": true])).gives(0)
         k.copy(GP("a", "s", ["tomb": true])).gives(0)
     },
-    Row(259, "a local item leaves no tombstone") { k in
+    Row(259, "deleting a local item leaves no tombstone by default") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(GP("a", "s")).gives(0)
         k.copy(GP("a", "s", ["tomb": true])).gives(-25300)
     },
-    Row(260, "a local item leaves a tombstone when asked to") { k in
+    Row(260, "deleting a local item with kSecUseTombstones leaves a tombstone") { k in
         k.add(GP("a", "s")).gives(0)
         k.delete(GP("a", "s", ["useTomb": true])).gives(0)
         k.copy(GP("a", "s", ["tomb": true])).gives(0)

@@ -5,7 +5,7 @@ import KeychainServices
 import Testing
 
 let sectionL: [Row] = [
-    Row(262, "an item goes to the first group") { k in
+    Row(262, "an item without a group is added to the caller's first group") { k in
         k.member(of: "A", "B").add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let found = try k.member(of: "B", "A").copy(GP("a", "s", ["R.attrs": true]))
             .givesDictionary()
@@ -29,18 +29,18 @@ let sectionL: [Row] = [
     Row(272, "a foreign group can't be searched") { k in
         k.member(of: "A").copy(GP("a", "s", ["agrp": "B"])).gives(-34018)
     },
-    Row(274, "a search covers all groups") { k in
+    Row(274, "a search covers all groups of the caller") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         k.member(of: "B", "A").copy(GP("a", "s")).gives(0)
     },
-    Row(275, "the same key in two groups is two items") { k in
+    Row(275, "items with the same primary key in two groups are different") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         k.member(of: "B").add(GP("a", "s")).gives(0)
         let found = try k.member(of: "A", "B").copy(GP("a", "s", ["limit": all, "R.attrs": true]))
             .givesArray(2)
         #expect((found as? [Entries])?.compactMap { $0["agrp"] as? String } == ["A", "B"])
     },
-    Row(277, "a foreign item is not seen") { k in
+    Row(277, "a caller can't find or change an item of a foreign group") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         let b = k.member(of: "B")
         b.copy(GP("a", "s")).gives(-25300)

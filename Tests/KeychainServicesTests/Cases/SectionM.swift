@@ -20,12 +20,12 @@ private func keeps(_ number: Int, _ protection: String) -> Row {
 }
 
 let sectionM: [Row] = [
-    Row(284, "a certificate can always be read") { k in
+    Row(284, "the default protection class of a certificate is dk") { k in
         k.add(cert(["issr": bytes("i"), "data": bytes("x")])).gives(0)
         let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
         #expect(attributes["pdmn"] as? String == "dk")
     },
-    Row(283, "the protection class is ak unless another is given") { k in
+    Row(283, "the default protection class of a password is ak") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
         #expect(found["pdmn"] as? String == "ak")
@@ -40,19 +40,19 @@ let sectionM: [Row] = [
         k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
         k.copy(GP("a", "s", ["R.attrs": true])).gives(-25308)
     },
-    Row(293, "whether a locked item exists can't be determined") { k in
+    Row(293, "a search can't determine whether a locked item exists") { k in
         withItem(k, "ak")
         try k.keychain.lock()
         k.copy(GP("a", "s")).gives(-25308)
     },
-    Row(295, "an always item is readable while locked and before the first unlock") { k in
+    Row(295, "an item of class dk is readable while locked and before the first unlock") { k in
         withItem(k, "dk")
         try k.keychain.lock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
         try k.keychain.restart()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(296, "an after-first-unlock item is locked until the first unlock only") { k in
+    Row(296, "an item of class ck is locked only until the first unlock") { k in
         withItem(k, "ck")
         try k.keychain.restart()
         k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
@@ -61,7 +61,7 @@ let sectionM: [Row] = [
         try k.keychain.lock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(298, "no item of a locked class is added") { k in
+    Row(298, "an item of class ak can't be added while the keychain is locked") { k in
         try k.keychain.lock()
         k.add(GP("a", "s", ["pdmn": "ak"])).gives(-25308)
         try k.keychain.unlock()
@@ -72,12 +72,12 @@ let sectionM: [Row] = [
         try k.keychain.lock()
         k.add(GP("a", "s", ["pdmn": "ak"])).gives(-25308)
     },
-    Row(301, "an item of an unlocked class is added while locked") { k in
+    Row(301, "an item of class ck can be added while the keychain is locked") { k in
         try k.keychain.lock()
         k.add(GP("a", "s", ["pdmn": "ck", "data": bytes("x")])).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    Row(302, "a locked item is not skipped") { k in
+    Row(302, "a search fails at a locked item instead of skipping the item") { k in
         k.add(GP("a", "s", ["pdmn": "ak"])).gives(0)
         k.add(GP("b", "s", ["pdmn": "ck"])).gives(0)
         try k.keychain.lock()
@@ -89,14 +89,15 @@ let sectionM: [Row] = [
         try k.keychain.unlock()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    // Differences.md: Apple has had two answers. This status is that of the current source.
-    Row(305, "an item that needs a passcode can't be added without one") { k in
+    // Differences.md: Apple's current source and an older test have different statuses. This status
+    // is from the current source.
+    Row(305, "an item that needs a passcode can't be added without a passcode") { k in
         try k.keychain.removePasscode()
         k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
         k.copy(GP("a", "s")).gives(-25300)
     },
     // Case 307 differs: the item is deleted together with the passcode (Differences.md).
-    Row(308, "items that need a passcode are deleted with it for good") { k in
+    Row(308, "items that need a passcode are deleted with the passcode and don't come back") { k in
         withItem(k, "akpu")
         k.add(GP("b", "s")).gives(0)
         try k.keychain.removePasscode()

@@ -31,7 +31,7 @@ final class ScriptedPerson: Authenticator {
     }
 }
 
-/// No user, as without a terminal and a display.
+/// No user can be asked, as without a terminal and a display.
 private struct NoPerson: Authenticator {
     var canAsk: Bool { false }
     func ask(_ question: Question, until interruption: Interruption)
@@ -39,7 +39,7 @@ private struct NoPerson: Authenticator {
     { .unavailable }
 }
 
-/// Runs code with a user for the keychain to ask, or with none for `nil`.
+/// Runs code with a user whom the keychain can ask. `nil` stands for no user.
 @discardableResult
 func asking<Result>(_ person: ScriptedPerson?, _ body: () throws -> Result) rethrows -> Result {
     let environment = AuthenticationEnvironment(
@@ -79,18 +79,18 @@ extension Client {
 
 private var read: Entries { GP("a", "s", ["R.data": true]) }
 
-/// The cases about SecAccessControlCreateWithFlags only. SecAccessControlTests runs them; the names
-/// of its tests begin with their numbers.
+/// The cases that involve no item. SecAccessControlTests runs these cases. The names of its tests
+/// begin with the numbers of the cases.
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [
-    Row(325, "a search that skips authentication passes over an item that needs it") { k in
+    Row(325, "a search that skips authentication skips an item that requires authentication") { k in
         try k.addProtected(.userPresence)
         asking(ScriptedPerson(rightPasscode)) {
             k.copy(read.merging(["authUI": "u_AuthUIS"]) { $1 }).gives(-25300)
         }
     },
-    Row(326, "a search that skips authentication returns items that don't need it") { k in
+    Row(326, "a search that skips authentication returns items that require no authentication") { k in
         try k.addProtected(.userPresence)
         k.add(GP("b", "s", ["data": bytes("plain")])).gives(0)
         let found = try k.copy(
@@ -98,7 +98,7 @@ let sectionN: [Row] = [
         ).givesArray(1)
         #expect(found.first as? Data == bytes("plain"))
     },
-    Row(328, "an application password encrypts and decrypts") { k in
+    Row(328, "an item can be read with its application password") { k in
         let context = context(password: "tiger")
         try k.addProtected(.applicationPassword, ["u_AuthCtx": context])
         try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData(bytes("x"))
@@ -120,8 +120,8 @@ let sectionN: [Row] = [
         k.update(GP("a", "s", ["u_AuthCtx": context]), ["accc": try control([])]).gives(0)
         try asking(nil) { _ = try k.copy(read).givesData(bytes("x")) }
     },
-    // A control with an unknown policy, as Apple's case has it, can't be made by public functions.
-    // The nearest is an unknown flag, which is refused when the control is made.
+    // Apple's case has an access control with an unknown policy. No public function can create such
+    // an access control. An unknown flag is the closest case that is possible.
     Row(332, "an access control with an unknown flag isn't created") { k in
         var error: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and the error is released below.
@@ -131,7 +131,7 @@ let sectionN: [Row] = [
         #expect(unsafe CFErrorGetCode(error?.takeRetainedValue()) == -50)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(334, "a read is errSecUserCanceled if the person declines") { k in
+    Row(334, "a read fails with errSecUserCanceled if the user declines") { k in
         try k.addProtected(.userPresence)
         let person = ScriptedPerson()
         asking(person) { _ = k.copy(read).gives(-128) }
@@ -142,7 +142,7 @@ let sectionN: [Row] = [
         k.delete(GP("a", "s")).gives(0)
         k.copy(GP("a", "s")).gives(-25300)
     },
-    Row(337, "a protection class may accompany an access control of the same class only") { k in
+    Row(337, "a protection class may accompany only an access control of the same class") { k in
         try k.addProtected(.userPresence, ["pdmn": "ak"])
         k.add(GP("b", "s", ["pdmn": "ck", "accc": try control(.userPresence)])).gives(-50)
     },
