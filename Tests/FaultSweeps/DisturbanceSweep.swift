@@ -65,7 +65,8 @@ package struct DisturbanceSweep {
         if let failure = StepRunner.run(history, in: directory) { throw failure }
         let earlier = FolderImage(of: directory)
         let before = KeychainState().states(through: history)[history.count]
-        // No step restores a value from before the steps, so such a value shows a lost change.
+        // The steps give a value to each account at most once, so a value from before an
+        // acknowledged step is known to be wrong.
         var steps: [Step] = (0..<10).map { .put($0, 30 + $0) }
         steps += (10..<60).map { .put($0, 2 + $0 % 40) }
         steps += [.delete(3), .delete(20), .emptyLog, .put(61, 3), .put(62, 4)]

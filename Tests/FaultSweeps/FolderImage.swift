@@ -1,4 +1,4 @@
-// FolderImage: all files below a folder, which can be written elsewhere.
+// FolderImage: a copy of all files below a folder, which can be written to another folder.
 
 package import Foundation
 

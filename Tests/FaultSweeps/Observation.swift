@@ -1,5 +1,5 @@
 // Observation: all answers of a keychain after an interruption, compared with the states in which
-// it may be.
+// the keychain may be.
 
 import Foundation
 import KeychainCrypto

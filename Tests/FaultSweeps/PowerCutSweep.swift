@@ -3,7 +3,7 @@
 //   (1) Every step that was acknowledged before the power failure is done, and the next step is
 //       done completely or not at all.
 //   (2) The remaining steps can be carried out, with the same result as without the power failure.
-//   (3) Both also hold if an fsync failed before the power failure.
+//   (3) (1) and (2) also hold if an fsync failed before the power failure.
 
 import Foundation
 import KeychainEngine

@@ -45,8 +45,8 @@ public struct Session {
 
     /// Runs the commands one after the other and compares their output.
     ///
-    /// If the environment variable `KEYCHAIN_SESSIONS` specifies a file, the output is appended to
-    /// it, for `./dev systems`.
+    /// If the environment variable `KEYCHAIN_SESSIONS` specifies a file, the commands and their
+    /// output are appended to that file, which `./dev systems` shows.
     ///
     /// - Parameter home: The home directory to run the commands in.
     /// - Throws: An error if there are no commands, or the error of running one.

@@ -36,7 +36,7 @@ import Testing
         context.interactionNotAllowed = true
         context.invalidate()
         var error: NSError?
-        // SAFETY: the place for the error is used during the call only.
+        // SAFETY: the pointer to the error is used during the call only.
         let canAsk = unsafe context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error)
         #expect(!canAsk)
         #expect(error?.domain == LAErrorDomain)

@@ -177,7 +177,7 @@ import Testing
         #expect(reached.count == 380)
     }
 
-    @Test func `the errors have the app's texts`() {
+    @Test func `each error has the specified text`() {
         let errors: [(any Error, String)] = [
             (KeychainError.duplicateItem, "Item already exists in Keychain"),
             (KeychainError.itemNotFound, "Item not found in Keychain"),

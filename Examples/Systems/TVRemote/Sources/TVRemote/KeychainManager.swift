@@ -3,7 +3,7 @@
 //   (2) A value is added or updated in place, never deleted and added. A reader finds either the
 //       old or the new value.
 //   (3) No access group is specified. New items are added to the program's first group, and items
-//       are found in all its groups.
+//       are found in all of the program's groups.
 
 import Foundation
 import Security
@@ -14,7 +14,7 @@ import Security
 /// locked screen. They are restricted to this device and never synchronized.
 ///
 /// A manager has no state and can be used from any thread. Each call accesses the keychain and
-/// blocks its thread, so don't call it on the main actor.
+/// blocks its thread, so don't use a manager on the main actor.
 public final class KeychainManager: Sendable {
     /// Creates a manager.
     public init() {}

@@ -47,7 +47,7 @@ final class TemporaryDefaults {
         #expect(temporary.stored("lastAddress") as? String == status.lastAddress)
     }
 
-    @Test func `without a status the app is not connected`() throws {
+    @Test func `without a stored status, the app counts as not connected`() throws {
         let temporary = try TemporaryDefaults()
         #expect(ConnectionStatus(in: temporary.defaults) == ConnectionStatus())
         #expect(ConnectionStatus().isConnected == false)

@@ -53,7 +53,7 @@ import Testing
         #expect(try load() == "new")
     }
 
-    @Test func `a synchronized item of the same name is left alone`() throws {
+    @Test func `a synchronized item with the same service and account is left alone`() throws {
         #expect(
             addItem([
                 kSecAttrAccount as String: "tv", kSecAttrSynchronizable as String: true,

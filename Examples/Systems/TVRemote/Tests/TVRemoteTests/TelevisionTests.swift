@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test
-    func `a television that was reset refuses the old key, and pairs after it is cleared`()
+    func `a reset television refuses the old key, and pairs again after the key is cleared`()
         async throws
     {
         _ = try home.run("television on")
