@@ -84,7 +84,7 @@ import Testing
         }
         #expect(try bytes(.database, of: keychain) == before)
 
-        // Following the instructions in the error.
+        // These lines follow the instructions in the error.
         try write(latest, to: .keybag, of: keychain)
         #expect(status { _ = try recover(keychain, "1111") } == .authFailed)
         #expect(try recover(keychain, "2222").isComplete)
@@ -160,7 +160,8 @@ import Testing
 
     @Test func `appending old frames to the log doesn't make a recovery lose anything`() throws {
         let copy = try killed { log in
-            // The items' page from an earlier commit, as if it had been committed last.
+            // The appended frame contains the items' page of an earlier commit. The frame is marked
+            // as the last frame of a commit.
             var frame = log[LogForgery.frame(frames(of: .items, in: log)[0])]
             let commit = LogForgery.frame(LogForgery.frameCount(log))
             frame.replaceSubrange(
@@ -208,8 +209,8 @@ import Testing
 
     // MARK: Duplicate primary keys
 
-    /// A keychain with an item `a` in the guarded tier, and the row of an earlier item `a` in the
-    /// open tier, which was deleted.
+    /// A keychain with an item `a` in the guarded tier, and the row of a deleted item `a` that was
+    /// in the open tier.
     private func keychainWithTwo() throws -> (TemporaryKeychain, SealedRow) {
         let keychain = try TemporaryKeychain()
         try add("a", "open", .always, to: keychain)
@@ -244,7 +245,9 @@ import Testing
         #expect(restored.map(\.outcome) == [.keyTaken])
     }
 
-    @Test func `a row isn't restored if the other tier has an item with its primary key`() throws {
+    @Test func `a row isn't restored if the other tier has an item with the same primary key`()
+        throws
+    {
         let (keychain, row) = try keychainWithTwo()
         try change(keychain) { transaction throws(KeychainFailure) in
             try transaction.addSetAside(row, reason: SetAsideReason.foundByCheck.rawValue, at: 1)

@@ -1,3 +1,5 @@
+// Restoring rows that were set aside, and what a recovery sets aside or keeps.
+
 import Foundation
 import KeychainCrypto
 import KeychainEngine
@@ -6,7 +8,7 @@ import KeychainSQLite
 import Testing
 
 @Suite struct RestoreTests {
-    /// A closed keychain with items, with an empty write-ahead log.
+    /// A closed keychain with an item for each account. Its write-ahead log is empty.
     private func keychain(_ accounts: [String]) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in accounts { try add(account, to: keychain) }
@@ -43,11 +45,11 @@ import Testing
         }
     }
 
-    /// Undoes the damage, as if the disk had read wrongly only for a while.
+    /// Undoes the damage, as if the disk had returned wrong bytes only for a while.
     private func undoDamage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        // The log of a database with damaged pages stays when the database is closed.
+        // Closing a database with damaged pages doesn't empty its log.
         try keychain.engine.store.emptyLog()
         keychain.engine.close()
         try damage(keychain, behind: magic, at: offset)
@@ -73,7 +75,7 @@ import Testing
         #expect(try keychain.engine.setAsideRows().count == 1)
         #expect(try keychain.engine.check().isSound)
         try undoDamage(keychain, behind: magic, at: offset)
-        // Its bytes differ from those that were set aside.
+        // The row's bytes now differ from the bytes that were set aside.
         #expect(try keychain.engine.setAsideRows().map(\.isAuthentic) == [false])
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.altered])
         #expect(try restoreAll(keychain) == [.restored])
@@ -116,15 +118,25 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    /// A database stores the number of a reason, and a database of version 1 stores its text.
-    /// Therefore neither is ever changed.
-    @Test func `the reason why a row was set aside is stored and read back`() throws {
+    /// A database stores the number of a reason, and a database of version 1 stores the text of a
+    /// reason. Therefore no number and no text is ever changed.
+    @Test
+    func `the reason why a row was set aside is read back, and its number and text are fixed`()
+        throws
+    {
         let keychain = try keychain(["a", "b"])
         try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
         _ = try keychain.engine.check(settingAside: true)
         let reasons = try keychain.engine.setAsideRows().map(\.reason)
         #expect(reasons == [.foundByCheck])
+        #expect(SetAsideReason.allCases.map(\.rawValue) == [1, 2, 3, 4, 5, 6])
+        #expect(
+            SetAsideReason.allCases.map(\.text) == [
+                "found damaged by a check", "found damaged by a recovery",
+                "found whole by a recovery; it may have been deleted", "lost by a recovery",
+                "replaced by a new item with the same key", "damaged when it was deleted",
+            ])
     }
 
     @Test func `if only the write-ahead log is left, the error points to a recovery`() throws {
@@ -138,7 +150,8 @@ import Testing
         #expect(failure?.reason.contains("keychainctl recover") == true)
     }
 
-    @Test func `a reference under which no row is set aside restores nothing`() throws {
+    @Test func `restoring by a reference fails if no row with that reference is set aside`() throws
+    {
         let keychain = try keychain(["a"])
         try keychain.reopen()
         #expect(
@@ -147,7 +160,7 @@ import Testing
         #expect(try keychain.engine.restoreSetAside().isEmpty)
     }
 
-    /// The second offset is in a label, so that the table and its indexes disagree.
+    /// The second offset is in a label, so the table and its indexes disagree.
     @Test(arguments: [("KCS2", 60), ("KCM2", -10), ("KCM2", 40)])
     func `a recovery sets a damaged item aside instead of losing it`(
         _ magic: String, _ offset: Int

@@ -139,11 +139,11 @@ import Testing
         let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
         defer { other.close() }
         try add("a", to: other, .always)
-        let told = Atomic(0)
-        let subscription = try other.subscribe { told.add(1, ordering: .relaxed) }
+        let callCount = Atomic(0)
+        let subscription = try other.subscribe { callCount.add(1, ordering: .relaxed) }
         for _ in 0..<3 { try keychain.engine.rotate() }
         try add("b", to: other, .whenUnlocked)
-        #expect(told.load(ordering: .relaxed) > 0)
+        #expect(callCount.load(ordering: .relaxed) > 0)
         try keychain.engine.rotate()
         #expect(try load("a", from: other).data == Data("a".utf8))
         try add("c", to: keychain.engine, .whenUnlocked)
@@ -157,7 +157,7 @@ import Testing
         try keychain.engine.setPasscode(passcode("1"))
         try add("a", to: keychain.engine, .whenUnlocked)
         try keychain.engine.rotate(provedBy: .passcode(passcode("1"))) { _ in
-            // As if another thread locked the keychain.
+            // This simulates a lock by another thread.
             try? keychain.engine.lockAll()
             return true
         }
@@ -216,7 +216,7 @@ import Testing
         for blob in blobs { #expect(status { try sign(blob) } == .interactionNotAllowed) }
     }
 
-    @Test func `keys can be rotated any number of times, until too many earlier keys are in use`()
+    @Test func `keys can be rotated until too many earlier keys are still in use`()
         throws
     {
         var options = EngineOptions.testing
@@ -225,7 +225,7 @@ import Testing
         try add("a", to: keychain.engine, .whenUnlocked)
         for _ in 0..<60 { try keychain.engine.rotate() }
         #expect(try keychain.keys().hierarchy.keybag.keys.count == 16)
-        // From here on each rotation has to keep one more key.
+        // From here on, each rotation has to keep one more key.
         var refusal: KeychainFailure?
         var count = 0
         while refusal == nil, count < 300 {

@@ -72,7 +72,7 @@ import Testing
         let unsealed = try contents(keychain)
         #expect(unsealed.count == plain.count && unsealed[8..<40] != plain[8..<40])
         #expect(try keychain.engine.deviceKeyProtection() == .file)
-        // This can be repeated, and sealing twice is allowed.
+        // Unsealing twice is allowed, and so is sealing twice.
         try keychain.engine.unsealDeviceKey()
         try keychain.engine.sealDeviceKey()
         try keychain.engine.sealDeviceKey()

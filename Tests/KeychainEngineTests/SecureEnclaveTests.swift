@@ -1,5 +1,5 @@
-// Keys in hardware: what the engine requires of a caller that uses one, and what makes a blob
-// unusable.
+// Keys in hardware: what the engine requires of a caller that uses such a key, and what makes a
+// blob unusable.
 //   The hardware is the simulation in KeychainTesting. Tests/KeychainTPMTests uses a TPM.
 
 import Foundation
@@ -313,7 +313,8 @@ import Testing
             } == .decode)
     }
 
-    /// Each change replaces one part of the first blob, most of them by that of the second blob.
+    /// Each change replaces one part of the first blob, mostly with the same part of the second
+    /// blob.
     @Test func `parts of two blobs can't be combined`() throws {
         let keychain = try keychain()
         let first = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))

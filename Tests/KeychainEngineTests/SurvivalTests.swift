@@ -89,7 +89,7 @@ import Testing
         let (keychain, items) = try keychain()
         keychain.engine.close()
         var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
-        // The header of an index's root page.
+        // This byte is in the header of the root page of an index.
         bytes[5 * 4096] ^= 0x10
         try bytes.write(to: URL(filePath: keychain.path(.database)))
         let report = try KeychainEngine.recover(
@@ -125,7 +125,7 @@ import Testing
         #expect(try keychain.engine.check(settingAside: true).setAsideCount == items.count)
         let damaged = try keychain.engine.restoreSetAside().map(\.outcome)
         #expect(damaged == items.map { _ in .damaged })
-        // The log of a database with damaged pages stays when the database is closed.
+        // Closing a database with damaged pages doesn't empty its log.
         try keychain.engine.store.emptyLog()
         keychain.engine.close()
         _ = try flipContents(keychain)
@@ -134,7 +134,8 @@ import Testing
         #expect(
             try keychain.engine.restoreSetAside(aside).allSatisfy { $0.outcome == .locked })
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // Without references, rows whose bytes differ from those set aside aren't restored.
+        // Rows whose bytes differ from the bytes that were set aside are restored only by their
+        // references.
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         let outcomes = try keychain.engine.restoreSetAside(rows).map(\.outcome)
         #expect(outcomes == items.map { _ in .restored })

@@ -79,7 +79,7 @@ import Testing
             }
         }
 
-        /// The versions as "number secret", the most recently replaced first.
+        /// Each version as "number secret". The most recently replaced version comes first.
         func versions(_ account: String? = nil, as caller: AccessGroups? = nil) throws -> [String] {
             let query = account.map { self.query($0) } ?? ItemQuery(itemClass: .genericPassword)
             do throws(KeychainFailure) {
@@ -215,8 +215,8 @@ import Testing
         #expect(try test.versions("a") == ["4 4", "3 3"])
         #expect(try test.versions("b") == ["1 1"])
         test.wait(days: 6)
-        // Expired versions aren't found even before they are deleted, which happens when the next
-        // version is kept.
+        // Expired versions aren't found, even before they are deleted. They are deleted when the
+        // next version is kept.
         #expect(try test.versions() == [] && test.rowCount == 3)
         #expect(status { try test.restore("a", 4) } == .itemNotFound)
         try test.change("b", to: "3")
@@ -336,7 +336,7 @@ import Testing
         let found = try test.engine.perform(
             FindVersions(query, includesData: true), as: test.caller)
         #expect(found.map(\.item.data) == [Data("1".utf8)])
-        // The restore replaces the current item, which requires authentication.
+        // Restoring a version replaces the current item, and this change requires authentication.
         #expect(status { try test.restore("a", 1) } == .authenticationNeeded)
         _ = try test.engine.perform(RestoreVersion(query, number: 1), as: test.caller)
         let item = try test.engine.perform(

@@ -1,9 +1,12 @@
+// BriefWaitTests: which waits are skipped after waits without an answer.
+
 import Testing
 
 @testable import KeychainRuntime
 
 @Suite struct `Waiting briefly for an answer` {
-    /// Waits several times without an answer, and returns which waits looked for one.
+    /// Waits `count` times without an answer.
+    /// - Returns: The indexes of the waits that looked for an answer.
     private func looks(_ wait: inout BriefWait, _ count: Int) -> [Int] {
         (0..<count).filter { _ in
             var hasLooked = false
@@ -15,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `after a wait without an answer, the next ones are skipped, more each time`() {
+    @Test func `each wait without an answer doubles the number of skipped waits, up to 64`() {
         var wait = BriefWait(time: .zero)
         #expect(looks(&wait, 300) == [0, 2, 5, 10, 19, 36, 69, 134, 199, 264])
     }

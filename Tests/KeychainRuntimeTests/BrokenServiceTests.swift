@@ -26,8 +26,8 @@ import Testing
 
     // MARK: When the service closes the connection
 
-    /// The service closes the connection while the request is on its way, either before or after it
-    /// received the request.
+    /// The service closes the connection either before or after it has received the request, and
+    /// carries out nothing.
     @Test(arguments: [false, true])
     func `a change that was not carried out is sent again`(_ isAfterRequest: Bool) throws {
         let carriedOut = Recorded<Int>()
@@ -70,7 +70,7 @@ import Testing
         #expect(failedRead(service)?.cause == .contention)
     }
 
-    // A message that didn't arrive complete can't have been carried out.
+    // The service can't have carried out a request that didn't arrive completely.
     @Test func `a change that was not sent completely is sent again`() throws {
         let service = try FakeService { peer, number in
             guard peer.greet() else { return }
@@ -135,7 +135,7 @@ import Testing
         #expect(received.values == [[]])
     }
 
-    @Test func `the owner of the socket is the user who listens on it`() throws {
+    @Test func `trust in a service is decided by the user id that listens on the socket`() throws {
         let asked = Recorded<UInt32>()
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let options = ServiceOptions(trusts: { userID in
@@ -147,17 +147,18 @@ import Testing
         #expect(asked.values == [geteuid()])
     }
 
-    /// The first bytes that a service sends, and the status of the failure.
+    /// Each row has a name, the first bytes that the service sends, whether it sends them after the
+    /// handshake, and the status of the failure.
     @Test(
         arguments: [
             ("closes", [], false, Status.notAvailable),
             ("half a handshake", Array("keychain".utf8), false, .notAvailable),
-            ("no socket beside it", Handshake.random().bytes, false, .notAvailable),
+            ("a handshake without a socket", Handshake.random().bytes, false, .notAvailable),
             (
                 "another program", Array("SSH-2.0-OpenSSH_9.6 and more\r\n".utf8), false,
                 .notAvailable
             ),
-            ("garbage after it", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF], true, .notAvailable),
+            ("garbage after the handshake", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF], true, .notAvailable),
             ("a frame above the limit", [0x04, 0, 0, 1], true, .notAvailable),
             ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
             ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
@@ -217,8 +218,8 @@ import Testing
 
     // MARK: After the first request
 
-    /// A service that closes the connection after receiving a request, for the first `count`
-    /// requests. Then it answers.
+    /// A service that closes each of the first `count` connections after it has received a request.
+    /// On later connections, the service answers.
     private func breaking(
         _ count: Int, seen: Recorded<String>, after bytes: [UInt8] = []
     ) throws -> FakeService {
@@ -307,8 +308,8 @@ import Testing
         #expect(client.idleConnectionCount == 0)
     }
 
-    /// The timeout that applies to a request: 1 for ordinary ones, 2 for those that derive keys, 3
-    /// for many items.
+    /// Requests, and the timeout in seconds that applies to each: 1 for ordinary requests, 2 for
+    /// requests that derive keys, and 3 for requests about many items.
     static let times: [(any Request, Int)] = {
         let query = `The client of the service`.query
         var guarded = query
@@ -367,7 +368,7 @@ import Testing
         #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [large])
     }
 
-    /// The size of the parts doesn't matter.
+    /// The arguments are sizes of the parts. They don't affect the limit.
     @Test(arguments: [1, 100, 7000])
     func `the parts of an answer are accepted up to the limit of their total size`(
         partByteCount: Int

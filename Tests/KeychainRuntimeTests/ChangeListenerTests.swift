@@ -84,7 +84,7 @@ import Testing
         for _ in 0..<3 {
             #expect(teller.subscribed.waitForNext())
             teller.subscribed.values.last?.peer.hangUp()
-            // A change may have been missed.
+            // The handler is called because a change may have been missed.
             #expect(seen.waitForNext())
         }
         #expect(teller.subscribed.waitForNext())

@@ -16,8 +16,8 @@ struct ChoiceRow: Sendable {
     var files: [String: String] = [:]
     /// The owner and mode of the user's folder in /run/user, or `nil` if it doesn't exist.
     var folder: (owner: uid_t, mode: mode_t)?
-    /// The folder of the keychain of a killed service that left its socket, or `nil` if there was
-    /// none.
+    /// The folder of the keychain that a killed service had open, or `nil` if no killed service
+    /// left its socket.
     var left: String?
     /// The expected mode, or `nil` if the choice fails.
     let mode: KeychainChoice.Mode?
@@ -105,18 +105,18 @@ struct ChoiceRow: Sendable {
             files: ["/h/.config/keychain/config.json": #"{"service": "/a/b"}"#],
             mode: .service(socket: "/a/b"), mention: "/h/.config"),
         ChoiceRow(
-            name: "the folder of the file is no absolute path",
+            name: "the folder of the file isn't an absolute path",
             environment: ["XDG_CONFIG_HOME": "c", "HOME": "/h"],
             files: [
                 "c/keychain/config.json": #"{"service": "/wrong"}"#,
                 "/h/.config/keychain/config.json": #"{"service": "/right"}"#,
             ], mode: .service(socket: "/right"), mention: "/h/.config"),
         ChoiceRow(
-            name: "the file leaves it open",
+            name: "the file names no service",
             environment: ["XDG_CONFIG_HOME": "/c"], sockets: [system],
             files: [configuration: "{}"], mode: .service(socket: system), mention: "machine"),
         ChoiceRow(
-            name: "the file is no JSON",
+            name: "the file isn't JSON",
             environment: ["XDG_CONFIG_HOME": "/c"], sockets: [system],
             files: [configuration: "service = embedded"], mode: nil, mention: configuration),
         ChoiceRow(
@@ -143,7 +143,7 @@ struct ChoiceRow: Sendable {
         ChoiceRow(
             name: "the user has no folder for sockets", sockets: [user, system],
             mode: .service(socket: system), mention: "machine"),
-        // As in a cron job, without the environment variable.
+        // A cron job, for example, runs without the environment variable for this folder.
         ChoiceRow(
             name: "the login manager's folder is found",
             sockets: [ChoiceRow.standardSocket, system], folder: (geteuid(), S_IFDIR | 0o700),
@@ -161,7 +161,7 @@ struct ChoiceRow: Sendable {
             sockets: [ChoiceRow.standardSocket], folder: (geteuid(), S_IFDIR | 0o750),
             mode: nil, mention: "XDG_RUNTIME_DIR"),
         ChoiceRow(
-            name: "a link stands in the place of the login manager's folder",
+            name: "the login manager's folder is a symbolic link",
             sockets: [ChoiceRow.standardSocket], folder: (geteuid(), S_IFLNK | 0o700),
             mode: nil, mention: "XDG_RUNTIME_DIR"),
         ChoiceRow(
@@ -175,7 +175,7 @@ struct ChoiceRow: Sendable {
             sockets: [system, "/h/.local/share/keychain/service-lock"], mode: nil,
             mention: "keychainctl service enable"),
         ChoiceRow(
-            name: "a user's service has served the keychain, and the file decides",
+            name: "a user's service has served the keychain, and the file names a socket",
             environment: ["HOME": "/h"],
             sockets: [system, "/h/.local/share/keychain/service-lock"],
             files: ["/h/.config/keychain/config.json": #"{"service": "/run/keychaind/socket"}"#],
@@ -185,7 +185,7 @@ struct ChoiceRow: Sendable {
             environment: ["HOME": "/h"], sockets: ["/h/.local/share/keychain/service-lock"],
             mode: .embedded, mention: "default"),
         ChoiceRow(
-            name: "the folder for sockets is no absolute path",
+            name: "the folder for sockets isn't an absolute path",
             environment: ["XDG_RUNTIME_DIR": "run"], sockets: ["run/keychain/socket"],
             mode: .embedded, mention: "default"),
         // A socket left by a killed service.
@@ -232,8 +232,8 @@ struct ChoiceRow: Sendable {
         #expect(ran == 34)
     }
 
-    /// With the real file system: a configuration file that can't be read, or is too large, is a
-    /// failure and doesn't count as missing.
+    /// This test uses the real file system. A configuration file that can't be read, is empty or is
+    /// too large causes an error, and doesn't count as missing.
     @Test
     func `a configuration file is used, or is an error if it is unreadable, empty or too large`()
         throws

@@ -1,4 +1,4 @@
-// FakeService: a socket in place of the service's, whose behavior the test defines.
+// FakeService: a service on a temporary socket. The test defines the service's behavior.
 
 import Foundation
 import Glibc
@@ -18,7 +18,7 @@ final class FakeService: Sendable {
 
     /// - Parameters:
     ///   - takesConnections: Whether the socket accepts connections.
-    ///   - serve: Serves a connection, whose number counts from 1.
+    ///   - serve: Serves a connection. The second argument is the connection's number, from 1.
     /// - Throws: If the socket can't be created.
     init(
         takesConnections: Bool = true,
@@ -56,7 +56,7 @@ final class FakeService: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Stops accepting connections. Existing ones stay open.
+    /// Stops accepting connections. Existing connections stay open.
     func stop() {
         let wasStopped = isStopped.withLock { isStopped in
             defer { isStopped = true }
@@ -95,8 +95,8 @@ final class FakePeer: Sendable {
 
     init(_ descriptor: Int32) { first = OwnedDescriptor(descriptor) }
 
-    /// Sends the challenge, with the socket for everything that follows.
-    /// - Returns: The challenge.
+    /// Sends the challenge, and passes the socket for everything that follows.
+    /// - Returns: The challenge, or an empty array after an error.
     @discardableResult
     func beginHandshake() -> [UInt8] {
         guard let (own, passed) = UnixSockets.pair() else { return [] }
@@ -137,7 +137,7 @@ final class FakePeer: Sendable {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            // SAFETY: what is left of the array is written to.
+            // SAFETY: the call writes only to the rest of the array.
             let moved = unsafe bytes.withUnsafeMutableBytes {
                 unsafe recv(
                     descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[filled...]).baseAddress,
@@ -169,8 +169,8 @@ final class FakePeer: Sendable {
                 }
             }
         }
-        // The header of the credentials is size 28, level and type. Process, user and group id
-        // follow.
+        // The header of the credentials consists of the size, which is 28, the level and the type.
+        // The process, user and group ids follow.
         let isThere =
             control[0] == 28 && UInt32(truncatingIfNeeded: control[1]) == UInt32(SOL_SOCKET)
             && control[1] >> 32 == 2
@@ -182,7 +182,7 @@ final class FakePeer: Sendable {
 
     // MARK: Messages
 
-    /// The next message, or `nil` at the end.
+    /// The next message, or `nil` if the stream has ended or the message is invalid.
     func request() -> FakeRequest? {
         guard let size = try? FrameHeader.messageByteCount(of: receive(FrameHeader.byteCount))
         else { return nil }
@@ -203,7 +203,7 @@ final class FakePeer: Sendable {
         kind: .user, allowsAdministration: true)
 
     /// Performs what a service does before the first request.
-    /// - Returns: `false` if the client did something else.
+    /// - Returns: `false` if the client doesn't follow the protocol.
     func greet(_ welcome: Welcome = FakePeer.welcome) -> Bool {
         let question = beginHandshake()
         guard receive(Handshake.byteCount) == question, let hello = request(),
@@ -244,7 +244,7 @@ struct FakeRequest: Sendable {
         if case .request(_, let claim) = message { claim } else { nil }
     }
 
-    /// Decodes the body as a request of a type.
+    /// Decodes the body as a request of the given type.
     func decoded<R: Request>(_ type: R.Type) throws -> R {
         // SAFETY: the reader is used within the closure.
         unsafe try body.withUnsafeBytes { bytes in
@@ -307,6 +307,6 @@ final class Recorded<Value: Sendable>: Sendable {
     }
 
     /// Waits for one more value.
-    /// - Returns: `false` if none was added for a long time.
+    /// - Returns: `false` if no value was added within a minute.
     func waitForNext() -> Bool { added.wait(timeout: .now() + 60) == .success }
 }

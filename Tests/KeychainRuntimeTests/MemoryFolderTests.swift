@@ -1,3 +1,5 @@
+// MemoryFolderTests: the contents of a folder in memory after its removal.
+
 import Foundation
 import Glibc
 import KeychainCore
@@ -6,7 +8,8 @@ import Testing
 
 @Suite struct `A folder in memory` {
     /// Hard links show what the files contain after the folder was removed.
-    @Test func `all files in the folder and its subfolders are overwritten at the end`() throws {
+    @Test func `removing the folder overwrites all files in the folder and its subfolders`() throws
+    {
         let files = FileManager.default
         let outside = "/dev/shm/memory-folder-test-\(UUID().uuidString)"
         try files.createDirectory(atPath: outside, withIntermediateDirectories: false)
@@ -15,7 +18,7 @@ import Testing
         let memory = try #require(
             MemoryFolder(with: SecretBytes(copying: secret), in: ["/dev/shm"]))
         let folder = URL(fileURLWithPath: memory.path).deletingLastPathComponent().path
-        // An editor has left a copy that is read-only, in a subfolder.
+        // An editor, for example, has left a read-only copy in a subfolder.
         try files.createDirectory(
             atPath: folder + "/backups/old", withIntermediateDirectories: true)
         try Data(secret).write(to: URL(fileURLWithPath: folder + "/backups/old/copy"))

@@ -35,7 +35,7 @@ private func setVariable(_ name: String, _ value: String?) {
             #expect(try KeychainContext.entitlements() == FakePeer.welcome.entitlements)
             let status = try ProcessKeychain.administration().perform(ReadStatus())
             #expect(status == `The client of the service`.status)
-            // The choice was made and doesn't change.
+            // The process has made its choice, so the variable no longer has an effect.
             setVariable(KeychainChoice.variable, KeychainChoice.embeddedName)
             #expect(try KeychainChoice.current().mode == .service(socket: service.path))
             #expect(seen.values == ["hasPasscode", "status"])
@@ -125,8 +125,8 @@ private func setVariable(_ name: String, _ value: String?) {
             let subscription = try keychain.subscribe { isTold.append(true) }
             #expect(!FileManager.default.fileExists(atPath: folder))
 
-            // Another process creates the keychain. This one is notified of that and of later
-            // changes.
+            // Another engine, as in another process, creates the keychain. The subscriber is
+            // notified of the creation and of later changes.
             let other = try KeychainEngine.open(
                 directory: folder + "/below/keychain", options: EngineOptions())
             #expect(isTold.waitForNext())
@@ -150,7 +150,7 @@ private func setVariable(_ name: String, _ value: String?) {
             setVariable(EmbeddedKeychain.directoryVariable, folder)
             setVariable(KeychainChoice.variable, nil)
             _ = try KeychainContext.current().perform(AddItem(Self.item))
-            // From here on the engine itself gets the requests.
+            // From here on, requests go directly to the engine.
             let connection = try KeychainContext.current()
             _ = try connection.perform(FindItems(ItemQuery(itemClass: .genericPassword)))
             let other = try KeychainEngine.open(directory: folder, options: EngineOptions())

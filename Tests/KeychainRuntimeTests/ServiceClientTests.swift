@@ -183,7 +183,7 @@ import Testing
         #expect(seen.waitForNext() && seen.values.first == true)
     }
 
-    @Test func `a long answer arrives complete`() throws {
+    @Test func `a long answer arrives completely`() throws {
         let items = (0..<3000).map { number in
             var item = Self.item
             item.attributes[.account] = .string("account \(number)")
@@ -230,7 +230,7 @@ import Testing
         let service = try FakeService { peer, _ in
             guard peer.greet(), let request = peer.request() else { return }
             peer.reply(request.id, .progress(done: 1000, total: 2000))
-            // Nothing else is sent on this connection.
+            // The client sends nothing else on this connection.
             ended.append(peer.request() == nil)
         }
         let client = ServiceClient(socketPath: service.path)
@@ -298,7 +298,7 @@ import Testing
         pool.putBack(connection)
         holder.append(ConnectionHolder(processID: processID, userID: userID))
         #expect(pool.take() == nil && pool.idleCount == 0)
-        // A connection that was in use during the change.
+        // The pool doesn't keep a connection that was in use during the change.
         pool.putBack(connection)
         #expect(pool.idleCount == 0)
     }

@@ -135,7 +135,7 @@ import Testing
         try second.commit()
     }
 
-    @Test func `a database that can't be opened reports the cause`() throws {
+    @Test func `opening a database at an impossible path fails with notAvailable`() throws {
         let database = try PageDatabase()
         let failure = #expect(throws: KeychainFailure.self) {
             try DatabaseConnection(database.path + "/in/a/file", isReadOnly: true)
