@@ -119,7 +119,9 @@ import Testing
         _ = try home.run("sign-in sign-out")
         let report = try home.run(
             """
-            for n in 1 2 3 4; do sign-in sign-in alice >>a 2>&1 & sign-in sign-in bob >>a 2>&1 & done
+            for n in 1 2 3 4; do
+                sign-in sign-in alice >>a 2>&1 & sign-in sign-in bob >>a 2>&1 &
+            done
             wait; sort a | uniq -c | tr -s ' '
             """)
         let lines = [" 4 \(users[0])", " 4 \(users[1])", " 8 signing in…\n"]
