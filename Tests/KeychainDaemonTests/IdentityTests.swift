@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A listening socket whose connections the test accepts itself.
+/// A listening socket whose connections the test accepts.
 private final class Door {
     let folder: TemporaryFolder
     let socket: ListeningSocket
@@ -91,7 +91,8 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let process = try peer("leave", door.path, other.path, input: input)
         let pid = process.processIdentifier
         try eventually("the process becomes another program") { executable(of: pid) == other.path }
-        // The kernel reports the other program as the peer, while the child holds the socket.
+        // The kernel reports the process, which now runs the other program, as the peer. The child
+        // holds the socket.
         var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         #expect(handshake.process.pid == pid)
         do {

@@ -1,4 +1,5 @@
-// LifeProcessTests: how a service ends, what a killed service leaves, and how programs treat that.
+// LifeProcessTests: how a service ends, and how programs and a new service treat the socket that a
+// killed service leaves.
 
 import Foundation
 import Glibc
@@ -42,7 +43,8 @@ private final class Home {
         return service
     }
 
-    /// Runs a program that chooses its keychain as any program does, and gives its output.
+    /// Runs a program that chooses its keychain as any program does.
+    /// - Returns: The lines of the program's output.
     func use(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
         try TestProgram(
             path: try #require(TestProgram.path(of: "service-peer")), ["use"] + words,
@@ -92,7 +94,7 @@ private final class Home {
         let service =
             try arguments.isEmpty
             ? home.service() : home.service("--directory", arguments[0])
-        try eventually("it answers") { Sockets.isAnsweredForTests(home.socket) }
+        try eventually("the service answers") { Sockets.isAnsweredForTests(home.socket) }
         #expect(try home.use("add:n") == ["add:n 0"])
         service.kill()
         #expect(!service.endedWell)
@@ -106,17 +108,17 @@ private final class Home {
         let home = try Home()
         try Self.killed(home)
         #expect(try home.use("load:n", "add:m") == ["load:n x", "add:m 0"])
-        // The socket stays for the next service, which then has exclusive access.
+        // The socket stays for the next service, which then has exclusive access to the keychain.
         #expect(Files.status(ofLink: home.socket)?.isSocket == true)
         let next = try home.service()
-        try eventually("it answers") { Sockets.isAnsweredForTests(home.socket) }
+        try eventually("the new service answers") { Sockets.isAnsweredForTests(home.socket) }
         #expect(try home.use("load:n", "load:m") == ["load:n x", "load:m x"])
         next.send(SIGTERM)
         #expect(next.endedWell)
         #expect(Files.status(ofLink: home.socket) == nil)
     }
 
-    @Test func `after the service is killed, a program opens no keychain other than the service's`()
+    @Test func `programs don't open their default keychain if the killed service kept another`()
         throws
     {
         let home = try Home()
@@ -128,7 +130,7 @@ private final class Home {
         #expect(Files.status(of: home.folder.path + "/data/keychain") == nil)
     }
 
-    @Test func `a program configured to use the service doesn't work without it`() throws {
+    @Test func `a program configured to use the service fails if the service was killed`() throws {
         let home = try Home()
         try Self.killed(home)
         let lines = try home.use("load:n", variables: ["KEYCHAIN_SERVICE": home.socket])

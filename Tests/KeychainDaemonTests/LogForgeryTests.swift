@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// Names that a program, a file or a folder can have.
+/// Paths that contain or imitate the syntax of the log, and paths that are displayed misleadingly.
 private let hostile = [
     "/a b\n\"c\"", "/app\" uid=0 executable=\"/usr/bin/login", "/app uid=0", "uid=0", "",
     "/a\r\u{1B}[2J\u{1B}]0;title\u{7}", "/\u{9B}31m\u{85}\u{90}", "/a\u{7F}\u{0}b",
@@ -114,7 +114,7 @@ private let hostile = [
         }
     }
 
-    @Test func `a registry file with a hostile name is logged in one line`() throws {
+    @Test func `a registry file's hostile name can't begin a new line of the log`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("programs")
         _ = try folder.put("nothing", "programs/a\nerror forged uid=0\u{202E}\".json")

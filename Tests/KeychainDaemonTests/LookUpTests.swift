@@ -123,7 +123,7 @@ private func lookUp(_ account: String) -> FindItems {
         blockade.isBlocked.wait()
         let ids = 2..<UInt64(202)
         try burst.send(try ids.flatMap { try burst.request($0, lookUp("a"), as: own.names) })
-        // A look-up over another connection is answered meanwhile.
+        // Look-ups over another connection are answered meanwhile.
         for _ in 0..<20 { _ = try other.perform(lookUp("a"), as: own) }
         #expect(!burst.hasBytes)
         blockade.open.signal()
@@ -148,7 +148,7 @@ private func lookUp(_ account: String) -> FindItems {
         _ = try client.perform(AddItem(password("a", "one")), as: own)
         let signs = Mutex(0)
         service.server.showLife(within: .milliseconds(20)) { _ in signs.withLock { $0 += 1 } }
-        try eventually("signs of life") { signs.withLock { $0 } > 2 }
+        try eventually("notifications are sent") { signs.withLock { $0 } > 2 }
         blocks.withLock { $0 = true }
         Thread.detachNewThread { _ = try? client.perform(lookUp("a"), as: own) }
         isBlocked.wait()
@@ -158,6 +158,6 @@ private func lookUp(_ account: String) -> FindItems {
         usleep(300_000)
         #expect(signs.withLock { $0 } <= last)
         open.signal()
-        try eventually("further signs of life") { signs.withLock { $0 } > last }
+        try eventually("further notifications are sent") { signs.withLock { $0 } > last }
     }
 }

@@ -21,8 +21,8 @@ private func acknowledgedWrites(
 ) throws -> [String] {
     let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
     var acknowledged: [String] = []
-    // The service is ended after each program has made some writes, in the middle of whatever they
-    // do then.
+    // The service is ended after each program has made some writes, while the programs make further
+    // writes.
     for writer in writers {
         for _ in 0..<wanted { acknowledged.append(try #require(writer.line())) }
     }
@@ -74,7 +74,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         let client = ServiceClient(socketPath: service.socket)
         let passcode = SecretBytes(copying: Array("passcode".utf8))
         _ = try client.perform(AddItem(password("first")), as: own)
-        // A process that opens the keychain without the service.
+        // The test's process also opens the keychain without the service.
         let embedded = try KeychainEngine.open(
             directory: folder.path + "/keychain", options: .testing)
         defer { embedded.close() }
@@ -127,7 +127,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         #expect(try embedded.check().isSound)
     }
 
-    /// Deletes all items, so that the writers can start again.
+    /// Deletes the writers' items, so that the writers can add the same items again.
     private static func empty(_ folder: TemporaryFolder) throws {
         let engine = try KeychainEngine.open(
             directory: folder.path + "/keychain", options: .testing)
@@ -167,7 +167,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try expectAll([account], in: folder)
     }
 
-    /// The files that a process has open, by path where there is one.
+    /// The paths of a process's open files, and the kernel's names of its open sockets and pipes.
     private func openFiles(of process: Int32) throws -> [String] {
         let folder = "/proc/\(process)/fd"
         let files = FileManager.default
@@ -251,7 +251,7 @@ final class DatagramSocket {
 
     func text() throws -> String {
         var poll = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one structure, used within the call.
+        // SAFETY: the structure is used within the call.
         try #require(unsafe Glibc.poll(&poll, 1, 60_000) == 1)
         let bytes = try [UInt8](readingFrom: descriptor.number, atMost: 4096)
         return String(decoding: bytes, as: UTF8.self)

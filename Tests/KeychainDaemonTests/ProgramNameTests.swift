@@ -64,7 +64,7 @@ import Testing
             try place.run(mail, "delete", "add:m", "list") == [
                 "delete -25300", "add:m 0", "list m n",
             ])
-        // Another process of the same program.
+        // The next requests come from another process of the same program.
         #expect(
             try place.run(mail, "delete", "delete", "list") == [
                 "delete 1", "delete -25300", "list n",
@@ -85,7 +85,7 @@ import Testing
             try place.run(mail, "change", "add:m", "change", "list") == [
                 "change -25300", "add:m 0", "change 1", "list m* n*",
             ])
-        // A change by another program doesn't make the item that program's.
+        // A change by another program doesn't make that program the owner of the item.
         #expect(
             try place.run(mail, "change:n", "delete", "list") == [
                 "change:n 1", "delete 1", "list n*",
@@ -121,7 +121,7 @@ import Testing
             try place.run(entitled, "add:e", "change", "delete") == [
                 "add:e 0", "change 2", "delete 2",
             ])
-        // An item that it added belongs to no program.
+        // An item that the entitled program added belongs to no program.
         #expect(try place.run(entitled, "add:e") == ["add:e 0"])
         #expect(try place.run(notes, "delete", "list") == ["delete -25300", "list e"])
     }

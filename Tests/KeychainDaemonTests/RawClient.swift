@@ -10,7 +10,8 @@ import Testing
 @testable import KeychainDaemon
 
 final class RawClient {
-    /// The connection's socket. Before the challenge arrives, the one that the client created.
+    /// The socket that came with the challenge or, before the challenge arrives, the socket that
+    /// the client created.
     var descriptor: Int32 { (given ?? first).number }
     private let first: OwnedDescriptor
     private var given: OwnedDescriptor?
@@ -19,7 +20,7 @@ final class RawClient {
     struct Ended: Error {}
     struct TimedOut: Error {}
 
-    /// Connects, and answers the service's challenge.
+    /// Connects and, if `isAnswering`, answers the service's challenge.
     init(_ path: String, isAnswering: Bool = true) throws {
         first = try #require(UnixSockets.make())
         try #require(UnixSockets.connect(first, to: path), "\(errno)")
@@ -27,7 +28,7 @@ final class RawClient {
     }
 
     /// Receives the service's challenge. Everything sent afterwards goes over the socket that came
-    /// with it.
+    /// with the challenge.
     func question() throws -> [UInt8] {
         try waitForBytes()
         let received = UnixSockets.receive(
@@ -53,7 +54,7 @@ final class RawClient {
     }
 
     /// Sends as much as the socket accepts without blocking.
-    /// - Returns: Whether it accepted everything.
+    /// - Returns: Whether the socket accepted all bytes.
     func sendWithoutWaiting(_ bytes: [UInt8]) -> Bool {
         // SAFETY: the bytes are read within the call.
         unsafe bytes.withUnsafeBytes { buffer in
@@ -101,7 +102,7 @@ final class RawClient {
         guard try tell(1, .hello(ClientHello())).kind == .answer else { throw Ended() }
     }
 
-    /// The next reply.
+    /// Waits for the next message from the service.
     func reply() throws -> Reply {
         let size = try receive(4).reduce(0) { $0 << 8 | Int($1) }
         let message = try receive(size)
@@ -110,7 +111,7 @@ final class RawClient {
     }
 
     private static func bytes(_ frame: FrameBuffer) -> [UInt8] {
-        // SAFETY: copied within the call.
+        // SAFETY: the bytes are copied within the call.
         unsafe frame.withUnsafeBytes { unsafe Array($0) }
     }
 
@@ -119,7 +120,9 @@ final class RawClient {
         Descriptor.ready(among: [descriptor], for: POLLIN, milliseconds: 0)?[0] == true
     }
 
-    /// Waits for the service to close the connection, and returns whether it has.
+    /// Waits until the service closes the connection.
+    /// - Returns: `false` if the service neither sends bytes nor closes the connection for a
+    ///   minute.
     func isClosed() throws -> Bool {
         do {
             while true { _ = try receive(1) }
@@ -132,7 +135,7 @@ final class RawClient {
 
     private func waitForBytes() throws {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one structure, used within the call.
+        // SAFETY: the structure is used within the call.
         guard unsafe Glibc.poll(&poll, 1, 60_000) > 0 else { throw TimedOut() }
     }
 

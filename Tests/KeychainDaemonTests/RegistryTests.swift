@@ -67,7 +67,9 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct RegistryTests {
-    @Test func `while the registry can't be listed, programs get no access`() throws {
+    @Test func `while the registry can't be listed, only programs with a known entry have access`()
+        throws
+    {
         let place = try Place()
         try place.entry(plainEntry)
         let isListed = Mutex(true)
@@ -81,12 +83,12 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         for _ in 1...2 {
             #expect(registry.answer(about: named).groups == granted)
             #expect(registry.answer(about: other) == .unnamed)
-            // As when the service has no descriptor left.
+            // Listing fails, as it does when the service has no descriptor left.
             isListed.withLock { $0 = false }
             let before = registry.revision()
             #expect(registry.answer(about: named).groups == granted)
             #expect(registry.answer(about: other).refusal?.contains("listed") == true)
-            // Connections aren't checked again because of it.
+            // The failure doesn't cause connections to be checked again.
             #expect(registry.revision() == before)
             isListed.withLock { $0 = true }
         }
@@ -117,7 +119,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             plainEntry.replacing("{", with: #"{"sha256": "\#(hex.uppercased())", "#))
         #expect(try place.answer().groups == granted)
 
-        // The program is replaced: another file at the same path.
+        // The program is replaced by another file at the same path.
         _ = try place.folder.put("the PROGRAM", "program", mode: 0o700)
         #expect(try place.answer().refusal?.contains("SHA-256") == true)
     }
@@ -129,7 +131,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().refusal?.contains("are both about it") == true)
     }
 
-    @Test func `a changed registry applies from the next connection on`() throws {
+    @Test func `a change of the registry applies at once`() throws {
         let place = try Place()
         #expect(try place.answer() == .unnamed)
         try place.entry(plainEntry)
@@ -195,7 +197,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
     }
 
-    // Rule: a user who could write the entry could give themselves any right.
+    // Reason: a user who could write the entry could give any program any entitlement.
     @Test(arguments: [0o666, 0o620, 0o602, 0o777])
     func `an entry that others can write is refused`(_ mode: Int) throws {
         let place = try Place()
@@ -310,11 +312,12 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try groups(rules(folder), program) == AccessGroups(["a", "*"]))
     }
 
+    // Entitlements beside a program apply without an entry only if both files are root's.
     @Test
-    func `entitlements beside a program apply if root owns file, program and all parent folders`()
+    func `a file is root's only if no other user can change it or one of its parent folders`()
         throws
     {
-        // A file that root owns on every system.
+        // On every system, this file is root's.
         #expect(TrustedFile.isRoots("/etc/passwd"))
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
         func status(_ owner: uid_t, _ mode: mode_t) -> FileStatus {
@@ -377,7 +380,8 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct ClaimTests {
-    // Rule: the groups in both lists are granted, in the order of the claim.
+    // Rule: the groups that are both entitled and claimed are granted, in the order of the claim.
+    // "*" stands for all groups.
     @Test(arguments: [
         ClaimRow(["a", "b"], claim: ["a", "b"], granted: ["a", "b"]),
         ClaimRow(["a", "b"], claim: ["b", "a"], granted: ["b", "a"]),

@@ -34,7 +34,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try client.load(account, as: own) == account)
     }
 
-    // From the description of the frame format.
+    // The rows follow from the description of the frame format.
     @Test(arguments: [
         WrongBytes("a size of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF]),
         WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
@@ -133,8 +133,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The thread that carries out a request logs it before it answers. Here the first threads wait
-    /// while logging, until one connection's maximum number of requests is in progress.
+    /// A thread logs each request before it answers the request. Here the first threads wait while
+    /// logging, until one connection's maximum number of requests is in progress.
     @Test func `requests of one connection are carried out concurrently, and each is answered`()
         throws
     {
@@ -234,8 +234,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try greeted.ask(2, AddItem(item), as: ["default"]).kind == .answer)
     }
 
-    // Attack: sockets in flight that no client receives use up the number that the kernel lets the
-    // service send.
+    // Attack: sockets that the service sent and that no client receives use up the number of
+    // sockets that the kernel allows to be in flight.
     @Test func `a refused client counts as connected until it takes its socket or ends`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(1)
@@ -252,9 +252,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         } catch {
             #expect(error.reason.contains("too many connections"), "\(error.reason)")
         }
-        // One client receives its socket, and one ends.
+        // One client receives its socket, and later both clients end.
         _ = try silent[0].question()
-        try eventually("there is a place") {
+        try eventually("another client is admitted") {
             (try? service.client().perform(HasPasscode())) == false
         }
         silent = []

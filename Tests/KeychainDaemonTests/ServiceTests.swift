@@ -177,7 +177,7 @@ private let own = AccessGroups(["default"])
         #expect(service.log.all.contains { $0.hasPrefix("notice locked after inactivity") })
     }
 
-    @Test func `a keychain that is in use stays unlocked`() throws {
+    @Test func `a keychain that was used recently stays unlocked`() throws {
         let keychain = ServedKeychain(
             directory: try TemporaryFolder().path + "/keychain", options: .testing)
         try keychain.engine().perform(SetPasscode(passcode, allowsWeak: true))
@@ -186,11 +186,14 @@ private let own = AccessGroups(["default"])
         #expect(try keychain.engine().lockState == .unlocked)
         #expect(keychain.lock(ifUnusedFor: .zero))
         #expect(try keychain.engine().lockState == .locked)
+        // A locked keychain isn't locked again.
         #expect(!keychain.lock(ifUnusedFor: nil))
         keychain.close()
     }
 
-    @Test func `a change that seals a secret counts as use of an unlocked keychain`() {
+    @Test
+    func `a change that may seal a secret for a when-unlocked class counts as use of the keychain`()
+    {
         func counts(_ changes: ItemChanges, _ protection: ProtectionClass? = nil) -> Bool {
             let query = ItemQuery(itemClass: .genericPassword, protection: protection)
             return UpdateItems(query, changes).usedUnlockedKeys(1)
@@ -215,7 +218,7 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `restoring a secret counts as use of an unlocked keychain`() {
+    @Test func `restoring a secret of a when-unlocked class counts as use of the keychain`() {
         let request = RestoreVersion(ItemQuery(itemClass: .genericPassword), number: 1)
         for protection in ProtectionClass.allCases {
             for hasData in [true, false] {
@@ -287,7 +290,7 @@ private let own = AccessGroups(["default"])
             status { try client.perform(SetPasscode(passcode, allowsWeak: true)) }
                 == .missingEntitlement)
         #expect(status { _ = try client.perform(ReadStatus()) } == .missingEntitlement)
-        // The rights are the user's, whatever program runs, even one that hides its executable.
+        // The rights depend only on the user, even if a program hides its executable.
         #expect(
             try peer("ask", service.configuration.socket, "a").lines() == [
                 "groups a", "add a 0", "sees a",

@@ -1,4 +1,4 @@
-// StatisticsTests: what a service counts, and who may read it.
+// StatisticsTests: what a service counts, and who may read the counts.
 
 import Foundation
 import KeychainCore

@@ -18,7 +18,7 @@ final class TemporaryFolder: Sendable {
     let path: String
 
     init() throws {
-        // Kept short: the path of a socket has at most 107 bytes.
+        // The name is short, because the path of a socket has at most 107 bytes.
         path = NSTemporaryDirectory() + "kd-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true,
@@ -27,7 +27,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file.
+    /// Writes a file, and returns its path.
     func put(_ content: String, _ name: String, mode: Int = 0o600) throws -> String {
         let file = path + "/" + name
         try? FileManager.default.removeItem(atPath: file)
@@ -51,7 +51,7 @@ final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
     private let onLine: @Sendable (String) -> Void
 
-    /// The logging thread calls `onLine`, and continues when it returns.
+    /// The logging thread calls `onLine`, and continues when `onLine` returns.
     init(onLine: @escaping @Sendable (String) -> Void = { _ in }) { self.onLine = onLine }
 
     var all: [String] { lines.withLock { $0 } }
@@ -199,12 +199,12 @@ final class PeerCopy {
         try? FileManager.default.removeItem(atPath: path + ".entitlements")
     }
 
-    /// Adds an entry for it to a registry.
+    /// Adds an entry for this program to a registry.
     func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
         try TestService.entitle(.executable(path), groups, in: folder)
     }
 
-    /// Writes an entitlements file beside it, which applies in embedded mode.
+    /// Writes an entitlements file beside this program. The file applies in embedded mode.
     func entitle(_ groups: String...) throws {
         let list = entitlements(groups.map { "<string>\($0)</string>" }.joined())
         try Data(list.utf8).write(to: URL(filePath: path + ".entitlements"))

@@ -45,7 +45,7 @@ import Testing
         #expect(written.last == "after\n")
     }
 
-    @Test func `all log lines are written before the service ends`() {
+    @Test func `all log lines are written before the log queue ends`() {
         let written = Mutex<[String]>([])
         let queue = LogQueue(loss: { "lost \($0)\n" }) { lines in
             #expect(lines.utf8.count <= PIPE_BUF)
@@ -95,7 +95,7 @@ import Testing
                 "warning refused count=9995 uid=7 reason=\"too many connections\"\n",
                 "warning refused count=95 uid=7 reason=\"wrong nonce\"\n",
             ])
-        // The next interval starts again with a few lines.
+        // In the next interval, a few refusals are logged again.
         audit.refused(.tooMany(uid: 7), 7)
         #expect(log.all.count == 2 * RefusalTally.toldCount + 3)
     }

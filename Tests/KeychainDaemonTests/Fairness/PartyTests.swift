@@ -54,7 +54,7 @@ import Testing
         let held = HeldBytes()
         // A single message may have any size.
         #expect(held.change(from: 0, to: 300 << 20, of: .user(1)))
-        // A second one doesn't fit, unless it is from another party.
+        // A second message doesn't fit, unless it is from another party.
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
         #expect(held.change(from: 1, to: 0, of: .user(1)))
         #expect(held.change(from: 0, to: 300 << 20, of: .user(2)))
