@@ -126,7 +126,8 @@ public final class LGTVControlManager: Sendable {
     /// - Throws: ``LGTVControlError``. After ``LGTVControlError/keyRefused``, the key is still
     ///   stored, and ``clearCredentials()`` causes the next connection to pair again.
     ///   `KeychainError` and `DecodingError` as for loading and saving. `CancellationError` if the
-    ///   task is canceled or the credentials were cleared in the meantime.
+    ///   task is canceled, or if there are credentials to store but this process cleared the stored
+    ///   ones in the meantime.
     @concurrent
     public func connect(ip: String, mac: String) async throws {
         let connection = state.withLock { state in
