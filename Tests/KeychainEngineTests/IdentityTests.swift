@@ -313,10 +313,7 @@ import Testing
 
     // MARK: Changing
 
-    @Test
-    func `an update changes each certificate and key once, even if they then no longer match`()
-        throws
-    {
+    @Test func `an update changes all identities that match when the update begins`() throws {
         let engine = try engine()
         // The key is in two groups and has two certificates, which makes four identities.
         _ = try add(engine, certificate(1, of: 7), key(7))
