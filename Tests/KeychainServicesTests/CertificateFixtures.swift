@@ -12,7 +12,7 @@ struct FixtureIdentity: Sendable {
     var identity: SecIdentity {
         get throws {
             guard let identity = SecIdentityCreate(nil, certificate, key) else {
-                throw OpenSSL.Failure(description: "not a pair")
+                throw OpenSSL.Failure(description: "the key doesn't belong to the certificate")
             }
             return identity
         }
@@ -21,15 +21,16 @@ struct FixtureIdentity: Sendable {
 
 /// Certificates, each with a P-256 key.
 struct CertificateFixtures: Sendable {
-    /// A self-signed certificate, the issuer of `intermediate`, which is the issuer of `leaves`.
+    /// A self-signed certificate. It is the issuer of `intermediate`, and `intermediate` is the
+    /// issuer of `leaves`.
     let root: FixtureIdentity
     let intermediate: FixtureIdentity
     let leaves: [FixtureIdentity]
-    /// Self-signed, for mail, with the addresses one@ and two@example.org.
+    /// Self-signed certificates for mail, with the addresses one@example.org and two@example.org.
     let mail: [FixtureIdentity]
-    /// Self-signed, for TLS clients.
+    /// Self-signed certificates for TLS clients.
     let clients: [FixtureIdentity]
-    /// Self-signed, for TLS servers.
+    /// Self-signed certificates for TLS servers.
     let servers: [FixtureIdentity]
 
     /// On `dayBefore` no certificate is valid yet, and on `dayAfter` none is valid any more.

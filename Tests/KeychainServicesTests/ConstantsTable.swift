@@ -221,7 +221,7 @@ extension ConstantRow {
         .init("kSecSharedPassword", kSecSharedPassword, "spwd"),
     ]
 
-    /// From the private definitions in the same source.
+    /// From the private definitions in the source of `data`.
     static let privateNames: [ConstantRow] = [
         .init("kSecAttrTombstone", kSecAttrTombstone, "tomb"),
         .init("kSecAttrMultiUser", kSecAttrMultiUser, "musr"),
@@ -248,7 +248,7 @@ extension ConstantRow {
         .init("kSecUseCredentialReference", kSecUseCredentialReference, "u_CredRef"),
     ]
 
-    /// From the same source as `data`.
+    /// The deprecated constants, from the source of `data`.
     static let deprecated = (AlwaysConstants.self as any DeprecatedConstants.Type).rows
 }
 

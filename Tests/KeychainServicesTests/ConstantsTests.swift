@@ -1,5 +1,4 @@
-// ConstantsTests: every constant has Apple's value and works in the ways that existing code uses
-// it.
+// ConstantsTests: every constant has Apple's value, and works as existing code expects.
 
 #if !canImport(Darwin)
 
@@ -17,7 +16,7 @@ import Testing
         #expect(row.value == row.expected)
     }
 
-    @Test func `the tables contain every constant once`() {
+    @Test func `the tables have the expected sizes and contain no constant twice`() {
         #expect(ConstantRow.data.count == 140)
         #expect(ConstantRow.macOS.count == 33)
         #expect(ConstantRow.privateNames.count == 21)
@@ -68,7 +67,7 @@ import Testing
         #expect(dictionary[kSecMatchLimit] as? String == kSecMatchLimitAll as String)
     }
 
-    @Test func `a result can be cast to Swift dictionaries of both kinds`() {
+    @Test func `a result can be cast to dictionaries with String keys and with CFString keys`() {
         let result: CFTypeRef? = [kSecAttrAccount: "account"] as CFDictionary
         #expect((result as? [String: Any])?[kSecAttrAccount as String] as? String == "account")
         #expect((result as? [CFString: Any])?[kSecAttrAccount] as? String == "account")

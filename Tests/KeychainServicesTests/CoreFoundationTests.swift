@@ -85,7 +85,7 @@ import Musl
         #expect(CFErrorCopyUserInfo(nil) == nil)
     }
 
-    // 14 and 15 bytes: Data stores up to 14 bytes inline.
+    // Data stores up to 14 bytes inline, so 14 and 15 bytes are stored differently.
     @Test(arguments: [1, 14, 15, 16, 5000])
     func `the bytes of a data object can be read through its pointer`(count: Int) throws {
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })

@@ -90,7 +90,7 @@ let sectionN: [Row] = [
             k.copy(read.merging(["authUI": "u_AuthUIS"]) { $1 }).gives(-25300)
         }
     },
-    Row(326, "a search that skips authentication returns items that require no authentication") { k in
+    Row(326, "a search that skips authentication returns the other items") { k in
         try k.addProtected(.userPresence)
         k.add(GP("b", "s", ["data": bytes("plain")])).gives(0)
         let found = try k.copy(

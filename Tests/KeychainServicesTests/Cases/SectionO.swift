@@ -1,5 +1,5 @@
-// SectionO: damage, as far as the results of the four functions show it. The model has no storage
-// that could be damaged, so the rows run only with the engine.
+// SectionO: what the four functions return if the storage is damaged. The cases run only with the
+// engine, because `Backend.model` has no storage that could be damaged.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ import KeychainServices
 import KeychainSQLite
 import Testing
 
-/// A row of section O, which needs the engine's files.
+/// A case that needs the engine's files.
 struct DamageRow: Sendable, CustomTestStringConvertible {
     let number: Int
     let title: String
@@ -30,7 +30,7 @@ private func withItem(_ k: Client) {
 }
 
 let sectionO: [DamageRow] = [
-    DamageRow(340, "a keychain whose mode is restored is usable again") { k, engine in
+    DamageRow(340, "a keychain is usable again after its file mode is restored") { k, engine in
         withItem(k)
         engine.close()
         try setMode(0o644, of: engine.path(.database))
@@ -41,7 +41,7 @@ let sectionO: [DamageRow] = [
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
     // Differences.md: Apple replaces the database with an empty one.
-    DamageRow(341, "a database of garbage is not available and not replaced") { k, engine in
+    DamageRow(341, "a database with invalid content is unavailable and is kept") { k, engine in
         withItem(k)
         engine.close()
         let garbage = Data(repeating: 0xA5, count: 64 << 10)
@@ -54,7 +54,7 @@ let sectionO: [DamageRow] = [
         #expect(FileManager.default.contents(atPath: engine.path(.database)) == garbage)
     },
     // Differences.md: Apple returns -25300 and deletes the row.
-    DamageRow(343, "a damaged item is reported and stays") { k, engine in
+    DamageRow(343, "a search reports a damaged item and doesn't delete it") { k, engine in
         withItem(k)
         try engine.damageItem()
         for _ in 1...2 {
@@ -64,7 +64,7 @@ let sectionO: [DamageRow] = [
         try engine.damageItem()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
-    DamageRow(344, "an add takes the place of a damaged item") { k, engine in
+    DamageRow(344, "an add replaces a damaged item") { k, engine in
         withItem(k)
         try engine.damageItem()
         k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
@@ -78,7 +78,7 @@ let sectionO: [DamageRow] = [
         #expect(FileManager.default.contents(atPath: engine.path(.keybag)) == before)
     },
     // Differences.md: Apple returns -25300.
-    DamageRow(350, "halves of two items can't be mixed") { k, engine in
+    DamageRow(350, "an item with the secret of another item can't be read") { k, engine in
         withItem(k)
         k.add(GP("b", "s", ["data": bytes("y")])).gives(0)
         try engine.tamper { rows in
@@ -91,7 +91,7 @@ let sectionO: [DamageRow] = [
         k.copy(GP("b", "s", ["R.data": true])).gives(-26275)
     },
     // A case of section H. Differences.md: Apple returns -25300 and deletes the row.
-    DamageRow(190, "a damaged item can't be updated, and an add takes its place") { k, engine in
+    DamageRow(190, "a damaged item can't be updated, but an add replaces it") { k, engine in
         withItem(k)
         try engine.damageItem()
         k.update(GP("a", "s"), ["labl": "L"]).gives(-26275)
@@ -111,7 +111,7 @@ private func setMode(_ mode: Int, of path: String) throws {
         try row.body(Client(engine, groups: ["G1", "G2"]), engine)
     }
 
-    @Test func `a search returns undamaged items even if another one is damaged`() throws {
+    @Test func `a search returns undamaged items even if another item is damaged`() throws {
         let engine = try EngineUnderTest()
         let k = Client(engine, groups: ["G1"])
         withItem(k)

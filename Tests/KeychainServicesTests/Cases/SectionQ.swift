@@ -1,10 +1,10 @@
-// SectionQ: searches that look into certificates, and searches by host.
+// SectionQ: searches by the content of certificates, and searches by host.
 
 import Foundation
 import KeychainServices
 import Testing
 
-/// Six self-signed certificates: two for mail, two for clients, two for servers.
+/// Adds six self-signed certificates: two for mail, two for clients, two for servers.
 private func withSix(_ k: Client) throws -> CertificateFixtures {
     let fixtures = try CertificateFixtures.shared()
     for fixture in fixtures.mail + fixtures.clients + fixtures.servers {
@@ -13,7 +13,7 @@ private func withSix(_ k: Client) throws -> CertificateFixtures {
     return fixtures
 }
 
-/// The root and intermediate as certificates, and both leaves as identities.
+/// Adds the root and the intermediate as certificates, and both leaves as identities.
 private func withChain(_ k: Client) throws -> CertificateFixtures {
     let fixtures = try CertificateFixtures.shared()
     k.add(["ref": fixtures.root.certificate]).gives(0)
@@ -83,7 +83,7 @@ let sectionQ: [Row] = [
             ])
         ).givesArray(2)
     },
-    Row(371, "a search by policy finds no certificate outside its validity") { k in
+    Row(371, "a search by policy finds no certificate outside its validity period") { k in
         _ = try withSix(k)
         let policies = [try mailPolicy(), SecPolicyCreateSSL(false, nil)]
         for policy in policies {
@@ -93,7 +93,7 @@ let sectionQ: [Row] = [
             }
         }
     },
-    Row(373, "a date outside the validity finds nothing") { k in
+    Row(373, "a search by date finds no certificate outside its validity period") { k in
         _ = try withSix(k)
         for day in [CertificateFixtures.dayBefore, CertificateFixtures.dayAfter] {
             k.copy(cert(["validOn": day, "R.ref": true])).gives(-25300)
@@ -106,11 +106,11 @@ let sectionQ: [Row] = [
         k.copy(cert(["validOn": NSNull()])).gives(-25300)
         k.copy(cert()).gives(0)
     },
-    Row(376, "a search for trusted certificates finds no self-signed one") { k in
+    Row(376, "a search for trusted certificates finds no self-signed certificate") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
     },
-    Row(377, "a trusted-only value of false filters nothing") { k in
+    Row(377, "kSecMatchTrustedOnly with the value false filters nothing") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": false, "R.ref": true])).gives(0)
     },
@@ -155,16 +155,16 @@ let sectionQ: [Row] = [
     Row(389, "a host that isn't text is refused") { k in
         k.copy(inet(["host": 5])).gives(-50)
     },
-    Row(391, "a certificate without an address matches no address") { k in
+    Row(391, "a certificate without a mail address matches no address") { k in
         k.add(["ref": try CertificateFixtures.shared().root.certificate]).gives(0)
         k.copy(cert(["email": "a@b.com"])).gives(-25300)
     },
-    Row(392, "an address that isn't text is refused") { k in
+    Row(392, "a mail address that isn't text is refused") { k in
         k.copy(cert(["email": 5])).gives(-50)
     },
 ]
 
-@Suite("Q. Looking into certificates") struct SectionQ {
+@Suite("Q. Certificate matching") struct SectionQ {
     @Test(.cases(4 * 20), arguments: Backend.allCases, sectionQ)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
@@ -218,7 +218,7 @@ let sectionQ: [Row] = [
         k.copy(cert(["issr": content])).gives(-25300)
     }
 
-    @Test func `a value that isn't a policy or a list of names is refused`() throws {
+    @Test func `a value of the wrong type for a match key is refused`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.copy(cert(["policy": "SSL"])).gives(-50)
         k.copy(cert(["issuers": "CN=Root"])).gives(-50)

@@ -25,7 +25,7 @@ let sectionR: [Row] = [
         k.add(["ref": try fixture().identity]).gives(0)
         k.add(["ref": try fixture().identity, "R.pref": true]).gives(-25299)
     },
-    Row(400, "an identity's label is given to both halves") { k in
+    Row(400, "the label of a new identity is given to its certificate and its key") { k in
         k.add(["ref": try fixture().identity, "labl": "zomg"]).gives(0)
         for entries in [idnt(), cert(), keys()] {
             k.copy(entries.merging(["labl": "zomg"]) { $1 }).gives(0)
@@ -36,25 +36,25 @@ let sectionR: [Row] = [
         k.add(["ref": try fixture.identity]).gives(0)
         let issuer = try #require(
             SecCertificateCopyNormalizedIssuerSequence(fixture.certificate))
-        // The attribute is the content of the sequence.
+        // The attribute `issr` is the content of this DER sequence.
         let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
         let stored = try #require(attributes["issr"] as? Data)
         #expect((issuer as Data).suffix(stored.count) == stored)
         let found = k.copy(idnt(["issr": stored, "R.ref": true])).gives(0).result
         #expect(found as? SecIdentity == (try fixture.identity))
     },
-    Row(403, "an identity is in its certificate's group") { k in
+    Row(403, "an identity is found only in its own group") { k in
         k.add(["ref": try fixture().identity, "agrp": "G1", "labl": "L"]).gives(0)
         k.copy(idnt(["agrp": "G1", "labl": "L"])).gives(0)
         k.copy(idnt(["agrp": "G2", "labl": "L"])).gives(-25300)
     },
-    Row(404, "an identity in two groups is found only by a caller in both") { k in
+    Row(404, "an identity in two groups is found only by a caller in both groups") { k in
         k.add(["ref": try fixture().certificate, "agrp": "G1"]).gives(0)
         k.member(of: "G3").add(["ref": try fixture().key]).gives(0)
         k.copy(idnt()).gives(-25300)
         k.member(of: "G1", "G3").copy(idnt()).gives(0)
     },
-    Row(406, "an identity's data are the private key") { k in
+    Row(406, "the data of an identity are the data of its private key") { k in
         k.add(["ref": try fixture().identity]).gives(0)
         let key = try k.copy(keys(["R.data": true])).givesData()
         try k.copy(idnt(["R.data": true])).givesData(key)
@@ -121,7 +121,8 @@ let sectionR: [Row] = [
         k.copy(keys()).gives(-25300)
     }
 
-    @Test func `an identity isn't stored as an item`() throws {
+    @Test
+    func `a call with data, attributes or objects that an identity can't have is refused`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.add(idnt(["data": bytes("x")])).gives(-50)
         k.copy(idnt(["svce": "s"])).gives(-25303)
@@ -152,7 +153,7 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `a key is found by its usage attributes and by its tag`(on backend: Backend) throws {
+    func `a key is found by its attributes and by reference`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let key = try fixture().key
         k.add(["ref": key, "atag": bytes("tag"), "labl": "mine"]).gives(0)

@@ -20,13 +20,13 @@ extension Client {
         try withKeychain { try newKey(entries) }
     }
 
-    /// The error code with which creating a key fails.
+    /// The error code of an attempt to create a key, or `nil` if the attempt succeeds.
     fileprivate func refusal(of entries: Entries) -> Int? {
         code { try create(entries) }
     }
 }
 
-/// The error code of a call that fails.
+/// The error code of a call, or `nil` if the call succeeds.
 private func code(
     _ source: SourceLocation = #_sourceLocation, of call: () throws -> Any
 ) -> Int? {
@@ -47,7 +47,7 @@ let sectionS: [Row] = [
         _ = try k.create(ellipticCurve)
         k.copy(keys()).gives(-25300)
     },
-    Row(409, "a key needs a type") { k in
+    Row(409, "a key can't be created without a type") { k in
         #expect(k.refusal(of: ["bsiz": 256]) == -50)
     },
     Row(410, "a key that can't be made leaves nothing behind") { k in
@@ -62,14 +62,14 @@ let sectionS: [Row] = [
             k.copy(labelled("L")).gives(-25300)
             k.copy(keys()).gives(-25300)
         }
-        // The public key could be stored, and isn't, because the private one can't be.
+        // The public key alone could be stored. It isn't, because the private key can't be stored.
         let split: Entries = [
             "perm": true, "public": ["perm": true], "private": ["agrp": "nonexistent"],
         ]
         #expect(k.refusal(of: elliptic(split)) == -34018)
         k.copy(keys()).gives(-25300)
     },
-    Row(413, "labels of the two halves find and delete them") { k in
+    Row(413, "the two keys of a pair are found and deleted by their own labels") { k in
         let pair = k.generatePair(
             elliptic([
                 "perm": true, "private": ["labl": "private"], "public": ["labl": "public"],
@@ -84,7 +84,7 @@ let sectionS: [Row] = [
         }
         k.copy(keys()).gives(-25300)
     },
-    Row(415, "either half is added and deleted by reference") { k in
+    Row(415, "either key of a pair is added and deleted by reference") { k in
         for kind in [KnownKey.p256, .rsa2048] {
             let mine = try kind.privateKey()
             for half in [mine, try mine.publicHalf()] {
@@ -121,7 +121,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(419, "the public key of a public key is that key itself") { _ in
+    Row(419, "the public key of a public key is the same key") { _ in
         for kind in KnownKey.all {
             let mine = try kind.privateKey()
             let half = try mine.publicHalf()
@@ -129,7 +129,7 @@ let sectionS: [Row] = [
             #expect(mine != half)
         }
     },
-    Row(421, "data of one half of a pair are refused as the other half") { _ in
+    Row(421, "data of a public key are refused as a private key, and the reverse") { _ in
         for kind in [KnownKey.p256, .p384, .p521, .rsa2048] {
             let mine = try kind.privateKey()
             let half = try mine.publicHalf().external()
@@ -151,7 +151,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(427, "a private key verifies nothing") { _ in
+    Row(427, "a private key verifies no signature") { _ in
         for (kind, name) in signing {
             let mine = try kind.privateKey()
             let signature = try mine.signature(name, message)
@@ -159,7 +159,7 @@ let sectionS: [Row] = [
             #expect(try mine.publicHalf().refusal(name, message, signature) == nil)
         }
     },
-    Row(428, "another algorithm doesn't verify") { _ in
+    Row(428, "a signature isn't valid with another algorithm") { _ in
         for (kind, name) in signing {
             let mine = try kind.privateKey()
             let signature = try mine.signature(name, message)
@@ -169,7 +169,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(430, "a key doesn't sign with another key's algorithm") { _ in
+    Row(430, "a key doesn't sign with an algorithm of another key type") { _ in
         for (kind, name) in signing {
             for (other, _) in signing where other.kind != kind.kind {
                 let mine = try other.privateKey()
@@ -177,7 +177,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(431, "a digest of another size than its hash is refused") { _ in
+    Row(431, "a digest of the wrong size for the hash algorithm is refused") { _ in
         for (kind, family) in [
             (KnownKey.p256, "ECDSA:digest-X962"), (.rsa2048, "RSA:digest-PKCS1v15"),
         ] {
@@ -190,7 +190,7 @@ let sectionS: [Row] = [
             }
         }
     },
-    Row(433, "a derivation needs a size") { _ in
+    Row(433, "a key derivation needs a valid size") { _ in
         let mine = try KnownKey.p256.privateKey()
         let half = try KnownKey.p256.publicKey()
         for name in ["keyexchange:ECDH:KDFX963:SHA256", "keyexchange:ECDHC:KDFX963:SHA1"] {
@@ -204,7 +204,7 @@ let sectionS: [Row] = [
             #expect(try mine.agreed(name, with: half, size: 47).count == 47)
         }
     },
-    Row(434, "a message encrypted to an elliptic-curve key is decrypted") { _ in
+    Row(434, "only the right private elliptic-curve key decrypts a message") { _ in
         for kind in [KnownKey.p256, .p384, .p521] {
             let mine = try kind.privateKey()
             let name = "encrypt:ECIES:ECDH:KDFX963:SHA256:AESGCM-KDFIV"
@@ -258,7 +258,7 @@ let sectionS: [Row] = [
         }
         #expect(olderKeyFunctions.sign(mine, .PKCS1SHA1, digest, room: 256).status == 0)
     },
-    Row(443, "a certificate and a key that isn't its own are no identity") { _ in
+    Row(443, "a certificate and a key of another pair don't form an identity") { _ in
         let openSSL = try OpenSSL()
         let mine = try KnownKey.p256.privateKey()
         let pair = try OpenSSLPair(.p256, mine, in: openSSL)
@@ -274,7 +274,7 @@ let sectionS: [Row] = [
     },
 ]
 
-/// Keys, each with an algorithm that it supports.
+/// Keys, each with an algorithm that the key supports.
 private let signing: [(KnownKey, String)] = [
     (.p256, "sign:ECDSA:message-X962:SHA256"),
     (.rsa2048, "sign:RSA:message-PKCS1v15:SHA256"),

@@ -45,7 +45,7 @@ let sectionU: [Row] = [
             k.delete(empty.merging(["class": name as NSString]) { $1 }).gives(0)
         }
     },
-    Row(460, "a call with an identity object returns only a persistent reference") { k in
+    Row(460, "a call with an identity object can return only a persistent reference") { k in
         let identity = try fixture().identity
         for returns in manyReturns {
             k.add(returns.merging(["ref": identity]) { $1 }).givesNil()
@@ -59,10 +59,10 @@ let sectionU: [Row] = [
         k.copy(["ref": try CertificateFixtures.shared().intermediate.identity, "R.data": true])
             .gives(-25300)
     },
-    Row(461, "attributes of an identity come without the certificate's data") { k in
+    Row(461, "attributes alone of an identity come without the certificate's data") { k in
         let fixture = try fixture()
         k.add(["ref": try fixture.identity]).gives(0)
-        // A filter reads the certificate itself.
+        // A filter reads the certificate's data, but the result must still not contain the data.
         for filter: Entries in [[:], ["validOn": CertificateFixtures.today]] {
             let query = idnt(filter).merging(["R.attrs": true]) { $1 }
             let found = try k.copy(query).givesDictionary()
@@ -75,7 +75,7 @@ let sectionU: [Row] = [
             #expect(found["certdata"] as? Data == fixture.der)
         }
     },
-    Row(462, "an issuer may be given as a whole name") { k in
+    Row(462, "an issuer may be given as a whole DER name") { k in
         let fixture = try fixture()
         k.add(["ref": try fixture.identity]).gives(0)
         let whole =
@@ -92,7 +92,7 @@ let sectionU: [Row] = [
         #expect(added["issr"] as? Data == name("SOME ISSUER").dropFirst(2))
         k.copy(cert(["issr": name("some issuer")])).gives(0)
     },
-    Row(463, "an add takes no reference of an older form or to a token") { k in
+    Row(463, "an add refuses a persistent reference in an older form or to a token") { k in
         for reference in [bytes("genp") + Data(repeating: 1, count: 8), bytes("tkpr0")] {
             k.add(GP("a", "s", ["pref": reference, "data": bytes("x")])).gives(-50)
             k.add(["pref": reference, "data": bytes("x")]).gives(-50)
@@ -103,7 +103,7 @@ let sectionU: [Row] = [
 
 private let thisDeviceOnly = ["aku", "cku", "dku", "akpu"]
 
-/// Expects a synchronizable item of a class, with its data.
+/// Expects a synchronizable item with the protection class and the data "x".
 private func expectSynchronizable(
     _ k: Client, _ entries: Entries, _ protection: String
 ) throws {
@@ -114,7 +114,7 @@ private func expectSynchronizable(
     #expect(found["v_Data"] as? Data == bytes("x"))
 }
 
-/// The attributes of each class's primary key, with their values if they weren't given.
+/// The attributes of each class's primary key, with the values that they have if an add omits them.
 private var emptyKeys: [String: [String: NSObject]] {
     let text: NSObject = NSString()
     let data: NSObject = NSData()

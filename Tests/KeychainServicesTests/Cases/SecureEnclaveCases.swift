@@ -30,7 +30,7 @@ let secureEnclaveCases: [Row] = [
         }
         try k.copy(keys(["R.attrs": true, "limit": all])).givesArray(2)
     },
-    Row(424, "the public half of a token's key is exported as 65 bytes") { k in
+    Row(424, "the public key of a token's key is exported as 65 bytes") { k in
         let key = try #require(k.add(token(["R.ref": true])).result as? SecKey)
         let half = try key.publicHalf()
         let data = try #require(SecKeyCalls.external(half).value)
@@ -53,7 +53,7 @@ let secureEnclaveCases: [Row] = [
         #expect(attributes["klbl"] as? Data == key.publicKeyHash)
         #expect(attributes["v_Data"] == nil)
     },
-    Row(445, "a pair is generated even if only one half is requested") { k in
+    Row(445, "a pair is generated even if the caller requests only one of its keys") { k in
         for place: Entries in [[:], ["tkid": tokens[0]]] {
             let parameters: Entries = [
                 "type": "73", "bsiz": 256, "labl": "L", "private": ["perm": true],

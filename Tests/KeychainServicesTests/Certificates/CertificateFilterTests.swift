@@ -1,5 +1,5 @@
-// CertificateFilterTests: the conditions of searches for certificates. The numbers in names are
-// rows of section Q of the behaviour cases.
+// CertificateFilterTests: the conditions of searches for certificates. The numbers in test names
+// are the numbers of cases in section Q of Documentation/Cases.md.
 
 #if !canImport(Darwin)
 
@@ -77,7 +77,7 @@ import Testing
             made.maker.openSSL.folder.appending(path: "root.pem").path
         ])
         #expect(accepted(CertificateFilter(trustedOnly: true), systemRoots: roots).count == 5)
-        // The root doesn't have to be in the keychain, but the intermediate does.
+        // The root certificate doesn't have to be in the keychain, but the intermediate does.
         #expect(
             accepted(
                 CertificateFilter(trustedOnly: true), among: [made.server, made.intermediate],
@@ -97,7 +97,7 @@ import Testing
         let leaves = [made.server, made.client, made.mail]
         #expect(accepted(CertificateFilter(issuers: [root])).count == 5)
         #expect(accepted(CertificateFilter(issuers: [middle])) == leaves)
-        // Without the intermediate the chain is broken.
+        // Without the intermediate certificate, the chain is incomplete.
         #expect(accepted(CertificateFilter(issuers: [root]), among: leaves).isEmpty)
         let other = try #require(
             SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
@@ -105,7 +105,7 @@ import Testing
         #expect(accepted(CertificateFilter(issuers: [other, middle])) == leaves)
     }
 
-    @Test func `issuers that aren't valid names match nothing`() {
+    @Test func `an empty list of issuers and an invalid name match nothing`() {
         #expect(accepted(CertificateFilter(issuers: [])).isEmpty)
         #expect(accepted(CertificateFilter(issuers: [Data("CN=Root".utf8)])).isEmpty)
     }
@@ -113,7 +113,7 @@ import Testing
     @Test func `issuers are compared in their normalized form`() throws {
         let maker = try CertificateMaker()
         let root = try maker.make("root", subject: "/CN=Some Root", printable: true)
-        // The sequence as OpenSSL would encode it, in lower case.
+        // The name as OpenSSL would encode it, but in lower case.
         let name =
             Data([0x30, 20, 0x31, 18, 0x30, 16, 6, 3, 0x55, 4, 3, 0x13, 9])
             + Data("some root".utf8)
@@ -133,7 +133,7 @@ import Testing
         let matches = accepted(CertificateFilter(issuers: [top]), among: chain)
         // Certificate 11 has ten issuers between itself and the name at the top.
         #expect(matches == Array(chain[0...11]))
-        // Two authorities that certified each other.
+        // For this filter, each of two authorities has issued the other authority's certificate.
         let one = try #require(SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
         let circle = [made.root, made.intermediate]
         let found = circle.filter { certificate in

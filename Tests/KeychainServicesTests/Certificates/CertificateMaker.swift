@@ -49,8 +49,9 @@ struct CertificateMaker {
     /// - Parameters:
     ///   - name: The base name of the files.
     ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
-    ///   - issuer: The name of the signing certificate, or `nil` for a self-signed one.
-    ///   - extensions: One extension per element. Without any, the certificate is of version 1.
+    ///   - issuer: The name of the signing certificate, or `nil` for a self-signed certificate.
+    ///   - extensions: One extension per element. Without extensions, the certificate is of
+    ///     version 1.
     ///   - key: The kind of the key.
     ///   - days: The validity period from now, in days.
     ///   - printable: Whether to encode texts as printable strings where possible, instead of
@@ -102,7 +103,7 @@ struct CertificateMaker {
     func certificate(_ name: String) throws -> SecCertificate {
         let der = try der(name)
         guard let certificate = SecCertificateCreateWithData(nil, der as CFData) else {
-            throw OpenSSL.Failure(description: "\(name) is no certificate")
+            throw OpenSSL.Failure(description: "\(name).pem isn't a certificate")
         }
         return certificate
     }

@@ -30,12 +30,12 @@ import Testing
         ("/CN=a+O=b", "/CN=A+O=B", true),
     ])
     func `case and extra spaces are ignored in printable strings`(
-        one: String, other: String, isOne: Bool
+        one: String, other: String, areEqual: Bool
     ) throws {
         let names = (
             try name(one, printable: true), try name(other, printable: true)
         )
-        #expect((names.0 == names.1) == isOne)
+        #expect((names.0 == names.1) == areEqual)
     }
 
     @Test func `case is not ignored in other strings`() throws {
@@ -72,13 +72,13 @@ import Testing
         let long = try name("/CN=a\(spaces)b/O=c", printable: true)
         #expect(long == (try name("/CN=a b/O=c", printable: true)))
         #expect(CertificateName(der: long)?.normalizedSequence == long)
-        // The length of the whole name is in two bytes before normalization, and in one after it.
+        // The length of the whole name takes two bytes before normalization, and one byte after it.
         let longer = "/CN=a\(spaces)b/O=c\(spaces)d/OU=e\(spaces)f"
         #expect(
             try name(longer, printable: true) == name("/CN=a b/O=c d/OU=e f", printable: true))
     }
 
-    @Test func `an empty name is valid`() throws {
+    @Test func `an empty name is valid, but a malformed name isn't`() throws {
         #expect(CertificateName(der: Data([0x30, 0]))?.normalizedContent == Data())
         #expect(CertificateName(der: Data()) == nil)
         #expect(CertificateName(der: Data([0x31, 0])) == nil)

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// OpenSSL signs with the private key, and the certificate's key verifies the signature.
-    @Test func `a certificate's key verifies signatures of its private key`() throws {
+    @Test func `a certificate's key verifies signatures of the private key`() throws {
         let certificate = try maker.make("a", subject: "/CN=A")
         let message = Data("message".utf8)
         let signature = try maker.openSSL.run(

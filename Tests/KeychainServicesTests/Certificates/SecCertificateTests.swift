@@ -60,7 +60,7 @@ import Testing
         #expect(certificate.subjectSummary == summary)
     }
 
-    @Test func `the common name is the last one of several`() throws {
+    @Test func `the common name is the last of several common names`() throws {
         let certificate = try maker.make("a", subject: "/CN=Outer/O=Org/CN=Inner")
         var name: CFString?
         #expect(unsafe SecCertificateCopyCommonName(certificate, &name) == errSecSuccess)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [30, 36_500])
-    func `the dates are those that OpenSSL reads`(days: Int) throws {
+    func `the validity dates are those that OpenSSL reads`(days: Int) throws {
         let certificate = try maker.make("a", subject: "/CN=A", days: days)
         let text = String(
             decoding: try maker.openSSL.run([
@@ -146,7 +146,7 @@ import Testing
             .curve("P-256"), .curve("P-384"), .curve("P-521"), .curve("secp256k1"),
             .curve("brainpoolP256r1"), .rsa(2048), .ed25519,
         ] as [CertificateMaker.KeyKind])
-    func `the hash of the public key is the SHA-1 of its bits`(
+    func `the hash of the public key is the SHA-1 of the key's bits`(
         key: CertificateMaker.KeyKind
     ) throws {
         let certificate = try maker.make(
@@ -206,11 +206,11 @@ import Testing
             readCount += 1
             Self.readAll(certificate)
         }
-        // Most changes are in the key or the signature, which aren't parsed here.
+        // Most changes are in the key or the signature, which `SecCertificate(der:)` doesn't parse.
         #expect(readCount > 300, "seed \(seed)")
     }
 
-    /// Calls every function that reads from a certificate.
+    /// Calls functions that read from a certificate.
     private static func readAll(_ certificate: SecCertificate) {
         _ = certificate.itemAttributes
         _ = certificate.subjectSummary
