@@ -1,4 +1,4 @@
-// FrameTests: the sizes and limits of frames, long answers, and what remains of them in memory.
+// FrameTests: the sizes and limits of frames, long answers, and the erasure of released frames.
 
 import Foundation
 import KeychainCore
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// The received header, the limit, and the size, or `nil` if it isn't known yet.
+    /// The received header, the limit, and the size, or `nil` if the size isn't known yet.
     @Test(
         arguments: [
             ([], 100, nil), ([0, 0, 0], 100, nil), ([0, 0, 0, 1], 100, 1),
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// Encodes an answer in parts of the given size and joins them.
-    /// - Returns: The parts, and the joined answer.
+    /// - Returns: The kinds and sizes of the parts, and the joined answer.
     private func joined<Answer: MessageCodable>(
         _ answer: Answer, _ partByteCount: Int
     ) throws -> (kinds: [ServiceMessage], byteCounts: [Int], answer: Answer) {

@@ -12,7 +12,7 @@ import Testing
     private static let authorization = Authorization(
         grant: grant, recognition: grant, applicationPassword: secret)
 
-    /// A request of each kind that contains a secret.
+    /// One request of each type that can contain a secret.
     private static let requests: [any Request] = {
         let passcode = SecretBytes(copying: Array(secret))
         let item = NewItem(
@@ -60,8 +60,9 @@ import Testing
         return "\(dumped)\n\(value)\n\(String(reflecting: value))"
     }
 
-    /// Whether a text contains a secret's bytes, as a list or line by line, or half of a token. A
-    /// single number isn't enough, because it could be part of an address in the dump of data.
+    /// Whether a text contains bytes of the secret, as a list or in separate lines, or half of the
+    /// token. A number alone doesn't count, because the number could be part of an address in the
+    /// dump of data.
     private func shows(_ text: String) -> Bool {
         let halves = [Self.grant.token.high, Self.grant.token.low]
         let tokens = halves.flatMap { ["\($0)", String($0, radix: 16)] }

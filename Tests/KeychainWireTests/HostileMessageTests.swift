@@ -1,4 +1,5 @@
-// HostileMessageTests: messages that an honest peer never sends. Each is refused, and none traps.
+// HostileMessageTests: messages that an honest peer never sends. The decoder refuses each message
+// and never traps.
 
 import Foundation
 import KeychainCore
@@ -6,11 +7,11 @@ import KeychainWire
 import TestPrograms
 import Testing
 
-/// A value with one field that an honest peer never sends, as the bytes of all its fields.
+/// The bytes of a value in which one field has a content that an honest peer never sends.
 struct Hostile: Sendable, CustomStringConvertible {
     let description: String
     let bytes: [UInt8]
-    /// Decodes the bytes as a value of the type.
+    /// Decodes bytes as a value of the type that was passed to the initializer.
     let read: @Sendable ([UInt8]) throws(KeychainFailure) -> Void
 
     init<Value: MessageCodable & Sendable>(_ name: String, _ type: Value.Type, _ hex: String) {
@@ -26,7 +27,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The fields of a search, any one of which can be replaced.
+    /// The fields of a search. Each hostile search replaces one of these fields.
     enum Field: Int {
         case itemClass, attributes, accessGroup, protection, synchronizable, tombstone, reference
         case host, grant, password, limit, includesData, includesAttributes, skips
@@ -95,7 +96,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         Hostile(
             "a failure with unknown access control", failure,
             "ffffffce 00000000 05 8000000000000000 00"),
-        Hostile("a failure about an item of 3 bytes", failure, "ffffffce 00000000 00 01 000000"),
+        Hostile("a failure with a reference of 3 bytes", failure, "ffffffce 00000000 00 01 000000"),
         Hostile(
             "an unknown kind of service", welcome,
             "00000002 00000000 00 07 00000000 00000000 02 00"),
@@ -117,7 +118,7 @@ struct Hostile: Sendable, CustomStringConvertible {
 }
 
 @Suite struct `Hostile messages` {
-    @Test func `the hostile values differ from valid ones in one field`() throws {
+    @Test func `a search in which no field is replaced is valid`() throws {
         let honest = Hostile.bytes(Hostile.honestFields.joined())
         let read = try Messages.value(FindItems.self, honest)
         #expect(read.query == ItemQuery(itemClass: .genericPassword, isSynchronizable: nil))
@@ -132,9 +133,10 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(failure?.status == .param)
     }
 
-    /// No id, an incomplete id, the id 0, an id and nothing else, a `hello` with oldest 3 and
-    /// newest 2, one without its newest version, access groups beyond the end, extra bytes after
-    /// `subscribe` and `unsubscribe`, and the `hello` of version 1 of the protocol.
+    /// No id, an incomplete id, the id 0, an id and nothing else, a `hello` with the oldest version
+    /// 3 and the newest version 2, a `hello` without the newest version, access groups beyond the
+    /// end, extra bytes after `subscribe` and `unsubscribe`, and the `hello` of version 1 of the
+    /// protocol.
     @Test(
         arguments: [
             "", "00000000000000", "0000000000000000 02", "0000000000000001",
@@ -149,9 +151,9 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(failure?.status == .param)
     }
 
-    /// Requests 0, 13 and 255, and messages 4 and 255, with any content.
+    /// Requests with the codes 0, 13 and 255, and messages of the kinds 4 and 255.
     @Test(arguments: ["01 00", "01 0d", "01 ff ff", "04", "ff 00"])
-    func `an unknown request is told apart from one that can't be decoded`(_ hex: String) {
+    func `an unknown request or message is refused as unimplemented`(_ hex: String) {
         let failure = #expect(throws: KeychainFailure.self) {
             try Messages.request(Hostile.bytes("0000000000000001" + hex))
         }
@@ -205,8 +207,8 @@ struct Hostile: Sendable, CustomStringConvertible {
         return Mirror(reflecting: value).children.contains { holdsPassword($0.value) }
     }
 
-    /// The service runs only a few requests that derive keys at the same time, so it must recognize
-    /// them.
+    /// The service runs only a few requests that derive keys at the same time, so the service must
+    /// recognize these requests.
     @Test func `an application password is recognized wherever it is in a request`() {
         var values = RandomValues(seed: 12)
         for request in (0..<20).flatMap({ _ in values.requests() }) where request.purpose != nil {
@@ -239,7 +241,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(total > 800)
     }
 
-    @Test func `a request with too many elements is refused, and a large one with few is not`()
+    @Test func `a request with too many elements is refused, and a large request is accepted`()
         throws
     {
         let limit = WireLimits.elementCount
@@ -254,7 +256,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(try Messages.request(try Messages.message(AddItem(item))) != nil)
     }
 
-    /// Nested lists with a text in the innermost one.
+    /// Nested lists with a text in the innermost list.
     private func nested(_ depth: Int) -> [UInt8] {
         [UInt8]((0..<depth).flatMap { _ in [6, 0, 0, 0, 1] as [UInt8] }) + [0, 0, 0, 0, 0]
     }
@@ -266,7 +268,7 @@ struct Hostile: Sendable, CustomStringConvertible {
             }
             #expect(failure?.status == .param)
         }
-        // Entitlements have at most 32 levels, which are accepted.
+        // 40 levels are accepted. Entitlements have at most 32 levels.
         let deepest = try Messages.value(PropertyListValue.self, nested(40))
         #expect(Messages.bytes(deepest) == nested(40))
     }

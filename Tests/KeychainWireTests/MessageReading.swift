@@ -1,5 +1,5 @@
-// MessageReading: messages as arrays, encoded as a client does and decoded as the service does; and
-// a comparison of values.
+// MessageReading: messages as arrays. The functions encode messages as a client does, decode
+// messages as the service does, and compare values.
 
 import Foundation
 import KeychainCore

@@ -5,7 +5,7 @@ import KeychainCore
 import KeychainWire
 import TestPrograms
 
-/// Generates values. Absent, empty, smallest and largest ones are frequent.
+/// Generates values. Absent, empty, smallest and largest values are frequent.
 struct RandomValues {
     var generator: SeededGenerator
 
@@ -74,7 +74,7 @@ struct RandomValues {
         case .string: .string(text())
         case .blob: pick([.string(text()), .data(data()), .number(number())], else: .number(0))
         case .data: .data(data())
-        // Apple's parser doesn't accept "+5" as a number, so it stays text.
+        // Apple's parser doesn't accept "+5" as a number, so this value stays text.
         case .number: pick([.number(number()), .string("+5")], else: .number(0))
         case .date: .date(seconds())
         }

@@ -100,7 +100,7 @@ import Testing
             let isOurs = String(reflecting: type(of: value)).hasPrefix("Keychain")
             for child in Mirror(reflecting: value).children {
                 let field = "\(type(of: value)).\(child.label ?? "?")"
-                // Hidden values have no text.
+                // A hidden value always prints the same text, so hash values are compared.
                 let text = (child.value as? any Hashable).map { "\(AnyHashable($0).hashValue)" }
                 if isOurs { seen[field, default: []].insert(text ?? "\(child.value)") }
                 note(child.value)
@@ -111,8 +111,8 @@ import Testing
             for value in values.answers() + values.others() { note(value) }
         }
         #expect(seen.count == 198)
-        // The service itself determines the program at the other end, has no biometric hardware
-        // beside it, and knows every item's constraints. So no message contains them.
+        // The service itself determines the program of the client, has no biometric hardware, and
+        // knows every item's constraints. So no message contains the following fields.
         let unsent = [
             "AccessGroups.program", "Authorization.recognition", "Authorization.enrollment",
             "ItemSnapshot.constraintsAreKnown",
@@ -140,7 +140,7 @@ import Testing
         #expect(item != empty)
     }
 
-    @Test func `requests that differ only in a secret aren't compared as equal`() {
+    @Test func `the comparison in these tests finds a difference in only a secret`() {
         let passcodes = [1, 2].map { SecretBytes(copying: [$0]) }
         let request = ChangePasscode(from: passcodes[0], to: passcodes[1])
         #expect(Messages.isSame(request, request) && !Messages.isSame(Lock(), LockAll()))
@@ -148,7 +148,7 @@ import Testing
         #expect(!Messages.isSame(request, other))
     }
 
-    @Test func `no description contains a request's content or a frame's bytes`() throws {
+    @Test func `no description contains the values in a request or the bytes of a frame`() throws {
         let secret = "correct horse"
         let add = AddItem(
             NewItem(

@@ -1,4 +1,4 @@
-// WireFuzzTests: messages close to valid ones.
+// WireFuzzTests: messages that differ only slightly from valid messages.
 //   (1) The inputs are derived from a fixed seed, so that a failure can be repeated.
 //   (2) No input may trap. Accepted messages must round-trip.
 
@@ -50,8 +50,8 @@ import Testing
         #expect(taken > Self.rounds / 100 && taken < Self.rounds)
     }
 
-    /// A message changed in a few places: a byte flipped, removed or duplicated, or the end cut
-    /// off.
+    /// A message with up to four changes: a bit is flipped, a byte is replaced, removed or
+    /// duplicated, or the end is cut off.
     private func mutated(_ message: [UInt8], _ values: inout RandomValues) -> [UInt8] {
         var bytes = message
         for _ in 0...Int.random(in: 0...3, using: &values.generator) {

@@ -1,5 +1,6 @@
-// ApplePlatformTests: what is built on Apple's platforms, according to the sources and the
-// manifest, compared with the document that lists it and the package that builds it on Linux.
+// ApplePlatformTests: the code that is built on Apple's platforms, according to the sources and the
+// manifest. The tests compare this code with ApplePlatforms.md, and with the package
+// AppleConfiguration, which builds the same code on Linux.
 
 import Testing
 
@@ -10,14 +11,14 @@ import Testing
         "KeychainTesting", "KeychainServicesAliasShim", "KeychainAuthenticationAliasShim",
         "KeychainCryptoKitAliasShim",
     ]
-    /// Modules of Apple's systems, and `Crypto`, which is built there too.
+    /// Modules of Apple's systems, and `Crypto`, which is also built on Apple's platforms.
     static let system: Set<String> = [
         "Darwin", "Foundation", "Dispatch", "Synchronization", "Observation", "Security",
         "LocalAuthentication", "CryptoKit", "Crypto",
     ]
     static let document = "Documentation/ApplePlatforms.md"
 
-    /// The modules that are built there for any of the products.
+    /// The modules that are built on Apple's platforms for any of the products.
     static func built() throws -> Set<String> {
         let manifest = try Manifest()
         let closures = products.map { manifest.closure(of: $0, onApple: true) }
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    /// The document lists the file that does.
+    /// ApplePlatforms.md names this file.
     @Test func `only one source file checks the version of an operating system`() throws {
         let path = "Keychain/Values/KeychainValue+Crypto.swift"
         #expect(try Repository.file(Self.document).contains("`\(path)`"))
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["canImport(Unknown)", "os(Plan9)", "TPM &&", "(TPM", "a ? b"])
-    func `a platform condition that can't be parsed is reported`(_ text: String) {
+    func `a platform condition that can't be parsed has no result`(_ text: String) {
         #expect(PlatformCondition.holds(text[...], on: .apple) == nil)
     }
 
@@ -165,7 +166,7 @@ import Testing
         for (name, dependencies) in targets {
             let expected = (manifest.target(name)?.dependencies ?? []).filter { !$0.isForOthers }
                 .map { $0.isLibrary ? $0.name.lowercased() : "Apple\($0.name)" }
-            // The modules that replace those of the system.
+            // The modules that replace Apple's system modules on Linux.
             let standIns: Set<String> = ["security", "localAuthentication", "cryptoKit"]
             #expect(dependencies.subtracting(standIns) == Set(expected), "\(name)")
         }

@@ -1,4 +1,5 @@
-// BranchTests: Documentation/Branches.md names existing tests and sections for every branch.
+// BranchTests: Documentation/Branches.md names existing tests, existing sections or a reason for
+// every branch.
 
 import Foundation
 import Testing
@@ -31,7 +32,7 @@ import Testing
             }
     }
 
-    /// The names of test functions, and the titles of rows in the tables of behaviour cases.
+    /// The names of test functions, and the titles of rows in the tables of behavior cases.
     private static func tests() throws -> Set<String> {
         var names: Set<String> = []
         for file in try Repository.files(in: "Tests/KeychainServicesTests", suffix: ".swift") {
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test
-    func `every row of Branches.md has a test, difference or reason, and what it names exists`()
+    func `every row of Branches.md has existing tests, existing sections or a reason`()
         throws
     {
         let tests = try Self.tests()

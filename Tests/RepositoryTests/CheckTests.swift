@@ -50,14 +50,14 @@ import Testing
         for (text, expression) in try Self.leftOut() {
             let isThere = try tests.contains { try expression.firstMatch(in: $0) != nil }
             #expect(isThere, "\(text)")
-            // This also applies to each alternative in a pattern.
+            // Each alternative in a pattern must also match a test.
             for name in text.matches(of: /[A-Z][A-Za-z0-9]+/).map(\.output) {
                 #expect(tests.contains { $0.contains(name) }, "\(name) of \(text)")
             }
         }
     }
 
-    @Test func `most tests are in the quick check`() throws {
+    @Test func `most test files are in the quick check`() throws {
         let (tests, leftOut) = (try Self.testFiles().map(\.test), try Self.leftOut())
         let left = try tests.filter { test in
             try leftOut.contains { try $0.expression.firstMatch(in: test) != nil }

@@ -30,8 +30,8 @@ import Testing
         #expect(example.contains(compiled))
     }
 
-    /// `Examples/Tutorials` contains the programs of these articles, and tests that the articles
-    /// show exactly these programs.
+    /// `Examples/Tutorials` contains the programs of these articles. Tests there check that the
+    /// articles show exactly these programs.
     @Test func `the documentation of a library product begins with an article that is tested`()
         throws
     {
@@ -53,8 +53,8 @@ import Testing
         #expect(dev.contains("\n    check \"Example: Tutorials\" tutorials\n"))
     }
 
-    /// Only a complete run measures these limits. These lines of `dev` make the run fail if one is
-    /// missed.
+    /// Only a complete run measures these limits. These lines of `dev` make the run fail if a limit
+    /// is missed.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
         "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
@@ -136,15 +136,15 @@ import Testing
         }
     }
 
-    @Test func `every file format has a document and vectors`() throws {
+    @Test func `every file format has a document, and vectors or another test`() throws {
         let documents = try Repository.files(in: "Documentation/Formats", suffix: ".md")
             .filter { $0.name.contains("-v") }
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
         // The parts of the database have separate vectors. The protocol has an example. A test
-        // writes the freshness note byte by byte. Tests compare the audit and the backup with their
-        // examples, and one reads the file storage-key. The document of circles is
-        // Synchronization.md.
+        // writes the freshness note byte by byte. Other tests compare the audit and the backup with
+        // the examples in their documents. Another test reads the file storage-key. The document of
+        // circles is Synchronization.md.
         let parts = [
             "anchor-v1.json", "circle-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",

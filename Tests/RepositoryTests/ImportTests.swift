@@ -12,7 +12,7 @@ struct ImportRow: CustomStringConvertible {
 }
 
 @Suite struct `Imports` {
-    /// The rows are in the direction of data flow: each module knows only those above it.
+    /// The rows are in the order of dependency: each module imports only modules of rows above.
     static let table = [
         ImportRow(module: "KeychainCore", imports: []),
         ImportRow(
@@ -64,7 +64,7 @@ struct ImportRow: CustomStringConvertible {
                 "UnixSignals", "Logging", "ArgumentParser",
             ]),
         ImportRow(module: "keychaind", imports: ["KeychainDaemon"]),
-        // The imports of these two are modules of the system.
+        // The imports of the following two modules are Apple's system modules.
         ImportRow(module: "KeychainAuthenticationDarwin", imports: ["LocalAuthentication"]),
         ImportRow(module: "KeychainServicesDarwin", imports: ["Security", "CryptoKit"]),
         ImportRow(
@@ -126,8 +126,8 @@ struct ImportRow: CustomStringConvertible {
         "Synchronization", "Observation",
     ]
     static let pure: Set<String> = ["FoundationEssentials", "Glibc", "Synchronization"]
-    /// A program that imports only these doesn't link Foundation, which would make it many times
-    /// larger. The tools are such programs.
+    /// A program that imports only these modules doesn't link Foundation, which would make the
+    /// program many times larger. The tools are such programs.
     static let lean: Set<String> = [
         "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine", "KeychainTPM",
         "KeychainSynchronization", "KeychainSynchronizer", "KeychainEtcd", "KeychainRelay",
@@ -143,7 +143,7 @@ struct ImportRow: CustomStringConvertible {
     @Test(arguments: table)
     func `each row of the table of allowed imports matches the manifest`(_ row: ImportRow) throws {
         let target = try #require(try Manifest().target(row.module))
-        // These are modules of the system, which are in no manifest.
+        // Apple's system modules are in no manifest.
         let others = row.imports.subtracting(["Security", "LocalAuthentication", "CryptoKit"])
         #expect(others == Set(target.dependencies.map(\.name)))
     }
@@ -156,11 +156,11 @@ struct ImportRow: CustomStringConvertible {
         let common = row.module == "KeychainCore" ? Self.pure : Self.everywhere
         var allowed = row.imports.union(
             Self.lean.contains(row.module) ? common.subtracting(["Foundation"]) : common)
-        // For the content of a Foundation dictionary, without bridging.
+        // KeychainServices uses CoreFoundation to read a Foundation dictionary without bridging.
         if row.module == "KeychainServices" { allowed.insert("CoreFoundation") }
         for file in files {
-            // Apple's platforms have no FoundationEssentials, and no program that it would make
-            // smaller.
+            // Apple's platforms have no FoundationEssentials, and this package builds no programs
+            // there that could be smaller without Foundation.
             for (platform, allowed) in [
                 (.linux, allowed), (.apple, row.imports.union(Self.everywhere)),
             ]
@@ -199,7 +199,7 @@ struct ImportRow: CustomStringConvertible {
         #expect(securityCount > 0)
     }
 
-    /// The tests above rely on this.
+    /// The tests above rely on this recognition of imports.
     @Test(arguments: [
         ("import Logging", "Logging"), ("@testable import Keychain", "Keychain"),
         ("package import Crypto", "Crypto"), ("@_exported public import Foundation", "Foundation"),

@@ -21,7 +21,7 @@ struct Manifest {
     struct Target {
         var name: String
         var dependencies: [Dependency]
-        /// Whether its folder is below `Sources`.
+        /// Whether the target's folder is below `Sources`.
         var isModule: Bool { Repository.exists("Sources/\(name)") }
     }
 
@@ -41,8 +41,9 @@ struct Manifest {
         ).map { Self.target($0.output.base[$0.range], constants) }
     }
 
-    /// `let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")`, and
-    /// lists of such products: the libraries by the name of the constant.
+    /// The libraries that a constant of the manifest names, by the name of the constant. A constant
+    /// is a product or a list of products, for example
+    /// `let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")`.
     private static func constants(_ text: Substring) -> [String: [Dependency]] {
         var constants: [String: [Dependency]] = [:]
         for part in "\n\(text)".split(separator: "\nlet ") {
@@ -114,11 +115,11 @@ struct Manifest {
         return found
     }
 
-    /// The modules below `Sources` in rows. Each module depends only on those in lower rows, and is
-    /// in the lowest possible row. After the arrow are the modules on which it depends, and in
-    /// brackets the libraries of other packages. Dependencies that it also has through another
-    /// module are left out. A dependency with a condition makes only dependencies with the same
-    /// condition redundant.
+    /// The modules below `Sources` in rows. Each module depends only on modules in lower rows, and
+    /// is in the lowest possible row. After the arrow are the modules on which a module depends,
+    /// and in brackets the libraries of other packages. Dependencies that a module also has through
+    /// another module are left out. A dependency with a condition makes only dependencies with the
+    /// same condition redundant.
     var picture: [String] {
         let modules = targets.filter(\.isModule)
         var rows: [String: Int] = [:]
@@ -140,7 +141,7 @@ struct Manifest {
                         && closure(of: $0.name, traits: traits).contains(dependency.name)
                 }
             }
-            // Those with conditions come last.
+            // Dependencies with conditions come last.
             let added = module.dependencies.filter(adds)
             let own =
                 added.filter { !$0.isForApple && $0.trait == nil }

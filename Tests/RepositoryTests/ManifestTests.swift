@@ -107,7 +107,7 @@ import Testing
         let all = manifest.closure(
             of: "Keychain", traits: ["OlderPKCS12", "TPM", "Synchronization"])
         #expect(!all.contains(name))
-        // The test would find nothing if the name didn't occur anywhere.
+        // A misspelled name would make the check above meaningless.
         #expect(
             manifest.target(name) != nil
                 || manifest.targets.contains { $0.dependencies.contains { $0.name == name } })

@@ -114,7 +114,8 @@ extension RepositoryFile {
 
     /// The lines that a compiler reads, without comments and conditions.
     func code(on platform: SourcePlatform) -> [(number: Int, text: String)] {
-        /// An `#if`: whether the current branch is taken, and whether any was.
+        /// The open `#if` blocks: whether the current branch of each block is taken, and whether
+        /// the current branch or an earlier branch of the block is taken.
         var open: [(isTaken: Bool, wasTaken: Bool)] = []
         var taken: [(number: Int, text: String)] = []
         func holds(_ text: Substring, _ number: Int) -> Bool {
@@ -144,7 +145,7 @@ extension RepositoryFile {
         return taken
     }
 
-    /// Whether no line is left on a platform.
+    /// Whether the file has no code on a platform.
     func isEmpty(on platform: SourcePlatform) -> Bool {
         code(on: platform).allSatisfy { $0.text.allSatisfy(\.isWhitespace) }
     }

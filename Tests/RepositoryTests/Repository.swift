@@ -80,8 +80,8 @@ enum Repository {
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// All files below a folder with the given suffix, sorted by path. Build folders and other
-    /// hidden ones are left out.
+    /// All files below a folder whose names end with `suffix`, sorted by path. Hidden files and
+    /// folders, such as build folders, are left out.
     static func files(in folder: String = "", suffix: String) throws -> [RepositoryFile] {
         let start = folder.isEmpty ? root : root.appending(path: folder)
         guard

@@ -1,22 +1,22 @@
-// RequirementsTests: Documentation/Requirements.md names an existing test for every sentence; and
-// the numbered behaviour cases in their document and where they are cited.
+// RequirementsTests: Documentation/Requirements.md names an existing test for every sentence.
+// Documentation/Cases.md contains every behavior case that tests and documents cite by number.
 
 import Foundation
 import Testing
 
 /// A row of the table: a sentence, and the tests that verify it.
 struct RequirementRow: CustomStringConvertible {
-    /// The first word of the heading above it: "0", "S1" and so on.
+    /// The first word of the heading above the row: "0", "S1" and so on.
     let section: String
     let line: Int
     let sentence: String
     /// The names of tests, which are in backticks.
     let tests: [String]
-    /// The files that contain them, relative to the root.
+    /// The files that contain the tests, relative to the root.
     let files: [String]
-    /// What the sentence depends on, or `nil` if it is met.
+    /// What the row waits for if its test is "not yet", otherwise `nil`.
     let waitsFor: String?
-    /// Whether the row is about the exact names and flows of a source.
+    /// Whether the row is below the heading "To the letter".
     let isToTheLetter: Bool
 
     /// Whether the sentence says that it is met only in part.
@@ -35,7 +35,7 @@ struct RequirementRow: CustomStringConvertible {
                 return nil
             }
             if line == "### To the letter" { isToTheLetter = true }
-            // The separator after a heading has only dashes.
+            // The line below the heading of a table has only bars, dashes, colons and spaces.
             guard line.hasPrefix("|"), !line.allSatisfy({ "|-: ".contains($0) }) else { return nil }
             let isHeading =
                 index + 1 < lines.count && lines[index + 1].hasPrefix("|-")
@@ -128,7 +128,7 @@ struct RequirementRow: CustomStringConvertible {
         for section in ["0", "S1", "S2", "S3", "S4", "S5"] {
             #expect((sections[section]?.count ?? 0) >= 10, "section \(section)")
         }
-        // The exact names and flows of a source.
+        // The rows with names, values and flows that the source of the section prescribes exactly.
         for section in ["S1", "S2", "S3", "S4", "S5"] {
             let rows = sections[section]?.filter(\.isToTheLetter) ?? []
             #expect(rows.count >= 10, "section \(section), to the letter")
@@ -193,8 +193,8 @@ struct RequirementRow: CustomStringConvertible {
         return RequirementRow.all(in: text.split(separator: "\n", omittingEmptySubsequences: false))
     }
 
-    /// Whether a text contains a test function with this name, or a row in a table of behaviour
-    /// cases.
+    /// Whether a text contains a test function with this name, or a row with this name in a table
+    /// of behavior cases.
     private static func isTest(_ name: String, in text: String) -> Bool {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
@@ -216,7 +216,7 @@ struct RequirementRow: CustomStringConvertible {
     }
 }
 
-@Suite struct `Behaviour cases` {
+@Suite struct `Behavior cases` {
     @Test func `Cases.md has each number once, in order`() throws {
         let numbers = try Self.documented()
         #expect(numbers.count > 250)

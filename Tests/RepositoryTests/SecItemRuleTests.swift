@@ -39,7 +39,8 @@ import Testing
         #expect(Self.hasLiteralKey(line[...]) == isLiteral)
     }
 
-    /// On macOS a dictionary without this key applies to the file-based keychain.
+    /// On macOS a dictionary without `kSecUseDataProtectionKeychain` applies to the file-based
+    /// keychain.
     @Test func `a dictionary with a class requests the data-protection keychain`() throws {
         var count = 0
         for file in try Self.builders() where file.path.hasPrefix("Examples/Systems/") {
@@ -52,7 +53,8 @@ import Testing
         #expect(count >= 7)
     }
 
-    /// Each call creates a new dictionary, because an earlier call could have changed a stored one.
+    /// Each call creates a new dictionary, because an earlier call could have changed a stored
+    /// dictionary.
     @Test func `no SecItem dictionary is kept in a stored property`() throws {
         var count = 0
         for file in try Self.builders() {
@@ -99,8 +101,9 @@ import Testing
 }
 
 @Suite struct `Apple's functions` {
-    /// Functions whose result a caller should never ignore. Apple's headers say so for the first
-    /// two (`warn_unused_result`). The others, like the first, return whether something is genuine.
+    /// Functions whose result a caller should never ignore. Apple's headers mark
+    /// `SecTrustEvaluateWithError` and `SecRandomCopyBytes` with `warn_unused_result`. The other
+    /// two functions return whether a signature is genuine.
     static let verdicts: Set<String> = [
         "SecTrustEvaluateWithError", "SecRandomCopyBytes", "SecKeyVerifySignature",
         "SecKeyRawVerify",
@@ -143,7 +146,7 @@ import Testing
         #expect(statuses.count > 30)
     }
 
-    @Test func `the result of a verification can't be ignored without a warning`() throws {
+    @Test func `an ignored result of a verification or of random bytes causes a warning`() throws {
         let verdicts = try Self.declarations().filter { Self.verdicts.contains($0.name) }
         #expect(Set(verdicts.map(\.name)) == Self.verdicts)
         for function in verdicts {

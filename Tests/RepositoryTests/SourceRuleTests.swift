@@ -24,7 +24,7 @@ import Testing
             "takes the bytes of the crypto library's keys",
         "Sources/KeychainAuthentication/Context/LAContext.swift":
             "writes to the error pointer of canEvaluatePolicy",
-        "Sources/KeychainSQLite/Salvage/SalvageSource.swift": "reads a file that SQLite can't",
+        "Sources/KeychainSQLite/Salvage/SalvageSource.swift": "reads a file that SQLite can't read",
         "Sources/KeychainAsymmetricKeys/Keys/DigestAlgorithm.swift":
             "gives the crypto library the bytes of a digest, and takes those of a shared secret",
         "Sources/KeychainSecItem/SecItemHandler.swift":
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `unsafe code is only in the folders for it`() throws {
+    @Test func `unsafe code is only in the listed folders and files`() throws {
         for file in try Repository.sources() {
             let isAllowed =
                 Self.unsafeFolders.contains { file.path.hasPrefix($0) }
@@ -107,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test func `unsafe code says why it is safe`() throws {
+    @Test func `every function with unsafe code has a safety comment`() throws {
         for file in try Repository.sources() {
             let lines = Self.unsafeLines(of: file)
             let reasoned = lines.isEmpty ? [] : Self.reasonedLines(of: file)
@@ -129,7 +129,7 @@ import Testing
         #expect(Self.reasonedLines(of: file) == [1, 2, 3, 4, 9])
     }
 
-    @Test func `unchecked Sendable names the lock or mutex that it relies on`() throws {
+    @Test func `a comment near each unchecked Sendable mentions a lock or mutex`() throws {
         var found = 0
         for file in try Repository.sources() {
             for line in file.codeLines where line.text.contains("@unchecked Sendable") {
