@@ -3,8 +3,8 @@
 //   (1) No answer is wrong: an item is returned with its value, or damage is reported. If a
 //       complete rollback can't be detected, the answers are those of the earlier time.
 //   (2) A check reports the change, unless the change is harmless or a complete rollback.
-//   (3) A recovery results in a sound keychain without more lost items than `lostCount`, and
-//       reports that an item may be outdated. Without the current keybag, it is refused.
+//   (3) A recovery results in a sound keychain, loses at most `lostCount` items, and reports
+//       whether an item may be outdated. A recovery without the current keybag is refused.
 //   (4) Documentation/ThreatModel.md has the table of these results.
 
 import FaultSweeps

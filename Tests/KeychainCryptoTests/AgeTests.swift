@@ -1,7 +1,7 @@
 // The age format: the community's test vectors, and files that `AgeWriter` writes.
 //
-// The vectors are from C2SP/CCTV. Left out are armored files, types of keys that backups don't use,
-// and vectors for rules that another vector tests. A file of more than 64 KiB is stored as its
+// The vectors are from C2SP/CCTV, except vectors for armored files, for types of keys that backups
+// don't use, and for rules that another vector tests. A file of more than 64 KiB is stored as its
 // header and a recipe for its chunks.
 
 import Crypto
