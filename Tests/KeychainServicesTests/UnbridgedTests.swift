@@ -1,5 +1,5 @@
-// UnbridgedTests: the content of a caller's Foundation objects is read in one step and
-// completely, whatever their classes.
+// UnbridgedTests: the functions read a caller's Foundation objects completely, whatever the classes
+// of the objects. The number of reads doesn't depend on the size of an object.
 
 import Foundation
 import KeychainServices
@@ -24,7 +24,7 @@ private final class CountingData: NSData {
 
     override var bytes: UnsafeRawPointer {
         questionCount += 1
-        // SAFETY: `content` is there for as long as this object.
+        // SAFETY: `content` lives as long as this object.
         return unsafe content.bytes
     }
 }
@@ -35,16 +35,16 @@ private final class ForeignDictionary: NSDictionary {
 
     init(_ content: NSDictionary) {
         self.content = content
-        // SAFETY: no object is given.
+        // SAFETY: no pointer is passed.
         unsafe super.init(objects: nil, forKeys: nil, count: 0)
     }
 
     required init(
         objects: UnsafePointer<AnyObject>!, forKeys keys: UnsafePointer<NSObject>!, count: Int
     ) {
-        // SAFETY: the caller gives `count` of both.
+        // SAFETY: the caller passes `count` objects and `count` keys.
         content = unsafe NSDictionary(objects: objects, forKeys: keys, count: count)
-        // SAFETY: no object is given.
+        // SAFETY: no pointer is passed.
         unsafe super.init(objects: nil, forKeys: nil, count: 0)
     }
 
@@ -62,7 +62,7 @@ private final class ForeignDictionary: NSDictionary {
         k = Client(try Backend.embeddedEngine.open(), groups: ["G1"])
     }
 
-    /// How often the length or the bytes are read of data with the given size.
+    /// How often `body` reads the length or the bytes of a data object with the given size.
     private func questionCount(_ byteCount: Int, _ body: (NSData) -> Void) -> Int {
         let data = CountingData(Data(repeating: 7, count: byteCount))
         body(data)

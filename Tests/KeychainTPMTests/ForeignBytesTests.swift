@@ -1,4 +1,5 @@
-// Bytes that are not a key or a sealed secret of this chip are refused, and leave no object loaded.
+// A chip refuses bytes that are not one of its keys or sealed secrets. After a refusal, no object
+// stays loaded on the chip.
 
 #if TPM
 
@@ -24,7 +25,8 @@ import Testing
 
     private func expectEmptySlots(_ chip: SimulatedChip) throws {
         let connection = try chip.connection()
-        // Transient objects and loaded sessions.
+        // The first range has the handles of transient objects, the second those of loaded
+        // sessions.
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
@@ -45,7 +47,7 @@ import Testing
         try expectEmptySlots(other)
     }
 
-    @Test func `a key with any flipped bit is refused`() throws {
+    @Test func `a key with a flipped bit in any byte is refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization).wrapped
@@ -62,7 +64,7 @@ import Testing
         _ = try module.sign(digest: digest, with: key, authorization: authorization)
     }
 
-    @Test func `a sealed secret with any flipped bit is refused`() throws {
+    @Test func `a sealed secret with a flipped bit in any byte is refused`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let secret = SecretBytes.random(byteCount: 32)
@@ -128,11 +130,12 @@ import Testing
         try expectEmptySlots(chip)
     }
 
-    /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2; the bits are
-    /// those of part 2, 8.3). fixedTPM and fixedParent: never duplicated to another parent.
-    /// sensitiveDataOrigin: the chip generated the secret. userWithAuth: no use without
-    /// authorization. noDA: wrong authorizations cause no lockout.
-    @Test func `the chip's objects can't be moved to another chip or used without authorization`()
+    /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2). Part 2, 8.3,
+    /// defines the bits. fixedTPM and fixedParent forbid duplicating an object to another parent.
+    /// sensitiveDataOrigin states that the chip generated the secret. With userWithAuth, using an
+    /// object requires its authorization value, which is empty for a sealed secret. With noDA,
+    /// wrong authorizations cause no lockout.
+    @Test func `the attributes of the chip's objects forbid moving them to another chip`()
         throws
     {
         let chip = try SimulatedChip()
@@ -145,7 +148,7 @@ import Testing
         let decrypt: UInt32 = 1 << 17
         let sign: UInt32 = 1 << 18
         let always = fixedTPM | fixedParent | userWithAuth | noDA
-        // TPM2B_PUBLIC: size, type, hash algorithm, attributes.
+        // A TPM2B_PUBLIC begins with the size, the type, the hash algorithm and the attributes.
         func attributes(_ wrapped: Data) -> UInt32 {
             wrapped[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
         }

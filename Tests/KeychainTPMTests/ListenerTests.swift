@@ -33,7 +33,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Ends the thread.
+    /// Ends the thread that accepts connections.
     func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// All traffic so far, in both directions.
@@ -53,7 +53,7 @@ final class Listener: Sendable {
         return codes
     }
 
-    /// Drops one command after relaying `count` others.
+    /// Drops one command after relaying `count` other commands.
     func loseCommand(after count: Int) { countdown.withLock { $0 = count } }
 
     /// Whether the command has been dropped.
@@ -67,7 +67,7 @@ final class Listener: Sendable {
         }
     }
 
-    /// Relays a command, then its response, and so on: the library sends one command at a time.
+    /// Relays commands and responses in turn, because the library sends one command at a time.
     private func pass(_ client: Int32) {
         defer { close(client) }
         guard let chip = try? LocalSocket.connected(to: chipPath) else { return }
@@ -77,7 +77,8 @@ final class Listener: Sendable {
         {}
     }
 
-    /// A command or a response: tag (2 bytes), size (4 bytes), and the rest.
+    /// Receives a command or a response. Each consists of a tag (2 bytes), the size of the message
+    /// (4 bytes), and the rest.
     private func message(from descriptor: Int32) -> [UInt8]? {
         var message: [UInt8] = []
         while message.count < 6
@@ -115,7 +116,7 @@ final class Listener: Sendable {
         func isHeard(_ bytes: some Collection<UInt8>) -> Bool {
             heard.range(of: Data(bytes)) != nil
         }
-        // Shows that the listener works: what isn't secret is found.
+        // The listener works: it heard the values that aren't secret.
         #expect(isHeard(signature.prefix(32)))
         #expect(isHeard(signature.suffix(32)))
         #expect(isHeard(key.publicKey.dropFirst().prefix(32)))
@@ -126,11 +127,11 @@ final class Listener: Sendable {
         #expect(!isHeard(digest))
     }
 
-    /// The steps at which the connection breaks: reading the storage key, deriving it, opening a
-    /// session, loading.
+    /// The steps at which the connection breaks are reading the storage key, deriving the storage
+    /// key, opening a session, and loading the key.
     ///
-    /// This chip has no resource manager, which would flush the objects of a broken connection.
-    /// Objects that the operation has loaded by then stay until the chip is restarted.
+    /// A resource manager would flush the objects of a broken connection, but this chip has none.
+    /// An object that was loaded before the break stays loaded until the chip is restarted.
     @Test(arguments: 0..<4)
     func `a broken connection to the chip is opened again`(_ step: Int) throws {
         let chip = try SimulatedChip()

@@ -8,7 +8,7 @@ enum LocalSocket {
     static func connected(to path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         do {
-            // SAFETY: the address and its size belong together.
+            // SAFETY: `withAddress` passes an address and the size of that address.
             let code = try unsafe withAddress(path) { unsafe connect(descriptor, $0, $1) }
             guard code == 0 else { throw RawFailure(code: UInt32(errno)) }
             return descriptor
@@ -21,7 +21,7 @@ enum LocalSocket {
     static func listening(at path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         do {
-            // SAFETY: the address and its size belong together.
+            // SAFETY: `withAddress` passes an address and the size of that address.
             let code = try unsafe withAddress(path) { unsafe bind(descriptor, $0, $1) }
             guard code == 0, listen(descriptor, 8) == 0 else {
                 throw RawFailure(code: UInt32(errno))
@@ -40,15 +40,15 @@ enum LocalSocket {
     }
 
     static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        // SAFETY: the count is that of the bytes.
+        // SAFETY: the count is the number of bytes in the array.
         unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             == bytes.count
     }
 
-    /// Received bytes, at least one, or `nil` if the peer has closed the connection.
+    /// Receives at least one byte, or returns `nil` if the connection was closed or failed.
     static func receive(from descriptor: Int32) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        // SAFETY: the count is that of the buffer.
+        // SAFETY: the count is the size of the buffer.
         let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
         return count > 0 ? Array(bytes[..<count]) : nil
     }
@@ -58,7 +58,7 @@ enum LocalSocket {
     ) throws -> Int32 {
         var address = sockaddr_un()
         address.sun_family = UInt16(AF_UNIX)
-        // SAFETY: the path fits with its terminating zero; the size is that of the address.
+        // SAFETY: the path fits with its terminating zero. The size is the size of the address.
         try unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
             guard path.utf8.count < target.count else { throw RawFailure(code: .max) }
             unsafe target.copyBytes(from: path.utf8)

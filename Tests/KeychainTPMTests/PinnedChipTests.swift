@@ -1,5 +1,5 @@
-// PinnedChipTests: a keychain is bound to the chip it was first used with, and notices another chip
-// before it sends a secret there.
+// PinnedChipTests: a keychain is bound to the chip with which it was first used. The keychain
+// detects another chip before sending a secret to that chip.
 
 #if TPM
 
@@ -56,11 +56,11 @@ import Testing
         #expect(refusal?.cause == .otherMachine)
         #expect(refusal?.reason.contains("its storage key has a different name") == true)
         #expect(refusal?.reason.contains("remove \(file)") == true)
-        // The storage key was derived, and no session was opened.
+        // The other chip derived its storage key. No session was opened and no object was created.
         let commands = listener.commandCodes
         #expect(commands.contains(0x131))
         #expect(!commands.contains(0x176) && !commands.contains(0x153))
-        // The original chip still works, and so does another one that the user accepts.
+        // The original chip still works. Removing the file makes the keychain accept another chip.
         try inProcess(chip.module()) { try makeKey($0) }
         try FileManager.default.removeItem(atPath: file)
         try inProcess(other.module()) { try makeKey($0) }
@@ -78,7 +78,7 @@ import Testing
         let names = try chip.module().identity()
         #expect(names.count == 1)
         #expect(names[0].count == 34)
-        // SHA-256 as the algorithm, which is how the chip itself begins a name.
+        // A TPM name begins with the identifier of its hash algorithm, here SHA-256.
         #expect(names[0].prefix(2) == Data([0, 0x0B]))
         var expected = Data("KCSK".utf8) + [1, 1, 0, 1, 0, 34] + names[0]
         expected += SecretBytes(copying: Array(expected)).sha256
@@ -114,7 +114,7 @@ import Testing
         try inProcess(chip.module()) { try makeKey($0) }
         try chip.evict(StorageKey.handle, StorageKey.handle)
         try inProcess(chip.module()) { try makeKey($0) }
-        // A persistent key added later isn't used, and doesn't prevent anything.
+        // A persistent key that is added later isn't used and causes no error.
         let later = try chip.createPrimary(unique: [4, 5, 6])
         try chip.evict(later, StorageKey.handle)
         try chip.flush(later)

@@ -1,4 +1,4 @@
-// How a process finds the hardware of its machine, and what it reports about it.
+// How a process finds the TPM of its machine, and how the process describes that TPM.
 
 import Testing
 
@@ -33,7 +33,7 @@ import KeychainCore
         Row(
             value: "tabrmd:bus_type=session", device: absent, choice: "tabrmd:bus_type=session",
             words: ""),
-        // tpm2-tss would load any library named here.
+        // tpm2-tss would load any library that the variable names.
         Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
         Row(
             value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
@@ -74,7 +74,9 @@ import KeychainCore
             ([0x5357_2020, 0x2054_504D], "SW   TPM"),
             ([], ""), ([0, 0], ""), ([0x1B5B_324A], "[2J"), ([0xFFFF_FFFF], ""),
         ] as [([UInt32], String)])
-    func `the chip's description of itself is printable`(_ words: [UInt32], _ text: String) {
+    func `a chip's description of itself is reduced to printable characters`(
+        _ words: [UInt32], _ text: String
+    ) {
         #expect(ChipMaker.text(words) == text)
     }
 
@@ -86,7 +88,7 @@ import KeychainCore
         ("IBM", "chip", false, "TPM 2.0 (maker: IBM)"),
         ("IFX", "", true, "simulated by software"),
     ])
-    func `a simulator is reported as a simulator`(
+    func `only a simulator is reported as a simulator`(
         _ letters: String, _ model: String, _ isNamed: Bool, _ words: String
     ) {
         let name = ChipMaker(letters: letters, model: model).name(isSimulatorNamed: isNamed)
@@ -114,8 +116,8 @@ import KeychainCore
         #expect(PlatformHardware.reason(for: .none("Because.")) == "Because.")
     }
 
-    /// Nothing is opened: there is nothing at that path.
-    @Test func `creating a module doesn't access the chip`() {
+    /// No chip listens at the path of the configuration.
+    @Test func `a module can be created without access to its chip`() {
         let module = TrustedPlatformModule(configuration: "swtpm:path=/nonexistent/tpm")
         #expect(module.name == "TPM 2.0")
         #expect(module.failure?.status == .notAvailable)

@@ -48,14 +48,14 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         ResponseRow(0x1E7, .agree, .badPoint, .param),
         ResponseRow(0x154, .agree, .badPoint, .param),
         ResponseRow(0x154, .sign, .other, .notAvailable),
-        ResponseRow(0x902, .load, .busy, .notAvailable, .contention),  // slots of objects
+        ResponseRow(0x902, .load, .busy, .notAvailable, .contention),  // object memory
         ResponseRow(0x903, .startSession, .busy, .notAvailable, .contention),
         ResponseRow(0x904, .load, .busy, .notAvailable, .contention),
         ResponseRow(0x905, .startSession, .busy, .notAvailable, .contention),
         ResponseRow(0x906, .createStorageKey, .busy, .notAvailable, .contention),
         ResponseRow(0x908, .sign, .busy, .notAvailable, .contention),  // yielded
         ResponseRow(0x90A, .sign, .busy, .notAvailable, .contention),  // testing
-        ResponseRow(0x910, .load, .busy, .notAvailable, .contention),  // emptied slot
+        ResponseRow(0x910, .load, .busy, .notAvailable, .contention),  // object not loaded
         ResponseRow(0x918, .sign, .busy, .notAvailable, .contention),
         ResponseRow(0x922, .sign, .busy, .notAvailable, .contention),  // retry
         ResponseRow(0xB0902, .load, .busy, .notAvailable, .contention),  // resource manager
@@ -72,7 +72,7 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         ResponseRow(0, .compareStorageKey, .otherChip, .decode, .otherMachine),
     ]
 
-    @Test func `every response code has a meaning, and every meaning has a response code`() {
+    @Test func `each listed response code gives its error, and every meaning is listed`() {
         var ran = 0
         var seen: Set<ResponseFailure.Meaning> = []
         for row in Self.rows {
@@ -89,9 +89,9 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         #expect(seen == Set(ResponseFailure.Meaning.allCases))
     }
 
-    /// A command without an object from the caller never reports damage, whatever the chip answers;
-    /// otherwise an intact item would be treated as damaged. The comparison of storage keys is
-    /// excluded, since the chip doesn't perform it.
+    /// A command without an object from the caller must never report damage, whatever the chip
+    /// answers. Otherwise, an intact item would be treated as damaged. Comparing storage keys is
+    /// excluded, because no chip performs that comparison.
     @Test(arguments: ResponseFailure.Command.allCases.filter { $0 != .compareStorageKey })
     func `only commands that take an object can report it as damaged`(
         _ command: ResponseFailure.Command

@@ -1,5 +1,5 @@
-// SealedKeychainTests: a whole keychain with a device key sealed by a chip, and the chip's secrets,
-// which must be erased from this process's memory.
+// SealedKeychainTests: a whole keychain with a device key that a chip has sealed. Of the secrets
+// that a chip returns, only the caller's copy may remain in the memory of this process.
 
 #if TPM
 
@@ -57,7 +57,8 @@ import Testing
     }
 }
 
-/// Serialized, because a search would find bytes that another search has read.
+/// The tests are serialized, because a search of the memory would find the bytes that a concurrent
+/// search has read.
 @Suite(.serialized) struct `Secrets of a chip in memory` {
     private let authorization = SecretBytes.random(byteCount: 32)
 
@@ -71,7 +72,8 @@ import Testing
         #expect(try Needle(shared).occurrenceCount() == 1)
     }
 
-    /// Another object seals the bytes, as usually another process does.
+    /// One module seals the bytes and another module unseals them, because usually these are
+    /// different processes.
     @Test func `unsealed bytes are in memory only once, in the caller's copy`() throws {
         let chip = try SimulatedChip()
         let sealed = try {

@@ -1,4 +1,5 @@
-// Keys of the Secure Enclave, from SecKey down to a TPM. The TPM is swtpm.
+// Keys of the Secure Enclave, from SecKey down to a TPM. The simulator swtpm takes the place of the
+// TPM.
 
 #if TPM
 
@@ -54,10 +55,10 @@ import Testing
         return result as? SecKey
     }
 
-    /// - Returns: `nil`, with the error code, if the key doesn't sign.
+    /// - Returns: The signature, or `nil` and the code of the error.
     private func sign(_ key: SecKey) -> (signature: Data?, code: Int?) {
         var slot: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call; an error in it is ours.
+        // SAFETY: the variable outlives the call, and this function owns the error that is stored.
         let signature = unsafe SecKeyCreateSignature(
             key, .ecdsaSignatureMessageX962SHA256, message as CFData, &slot)
         return (signature as Data?, unsafe slot?.takeRetainedValue().code)

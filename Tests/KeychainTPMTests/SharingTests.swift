@@ -1,4 +1,4 @@
-// A chip that other programs use too, that is restarted, or that its owner has configured.
+// Chips that are shared with other programs, restarted, or configured by their owner.
 
 #if TPM
 
@@ -57,10 +57,10 @@ import Testing
                         digest: Data(digest), with: key.wrapped, authorization: authorization)
                 } == .notAvailable)
             try chip.start()
-            // The connection from before the restart is opened again.
+            // The module reopens the connection that the restart has broken.
             try expectGood(key, module)
             #expect(try module.unseal(sealed).isEqual(to: authorization))
-            // Also without a failed call in between.
+            // The module reopens the connection even if no call failed before the restart.
             chip.kill()
             try chip.start()
             try expectGood(key, module)
@@ -92,7 +92,7 @@ import Testing
         let failures = Mutex<[String]>([])
         let configuration = chip.configuration
         DispatchQueue.concurrentPerform(iterations: 3) { _ in
-            // Each has a separate connection and lock, as a separate process would.
+            // Each module has a separate connection and lock, as a separate process would.
             let module = TrustedPlatformModule(
                 configuration: configuration, patience: .seconds(120))
             for _ in 0..<10 {
@@ -116,7 +116,7 @@ import Testing
         let slots = try (0..<3).map { _ in try chip.createPrimary() }
         do {
             _ = try module.makeKey(authorization: authorization)
-            Issue.record("There was a slot.")
+            Issue.record("The chip had a free slot.")
         } catch {
             #expect(error.status == .notAvailable)
             #expect(error.cause == .contention)
@@ -130,7 +130,7 @@ import Testing
             } == .notAvailable)
         try chip.flush(slots[1])
         try expectGood(key, module)
-        // The objects of the other programs are still loaded.
+        // The remaining object of the other program is still loaded.
         let connection = try chip.connection()
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [slots[2]])
     }
@@ -155,7 +155,9 @@ import Testing
         try expectGood(during, module)
     }
 
-    @Test func `a key works even if the persistent storage key isn't the derived one`() throws {
+    @Test func `a key works even if the persistent storage key differs from the derived key`()
+        throws
+    {
         let chip = try SimulatedChip()
         let module = chip.module()
         let before = try module.makeKey(authorization: authorization)

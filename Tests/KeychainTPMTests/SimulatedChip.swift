@@ -1,5 +1,5 @@
-// SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test; and raw commands
-// for functions that the keychain itself never uses (TPM 2.0 Library, part 3).
+// SimulatedChip: a software TPM 2.0 (swtpm) in a temporary folder, for one test. Raw commands call
+// functions of the TPM that the keychain never uses (TPM 2.0 Library, part 3).
 
 #if TPM
 
@@ -10,7 +10,7 @@ import KeychainCrypto
 
 @testable import KeychainTPM
 
-/// The simulator could not be started. The text says what to do.
+/// The simulator could not be started. The description gives the reason.
 struct NoSimulator: Error, CustomStringConvertible {
     let description: String
 }
@@ -39,7 +39,7 @@ final class SimulatedChip {
     var socketPath: String { folder.appending(path: "tpm").path }
     var configuration: String { "swtpm:path=\(socketPath)" }
 
-    /// A new connection to this chip, as another process would have.
+    /// A new module for this chip, with a separate connection as in another process.
     func module(patience: Duration = .seconds(60)) -> TrustedPlatformModule {
         TrustedPlatformModule(configuration: configuration, patience: patience)
     }
@@ -79,7 +79,7 @@ final class SimulatedChip {
         }
     }
 
-    /// Stops the chip at any moment, like a power failure.
+    /// Stops the chip immediately, as a power failure would.
     func kill() {
         guard let process else { return }
         _ = Glibc.kill(process.processIdentifier, SIGKILL)
@@ -94,11 +94,11 @@ final class SimulatedChip {
         .split(separator: ":").map { $0 + "/swtpm" }
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// tpm2-tss would print an error for each failure that these tests provoke. It reads the
-    /// variable when it is loaded, which happens after this.
+    /// tpm2-tss would print an error for each failure that these tests cause. TSS2_LOG prevents
+    /// these messages. The library reads the variable while being loaded, which happens later.
     private static let quiet: Void = {
-        // SAFETY: both strings are copied. glibc leaves the first environment of a process
-        // where it is, so that a thread that reads it meanwhile isn't disturbed.
+        // SAFETY: both strings are copied. glibc never frees the initial environment of a process,
+        // so a concurrent reader isn't disturbed.
         _ = unsafe setenv("TSS2_LOG", "all+NONE", 1)
     }()
 }
@@ -117,7 +117,7 @@ func bytes(_ secret: SecretBytes) -> [UInt8] { secret.plainBytes }
 
 // MARK: - Commands
 
-/// A command that the chip refused, or an invalid response.
+/// A command that the chip refused, a failed socket call, or an invalid response.
 struct RawFailure: Error, Hashable {
     let code: UInt32
 }
@@ -125,8 +125,8 @@ struct RawFailure: Error, Hashable {
 extension SimulatedChip {
     static let owner: UInt32 = 0x4000_0001
 
-    /// Derives a storage key of the keychain's kind and leaves it loaded. A different `unique`
-    /// gives a different key. An empty one gives the key that the keychain derives.
+    /// Derives a storage key of the keychain's kind and leaves the key loaded. A different `unique`
+    /// gives a different key. An empty `unique` gives the key that the keychain derives.
     func createPrimary(unique: [UInt8] = []) throws -> UInt32 {
         var template = Array(PublicArea.template(.storage).dropFirst(2).dropLast(4))
         template += unique.sized + [0, 0]
@@ -135,7 +135,7 @@ extension SimulatedChip {
         return answer.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Makes an object persistent under a handle. If the object is the persistent one, deletes it.
+    /// Makes a transient object persistent under a handle, or deletes a persistent object.
     func evict(_ object: UInt32, _ number: UInt32) throws {
         _ = try command(0x120, handles: [Self.owner, object], Self.bytes(number))
     }
@@ -144,7 +144,6 @@ extension SimulatedChip {
         _ = try exchange([0x80, 1] + Self.bytes(14) + Self.bytes(0x165) + Self.bytes(object))
     }
 
-    /// Sets the owner password.
     func setOwnerPassword(_ password: String) throws {
         _ = try command(0x129, handles: [Self.owner], Array(password.utf8).sized)
     }

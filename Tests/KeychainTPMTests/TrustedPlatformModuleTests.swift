@@ -44,7 +44,7 @@ import Testing
                 of: key.wrapped, with: other.publicKey.x963Representation,
                 authorization: authorization)
             let theirs = try other.sharedSecretFromKeyAgreement(with: publicKey)
-            // SAFETY: copied within the call.
+            // SAFETY: the bytes are copied within the call.
             let expected = unsafe theirs.withUnsafeBytes { unsafe Array($0) }
             #expect(bytes(ours) == expected)
         }
@@ -90,7 +90,7 @@ import Testing
                 try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
     }
 
-    @Test func `a wrong authorization is refused any number of times and locks nothing`() throws {
+    @Test func `repeated wrong authorizations are refused and lock nothing`() throws {
         let chip = try SimulatedChip()
         let module = chip.module()
         let key = try module.makeKey(authorization: authorization)
@@ -181,12 +181,12 @@ import Testing
             of: wrapped, with: point, authorization: authorization)
         let theirs = try other.sharedSecretFromKeyAgreement(
             with: P256.KeyAgreement.PublicKey(x963Representation: key.publicKey))
-        // SAFETY: copied within the call.
+        // SAFETY: the bytes are copied within the call.
         let expected = unsafe theirs.withUnsafeBytes { unsafe Array($0) }
         #expect(bytes(ours) == expected)
     }
 
-    @Test func `the module reports that it is simulated`() throws {
+    @Test func `the name of a module states that its chip is simulated`() throws {
         let chip = try SimulatedChip()
         let name = chip.module().name
         #expect(name.contains("simulated"))

@@ -1,5 +1,5 @@
-// What a test can control: the lock, the passcode, the clock and the access groups; and what it can
-// observe.
+// What a test can control (the lock, the passcode, the clock and the access groups), and what a
+// test can observe.
 
 import Foundation
 import Keychain
@@ -8,7 +8,7 @@ import KeychainTesting
 import Testing
 
 extension KeychainKey where Value == String {
-    /// An item that is readable only while unlocked.
+    /// An item that is readable only while the keychain is unlocked.
     static var pin: Self { Self("pin", label: "PIN", accessibility: .whenUnlocked) }
     /// An item that is readable after the first unlock.
     static var token: Self { Self("token", accessibility: .afterFirstUnlock) }
@@ -121,7 +121,9 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(try test.items().isEmpty)
     }
 
-    @Test func `a passcode changed through the database must be used from then on`() throws {
+    @Test func `after a passcode change through the database, only the new passcode unlocks`()
+        throws
+    {
         try test.setPasscode("1234")
         try test.database.changePasscode(from: "1234", to: "5678")
         try test.lock()
@@ -156,7 +158,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(made > before - 1 && made < Date() + 1)
     }
 
-    @Test func `access groups determine which items are visible and where new ones go`() throws {
+    @Test func `access groups determine which items are visible and where new items go`() throws {
         test.accessGroups = ["TEAM.app", "TEAM.shared"]
         let shared = Keychain(
             service: "com.example.app", accessGroup: "TEAM.shared", in: test.database)
@@ -209,7 +211,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
         #expect(test.openedSecretCount == 2)
     }
 
-    @Test func `the SecItem functions use the test keychain only within the closure`() throws {
+    @Test func `the SecItem functions use the test keychain of the innermost closure`() throws {
         let query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: "com.example.app",
             kSecAttrAccount: "token",
@@ -254,7 +256,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     // MARK: Size, concurrency, and separation
 
     @Test func `a value of many megabytes round-trips unchanged`() throws {
-        // 256 parts, each of which ends with its number.
+        // The value has 256 parts. Each part ends with its number.
         let part = Data((0..<65_535).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let value = (0..<256).reduce(into: Data()) { data, number in
             data.append(part)

@@ -7,14 +7,15 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of key agreements, with its properties.
+/// A file of key agreement tests.
 private struct AgreementFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
     /// Converts a private key that the file gives as a number to the external representation.
     let privateKey: @Sendable (Data) throws -> Data
-    /// The number of tests in the file, and of those with a shared secret.
+    /// The number of tests in the file.
     let tests: Int
+    /// The number of tests in which the keys agree on a secret.
     let agreeing: Int
 
     var testDescription: String { name }
@@ -46,13 +47,13 @@ private func number(_ bytes: Data, _ count: Int) -> Data {
     return Data(repeating: 0, count: max(0, count - digits.count)) + digits
 }
 
-/// Cases that an implementation may accept or refuse, and what this one does. The first match
-/// decides.
+/// Whether this implementation accepts the cases that an implementation may accept or refuse. The
+/// first entry with a flag of the test decides.
 private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
-    ("CompressedPublic", false, "the external form of a point is the uncompressed one"),
+    ("CompressedPublic", false, "an external representation is an uncompressed point"),
     ("ZeroSharedSecret", false, "RFC 7748 section 6.1: a secret of zeros may be refused"),
-    ("NonCanonicalPublic", true, "RFC 7748 section 5: such values are accepted"),
-    ("Twist", true, "RFC 7748: the ladder needs no point on the curve"),
+    ("NonCanonicalPublic", true, "RFC 7748 section 5: non-canonical values must be accepted"),
+    ("Twist", true, "RFC 7748: the Montgomery ladder accepts points on the twist"),
 ]
 
 @Suite struct `Wycheproof's agreements` {
@@ -85,7 +86,7 @@ private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
             let other = try key(kind, .publicKey, point)
             let agreed = try mine.agreed("keyexchange:ECDH", with: other)
             if kind == .ellipticCurve {
-                // The curves have cofactor 1.
+                // The elliptic curves have cofactor 1, so ECDHC gives the same secret as ECDH.
                 #expect(try mine.agreed("keyexchange:ECDHC", with: other) == agreed)
             }
             return agreed

@@ -6,10 +6,12 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of ciphertexts: the number of tests, and of those that can be decrypted.
+/// A file of ciphertexts.
 private struct EncryptionFile: Sendable, CustomTestStringConvertible {
     let name: String
+    /// The number of tests in the file.
     let tests: Int
+    /// The number of ciphertexts that can be decrypted.
     let opening: Int
 
     var testDescription: String { name }
@@ -23,7 +25,7 @@ private let files: [EncryptionFile] = [
 
 @Suite struct `Wycheproof's ciphertexts` {
     @Test(.cases(3), arguments: files)
-    fileprivate func `valid ciphertexts are decrypted, and all invalid ones give the same error`(
+    fileprivate func `valid ciphertexts are decrypted, and invalid paddings give the same error`(
         _ file: EncryptionFile
     ) throws {
         let tests = try WycheproofFile.read(file.name, values: 3).tests

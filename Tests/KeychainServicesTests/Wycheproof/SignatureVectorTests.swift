@@ -7,15 +7,16 @@ import Foundation
 import KeychainServices
 import Testing
 
-/// A file of signatures, with its properties.
+/// A file of signatures.
 private struct SignatureFile: Sendable, CustomTestStringConvertible {
     let name: String
     let kind: KeyKind
     /// The identifier of the algorithm for messages, with HASH in place of the hash's name, or
     /// SALTED in place of both hashes' names and the size of the salt.
     let algorithm: String
-    /// The number of tests in the file, and of those with a valid signature.
+    /// The number of tests in the file.
     let tests: Int
+    /// The number of tests with a signature that this implementation accepts.
     let right: Int
 
     var testDescription: String { name }
@@ -69,11 +70,11 @@ private func pss(_ name: String, _ tests: Int, right: Int) -> SignatureFile {
     SignatureFile(name, .rsa, "sign:RSA:message-PSS:SALTED", tests, right: right)
 }
 
-/// Cases that an implementation may accept or refuse, and what this one does.
+/// Whether this implementation accepts the cases that an implementation may accept or refuse.
 private let decisions: [String: (isRight: Bool, reason: String)] = [
-    "MissingNull": (false, "RFC 8017 section 9.2, note 1: the hash has NULL as its parameters"),
+    "MissingNull": (false, "RFC 8017 section 9.2, note 1: the hash parameters must be NULL"),
     "SmallPublicKey": (true, "an exponent of 3 is weak only where the padding is not checked"),
-    "SmallModulus": (true, "keys from 1024 bits are read: there is old data to check"),
+    "SmallModulus": (true, "old signatures by keys of 1024 bits or more must stay verifiable"),
     "WeakHash": (true, "Apple has identifiers with SHA-1; the caller decides which hash suffices"),
 ]
 

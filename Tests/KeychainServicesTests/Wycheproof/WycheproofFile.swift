@@ -1,6 +1,6 @@
 // WycheproofFile: reads a file in the folder Vectors, whose README.md explains the lines.
-//   (1) `read` returns as many tests as the file states, or throws an error. A file that lost tests
-//       can't pass.
+//   (1) `read` returns as many tests as the file states, or throws an error. So a test of a
+//       truncated file fails.
 
 import Foundation
 
@@ -8,7 +8,7 @@ import Foundation
 struct WycheproofTest: Sendable {
     enum Result: String {
         case valid, invalid
-        /// An implementation may accept or refuse it.
+        /// An implementation may accept or refuse the input.
         case acceptable
     }
 
@@ -17,14 +17,14 @@ struct WycheproofTest: Sendable {
     let result: Result
     let flags: Set<String>
     let values: [Data]
-    /// Values that the test shares with others of its group, by name.
+    /// Named values that apply to all tests of a group.
     let settings: [String: String]
 
     /// The key, in the form that `SecKeyCreateWithData` accepts.
     var key: Data { Data(base64Encoded: settings["key"] ?? "") ?? Data() }
     /// The hash's name, as in algorithm identifiers.
     var hash: String { settings["hash"] ?? "" }
-    /// The size of an RSA key.
+    /// The size of an RSA key in bits.
     var bits: Int { settings["bits"].flatMap { Int($0) } ?? 0 }
 }
 
