@@ -1,5 +1,7 @@
-// Asking: prints what the service allows a program to do, one line for each request. Using: a
-// program that opens a keychain as any program does, in its own process or through a service.
+// Asking: prints what the service allows a program to do, one line for each request.
+// Keeping: prints when other programs could read this program's memory.
+// WritingLoop: adds items until the service ends.
+// Using: uses a keychain as any program does, in its own process or through a service.
 
 import Foundation
 import KeychainCore
@@ -12,7 +14,7 @@ struct Asking {
     let socket: String
 
     /// Prints the groups that the program is granted. Then adds an item to each of `groups`, and
-    /// prints the groups of all items that it finds without naming a group.
+    /// prints the groups of all items that a search without a group finds.
     func run(groups: [String]) throws {
         let client = ServiceClient(socketPath: socket)
         let caller: AccessGroups
@@ -48,14 +50,15 @@ struct Asking {
         }
     }
 
-    /// Prevents other processes from reading this program's memory, and prints what is allowed.
+    /// Prevents other processes from reading this program's memory, and prints the groups that the
+    /// program is granted.
     func runHidden() throws {
         ProcessProtection.apply()
         try run(groups: [])
     }
 }
 
-/// Prints at each step whether other programs of this user could read its memory.
+/// Prints at each step whether other programs of this user could read this program's memory.
 struct Keeping {
     func run() {
         acknowledge("began \(ProcessProtection.isReadable)")
@@ -75,7 +78,7 @@ struct Keeping {
     }
 }
 
-/// Adds items as long as the service answers, and acknowledges each.
+/// Adds items as long as the service answers, and acknowledges each item.
 struct WritingLoop {
     let socket: String
     let worker: Int
@@ -101,7 +104,7 @@ struct WritingLoop {
 
 // MARK: - Any program
 
-/// Carries out words such as `add:ACCOUNT`, and prints a line with the outcome of each.
+/// Carries out words such as `add:ACCOUNT`, and prints a line with the outcome of each word.
 struct Using {
     func run(_ words: [String]) throws {
         let keychain = try ProcessKeychain.connection()

@@ -37,7 +37,7 @@ struct Attack {
         return UnixSockets.connect(first, to: socket) ? first : nil
     }
 
-    /// A connection whose challenge was answered, if it came in time.
+    /// A connection whose challenge was answered, or `nil` if the challenge didn't arrive in time.
     private func answered(
         _ answer: ([UInt8]) -> [UInt8] = { $0 }, within milliseconds: Int32 = 1000
     ) -> OwnedDescriptor? {
@@ -115,8 +115,8 @@ struct Attack {
         hold(connections)
     }
 
-    /// Opens connections and leaves the challenge unanswered. Each connection that is closed is
-    /// replaced.
+    /// Opens connections and leaves the challenges unanswered. A new connection replaces each
+    /// connection that the service closes.
     private func beSilent(on count: Int) {
         var silent: [OwnedDescriptor] = []
         var isBegun = false
@@ -194,7 +194,7 @@ struct Attack {
         }
     }
 
-    /// Sends the same requests on all connections, as fast as they accept them.
+    /// Sends the same requests on all connections, as fast as the connections accept data.
     private func flood(on count: Int, _ frames: [UInt8]) throws {
         var connections: [(socket: OwnedDescriptor, sent: Int)] = []
         while connections.count < count, isWanted() {

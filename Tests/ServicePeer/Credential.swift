@@ -8,7 +8,7 @@ struct CredentialAsking {
     let unit: String
     let name: String
 
-    /// Prints the answer, or a word that describes it.
+    /// Prints the credential, “refused” for an empty answer, or “too large” above 1 MiB.
     func run() throws {
         guard let descriptor = UnixSockets.make() else { exit(1) }
         let address = "\0a1/unit/\(unit)/\(name)"

@@ -1,5 +1,6 @@
-// Trick: a dishonest peer, whose connections are used by a process other than the one that opened
-// them. Activation: a service manager, which starts a service for its socket.
+// Trick: a dishonest peer. One process opens a connection, and another process or program uses the
+// connection.
+// Activation: a service manager, which listens on a socket and starts a service with this socket.
 
 import Foundation
 import Glibc
@@ -41,7 +42,8 @@ struct Trick {
         return (bytes, given)
     }
 
-    /// Answers the challenge over the socket that came with it, and keeps that open.
+    /// Answers the challenge over the socket that came with the challenge, and keeps this socket
+    /// open.
     func answer(on descriptor: Int32) throws {
         let (bytes, given) = try question(on: descriptor)
         guard Descriptor.write(bytes, to: given.number) else { throw Failure() }
@@ -49,8 +51,8 @@ struct Trick {
         acknowledge("answered")
     }
 
-    /// Executes `program`, which writes everything that it reads to the connection. A child passes
-    /// the answer to the program and, once the program has ended, answers the challenge itself.
+    /// Executes `program`, which copies its standard input to the connection. A child process
+    /// passes the answer to the program and, once the program has ended, answers the challenge.
     func becomeWriter(_ program: String) throws {
         let descriptor = try connected()
         var pipe: [Int32] = [-1, -1]
@@ -74,8 +76,8 @@ struct Trick {
         _ = Descriptor.write(bytes, to: given.number)
     }
 
-    /// Makes the socket that came with the challenge its standard output, and executes `program`,
-    /// which writes the answer to it.
+    /// Executes `program` with the socket that came with the challenge as standard output. The
+    /// program writes the answer to this socket.
     func lend(to program: String) throws {
         let (bytes, given) = try question(on: try connected())
         var pipe: [Int32] = [-1, -1]
@@ -106,7 +108,7 @@ struct Trick {
         guard code == 0 else { throw Failure() }
     }
 
-    /// Answers the challenge and continues.
+    /// Answers the challenge, and continues until the end of standard input.
     func answerAndStay() throws {
         try answer(on: try connected())
         while readLine() != nil {}
@@ -120,22 +122,22 @@ struct Trick {
     }
 
     /// Executes `program`. With the argument `wait` the program reads standard input to its end.
-    /// With `copy` it copies standard input to standard output.
+    /// With `copy` the program copies standard input to standard output.
     private func become(_ program: String, _ what: String = "wait") throws {
         _ = unsafe withArguments([program, what]) { arguments in
-            // SAFETY: as above.
+            // SAFETY: the arguments end with nil and live for the call.
             unsafe execv(program, arguments)
         }
         throw Failure()
     }
 }
 
-/// The arguments of a program in the form for execve.
+/// Calls `body` with the arguments of a program in the form that `execv` requires.
 func withArguments(
     _ arguments: [String],
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32
 ) -> Int32 {
-    // SAFETY: the copies are not freed before the process ends or becomes another one.
+    // SAFETY: the copies are not freed before the process ends or executes another program.
     var copies = unsafe arguments.map { unsafe strdup($0) } + [nil]
     return unsafe copies.withUnsafeMutableBufferPointer { buffer in
         guard let base = buffer.baseAddress else { return -1 }

@@ -1,5 +1,5 @@
 // soak: the long sweeps, which show whether the store's guarantees hold.
-//   (1) Everything random is derived from the seed, which is printed first.
+//   (1) All random values are derived from the seed, which is printed first.
 //   (2) Each sweep prints a report. If there was a violation, or a sweep couldn't be carried out,
 //       the program ends with status 1.
 
@@ -41,7 +41,7 @@ var isGood = true
 for sweep in sweeps {
     do {
         try sweep.run(scratch: scratch, seed: seed, count: count) { report in
-            // One cause leads to many violations.
+            // One cause can lead to many violations, so only the first 40 are printed.
             for violation in report.violations.prefix(40) { say("WRONG \(violation)") }
             if report.violations.count > 40 { say("WRONG and so on") }
             say(report.summary)

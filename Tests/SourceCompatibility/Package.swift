@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// SwiftPM finds an alias by the package's identity. For a package at a path, that is the name of
-/// the folder, which can be different in each clone.
+/// The identity of the package, by which SwiftPM finds an alias. The identity of a package at a
+/// path is the name of the folder, which can be different in each clone.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
@@ -19,20 +19,21 @@ let localAuthentication: Target.Dependency = .product(
     moduleAliases: ["KeychainAuthentication": "LocalAuthentication"],
     condition: .when(platforms: [.linux]))
 
-// A type that isn't Apple's may cause only a warning.
+// Warnings are errors, because a type that differs from Apple's may cause only a warning.
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
     name: "SourceCompatibility",
     platforms: [.macOS(.v15)],
-    // Without the trait for older ciphers, and with those of the systems in Examples, so that one
-    // build serves both.
+    // The trait OlderPKCS12 is off, because WithoutTraitsTests tests a build without this trait.
+    // The enabled traits are those of the systems in Examples, so that one build serves both.
     dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .executableTarget(
             name: "SymbolsInSwift6", dependencies: [security, localAuthentication],
             path: "Sources/Symbols", swiftSettings: settings + [.swiftLanguageMode(.v6)]),
-        // The same files, through a symbolic link, because a file belongs to only one target.
+        // `Sources/SymbolsInSwift5` is a symbolic link to `Sources/Symbols`, because SwiftPM allows
+        // a path in only one target.
         .executableTarget(
             name: "SymbolsInSwift5", dependencies: [security, localAuthentication],
             path: "Sources/SymbolsInSwift5", swiftSettings: settings + [.swiftLanguageMode(.v5)]),

@@ -8,8 +8,8 @@ import KeychainCrypto
 import KeychainSQLite
 
 package enum PageSeal {
-    /// A database with the tag of version 2 at the end of each page or, without a device key, with
-    /// the checksum of version 1.
+    /// Returns a database in which each page ends with the tag of version 2. Without a device key,
+    /// each page ends with the checksum of version 1.
     package static func sealed(_ database: [UInt8], deviceKey: SecretBytes? = nil) -> [UInt8] {
         var database = database
         let size = PageFormat.pageByteCount
@@ -31,8 +31,8 @@ package enum PageSeal {
         return database
     }
 
-    /// Gives the page of a log frame the tag of its position. An attacker with the device key can
-    /// do this, and a failed transaction of the keychain leaves such a frame.
+    /// Gives the page of a log frame the tag for the frame's position. An attacker with the device
+    /// key can write such a frame, and a failed transaction of the keychain leaves such a frame.
     package static func seal(
         frame number: Int, of log: inout [UInt8], deviceKey: SecretBytes, salt: [UInt8]
     ) {
@@ -73,8 +73,8 @@ package enum PageSeal {
     }
 }
 
-/// The root pages of tables and indexes, in the order of their creation. A small table is on this
-/// page only.
+/// The root pages of tables and indexes, in the order of their creation. A small table has no other
+/// page.
 package enum RootPage: Int, Sendable {
     case schema = 1
     case header

@@ -1,5 +1,5 @@
-// LogForgery: a write-ahead log changed by an attacker without keys, with matching checksums of
-// SQLite.
+// LogForgery: a write-ahead log that an attacker without keys has changed. The checksums of SQLite
+// match the changed log.
 
 package enum LogForgery {
     package static let headerByteCount = 32
@@ -16,8 +16,8 @@ package enum LogForgery {
         return start..<start + frameByteCount
     }
 
-    /// Recomputes the checksums of header and frames as SQLite does: with zeros in place of the
-    /// last 32 bytes of a page, which contain its tag.
+    /// Recomputes the checksums of header and frames as SQLite does. In the keychain's database,
+    /// the last 32 bytes of a page contain the page's tag, and SQLite sums zeros in place of them.
     package static func summed(_ log: [UInt8]) -> [UInt8] {
         var log = log
         // The lowest bit of the magic number says whether words are big-endian.

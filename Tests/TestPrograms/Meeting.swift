@@ -17,11 +17,12 @@ package final class Meeting: Sendable {
 
     package init(of size: Int) { self.size = size }
 
-    /// Whether all arrived while the others waited.
+    /// Whether all callers arrived before the deadline of any waiting caller.
     package var tookPlace: Bool { state.withLock { $0.arrived >= size && !$0.isLate } }
 
-    /// Waits for the others, with a deadline far beyond what any successful run needs. Callers that
-    /// arrive after the meeting, or after it has failed, don't wait.
+    /// Waits for the other callers. The deadline of 30 seconds is far longer than a successful run
+    /// needs. Callers that arrive after the meeting, or after a caller missed the deadline, don't
+    /// wait.
     package func join() {
         let (arrived, isLate) = state.withLock { state in
             state.arrived += 1

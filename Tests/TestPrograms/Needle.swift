@@ -1,13 +1,14 @@
 // Needle: searches this process's whole memory for a key that should have been erased, and for the
 // state of SHA-256 after a first block (FIPS 180-4, 6.2.2) in the layout of the crypto library.
-// With the state after an HMAC's padded key, the key isn't needed.
+// The state after the padded key of an HMAC must also be erased, because an attacker can compute
+// the HMAC from this state without the key.
 
 import Foundation
 import Glibc
 package import KeychainCore
 import Synchronization
 
-/// The search could not read all memory, so finding nothing would prove nothing.
+/// The search could not read all memory, so its result isn't reliable.
 package struct UnreadableMemory: Error {
     package init() {}
 }
@@ -17,7 +18,7 @@ package struct Needle: Sendable {
     private let masked: [UInt8]
 
     package init(_ key: SecretBytes) {
-        // SAFETY: read byte by byte, so that no plain copy is made.
+        // SAFETY: the closure reads single bytes within the call, so that no plain copy is made.
         masked = unsafe key.withUnsafeBytes { unsafe $0.map { $0 ^ Self.mask } }
     }
 
@@ -26,19 +27,19 @@ package struct Needle: Sendable {
 
     package init(masked: [UInt8]) { self.masked = masked }
 
-    /// The number of places in readable memory that contain the key, except those of the search
-    /// itself.
+    /// The number of places in readable memory that contain the key, without the copies that the
+    /// search itself makes.
     /// - Throws: ``UnreadableMemory`` if not all memory can be read.
     package func occurrenceCount() throws -> Int {
-        // One search at a time. Otherwise a search could find what another has read into its
-        // window.
+        // Only one search runs at a time. Otherwise a search could find the key in the window of
+        // another search.
         try Self.turn.withLock { _ in try occurrenceCountInTurn() }
     }
 
     private static let turn = Mutex(())
 
     private func occurrenceCountInTurn() throws -> Int {
-        // SAFETY: a page of our own. The search finds it and doesn't count it.
+        // SAFETY: the page belongs to this search, which finds the page but doesn't count it.
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
         defer {
             unsafe explicit_bzero(page, 4096)
@@ -47,7 +48,8 @@ package struct Needle: Sendable {
         for (index, byte) in masked.enumerated() {
             unsafe page.storeBytes(of: byte ^ Self.mask, toByteOffset: index, as: UInt8.self)
         }
-        // Reads through the file, because other threads may unmap the memory meanwhile.
+        // The search reads memory through this file, because other threads may unmap the memory
+        // meanwhile.
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         guard memory >= 0 else { throw UnreadableMemory() }
         defer { close(memory) }
@@ -76,13 +78,13 @@ package struct Needle: Sendable {
                 }
                 failureCount = 0
                 places += unsafe offsets(of: page, in: window, count).map { start + UInt($0) }
-                // Windows overlap, so that a key across a boundary is found. A read that gave less
-                // than was wanted is continued in the same way.
+                // Windows overlap, so that a key across a boundary is found. The windows also
+                // overlap after a read that returned fewer bytes than requested.
                 start += UInt(count < masked.count ? count : count - masked.count + 1)
             }
         }
         places = Set(places).filter { !ownWindow.contains($0) }.sorted()
-        // The search must find itself. Otherwise it didn't search everywhere.
+        // The search must find its own page. Otherwise the search didn't cover all memory.
         guard places.contains(UInt(bitPattern: page)) else { throw UnreadableMemory() }
         return places.count - 1
     }
@@ -106,7 +108,7 @@ package struct Needle: Sendable {
         return found
     }
 
-    /// The first address from this one on that is in a region of ``readableRegions()`` now.
+    /// The lowest address, not below `address`, that is now in a region of ``readableRegions()``.
     private static func firstReadable(from address: UInt) throws -> UInt? {
         try readableRegions().first { $0.upperBound > address }.map { max($0.lowerBound, address) }
     }
@@ -116,7 +118,8 @@ package struct Needle: Sendable {
 
     /// All readable regions that can contain what this process wrote, in order.
     private static func readableRegions() throws -> [Range<UInt>] {
-        // Reading it as a file of a known size would give only its beginning.
+        // The size of this file isn't known in advance. A read with a fixed size could return only
+        // the beginning of the file.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/maps") else {
             throw UnreadableMemory()
         }
@@ -154,8 +157,8 @@ package enum HashState {
         0x5be0_cd19,
     ]
 
-    /// The 32 bytes of state after a block of 64, as eight words in native byte order. Each byte is
-    /// XORed with `mask`, so that computing them doesn't leave them in memory.
+    /// The 32 bytes of state after a block of 64 bytes, as eight little-endian words. Each byte is
+    /// XORed with `mask`, so that the computation leaves no plain copy of the state in memory.
     package static func behind(_ block: [UInt8], mask: UInt8) -> [UInt8] {
         func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {
             word >> count | word << (32 - count)

@@ -1,5 +1,5 @@
-// RollbackJournal: a journal that SQLite plays back when it opens the database beside it
-// (https://www.sqlite.org/fileformat2.html, section 3).
+// RollbackJournal: a journal that SQLite plays back when SQLite opens the database in the same
+// folder (https://www.sqlite.org/fileformat2.html, section 3).
 
 package enum RollbackJournal {
     /// A journal that restores one page.

@@ -5,16 +5,17 @@ package import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
-/// Hardware that seals by XORing a secret with its own bytes and adding a hash. It has no other
-/// function.
+/// Hardware that seals a secret by XORing the secret with a pad and adding a hash. This hardware
+/// has no other function.
 package final class SoftwareChip: KeyHardware {
     package let name = "a chip of the tests"
     private let pad: [UInt8]
-    /// Whether unsealing returns something other than what was sealed.
+    /// Whether unsealing returns a secret that differs from the sealed secret.
     private let isBroken: Bool
     private let count = Mutex(0)
 
-    /// A chip that every process shares: each can unseal what another has sealed.
+    /// A chip that all processes share: each process can unseal secrets that another process has
+    /// sealed.
     package static let ofAllProcesses = SoftwareChip(pad: Array(repeating: 0xFF, count: 128))
 
     /// A chip that unseals only what it has sealed itself.
@@ -30,7 +31,7 @@ package final class SoftwareChip: KeyHardware {
     package var unsealedCount: Int { count.withLock { $0 } }
 
     package func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
-        // A TPM refuses this, too.
+        // A TPM also refuses a secret that is too long.
         guard secret.plainBytes.count <= pad.count else {
             throw KeychainFailure(.param, "The secret is longer than \(pad.count) bytes.")
         }

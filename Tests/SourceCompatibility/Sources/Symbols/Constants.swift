@@ -167,7 +167,7 @@ func textConstants() -> [CFString] {
     ]
 }
 
-/// Also text, and deprecated by Apple too.
+/// The text constants that Apple deprecates.
 @available(*, deprecated)
 func deprecatedTextConstants() -> [CFString] {
     [kSecAttrAccessibleAlways, kSecAttrAccessibleAlwaysThisDeviceOnly]
@@ -179,7 +179,7 @@ func otherConstants() {
     _ = [kSecUnlockStateStatus, kSecReadPermStatus, kSecWritePermStatus] as [UInt32]
 }
 
-/// Names that are not constants of Apple's. The tests of one library define them.
+/// Names that Apple doesn't define. One library defines these names in its tests.
 func namesOfOneLibrary() -> [CFString] {
     let kSecReturnWorkingReference: CFString = kSecReturnPersistentRef
     let kSecValueWorkingReference: CFString = kSecValuePersistentRef

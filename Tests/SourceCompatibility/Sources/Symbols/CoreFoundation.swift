@@ -1,5 +1,6 @@
 // CoreFoundation: the Core Foundation names that keychain code uses, and the functions of Apple's C
-// library for secrets. CFRetain and CFRelease exist and are unavailable, as on Apple's platforms.
+// library for secrets. CFRetain and CFRelease are missing, because they are declared as unavailable
+// here and on Apple's platforms.
 
 import Foundation
 import Security

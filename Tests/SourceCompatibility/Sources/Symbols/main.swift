@@ -1,5 +1,5 @@
 // Calls some of the functions in the other files as existing code does, and exits with status 1 if
-// a result isn't Apple's.
+// a result differs from the result on Apple's platforms.
 
 import Foundation
 import LocalAuthentication
@@ -70,7 +70,7 @@ if let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error),
         "a signature is verified",
         signature.map { SecKeyVerifySignature(publicKey, algorithm, message, $0, nil) } == true)
     report.check(
-        "an exported key is 65 bytes",
+        "an exported public key has 65 bytes",
         (SecKeyCopyExternalRepresentation(publicKey, nil) as Data?)?.count == 65)
 } else {
     report.check("a key is made: \(String(describing: error?.takeRetainedValue()))", false)
@@ -96,7 +96,7 @@ report.check("a context keeps a credential", context.isCredentialSet(.applicatio
 context.invalidate()
 var contextError: NSError?
 report.check(
-    "an invalid context can't evaluate",
+    "an invalidated context can't evaluate a policy",
     !context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &contextError)
         && contextError?.code == LAError.invalidContext.rawValue)
 report.check(
@@ -106,7 +106,8 @@ report.check(
 if let task = SecTaskCreateFromSelf(nil) {
     let groups = SecTaskCopyValueForEntitlement(task, "keychain-access-groups" as CFString, nil)
     report.check(
-        "the access groups are the entitlements'", groups as? [String] == ["org.example.group"])
+        "the task has the access group of the entitlements",
+        groups as? [String] == ["org.example.group"])
 }
 report.check(
     "a generated password has 15 characters",

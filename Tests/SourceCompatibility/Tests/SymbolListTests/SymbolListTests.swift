@@ -1,4 +1,4 @@
-// SymbolListTests: the compiled files contain every name in Symbols.txt.
+// SymbolListTests: the compiled files contain every available name in Symbols.txt.
 
 import Foundation
 import Testing
@@ -14,8 +14,8 @@ import Testing
         "LocalAuthentication": 18, "SecAccessControlCreateFlags": 12, "C library": 3,
     ]
 
-    /// Names that are unavailable on Apple's platforms and here, so that no compiled file can
-    /// contain them.
+    /// Names that are unavailable on Apple's platforms and in this package. No compiled file can
+    /// contain these names.
     private static let unavailable: Set<String> = ["CFRetain", "CFRelease"]
 
     @Test func `Symbols.txt has every section with all of its names, each once`() throws {
@@ -82,7 +82,7 @@ import Testing
 }
 
 extension String {
-    /// The text before the first occurrence of another, or all of it if there is none.
+    /// The text before the first occurrence of `end`, or the whole text if `end` doesn't occur.
     fileprivate func prefix(upTo end: String) -> Substring {
         firstRange(of: end).map { self[..<$0.lowerBound] } ?? self[...]
     }

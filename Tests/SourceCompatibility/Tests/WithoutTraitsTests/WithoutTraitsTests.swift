@@ -1,5 +1,5 @@
-// WithoutTraitsTests: input that requires the package's trait OlderPKCS12, in a build without it.
-// The package's own tests are built with this trait, so they can't test this.
+// WithoutTraitsTests: input that requires the package's trait OlderPKCS12, in a build without this
+// trait. The package's own tests are built with the trait, so they can't test such a build.
 
 import Foundation
 import Security
@@ -33,7 +33,7 @@ import Testing
         EcIzuEAV4nlliYbg6TDkaI6TEc1cU/njFymwTiItPGzH7O3tdab/ufWMbK02Pi7qt+VQKD1b
         """
 
-    @Test func `a container with an older cipher is told apart from a wrong passphrase`() throws {
+    @Test func `an older cipher and a wrong passphrase give different errors`() throws {
         let data = try #require(Data(base64Encoded: Self.container))
         func status(_ passphrase: String) -> OSStatus {
             var items: CFArray?
