@@ -1,4 +1,5 @@
-// TestProgram: a program of this package that runs beside a test, its output and its end.
+// TestProgram: a program of this package that runs beside a test. The test reads the program's
+// output and waits for its end.
 
 package import Foundation
 import Glibc
