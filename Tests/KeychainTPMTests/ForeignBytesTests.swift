@@ -130,11 +130,11 @@ import Testing
         try expectEmptySlots(chip)
     }
 
-    /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2). Part 2, 8.3,
-    /// defines the bits. fixedTPM and fixedParent forbid duplicating an object to another parent.
-    /// sensitiveDataOrigin states that the chip generated the secret. With userWithAuth, using an
-    /// object requires its authorization value, which is empty for a sealed secret. With noDA,
-    /// wrong authorizations cause no lockout.
+    /// The chip enforces the attributes of its objects (TPM 2.0 Library, part 1, 27.2; the bits are
+    /// defined in part 2, 8.3). fixedTPM and fixedParent forbid duplicating an object to another
+    /// parent. sensitiveDataOrigin states that the chip generated the secret. With userWithAuth,
+    /// using an object requires its authorization value, which is empty for a sealed secret. With
+    /// noDA, wrong authorizations cause no lockout.
     @Test func `the attributes of the chip's objects forbid moving them to another chip`()
         throws
     {

@@ -1,4 +1,4 @@
-// Each fault that a test can inject, and the state afterwards.
+// Each fault that a test can inject, and the state of the keychain afterwards.
 
 import Dispatch
 import Foundation
@@ -18,7 +18,7 @@ import Testing
         try keychain.save("old", for: .token)
     }
 
-    /// The keychain as the next process finds it: undamaged, with this value.
+    /// Expects that the next process finds the keychain undamaged and with this value.
     private func expectAfterRestart(_ value: String?) throws {
         test.removeFaults()
         try test.restart()
@@ -44,7 +44,7 @@ import Testing
         try expectAfterRestart("old")
     }
 
-    @Test func `with the denied fault, no operation does anything`() throws {
+    @Test func `with the denied fault, every operation fails and does nothing`() throws {
         test.inject(.denied)
         #expect(code { _ = try keychain.load(.token) } == .authFailed)
         #expect(code { try keychain.save("new", for: .token) } == .authFailed)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a write can be stopped after each of its statements`() throws {
-        // An addition writes the row, its terms and the header.
+        // An addition writes the row, the index terms of the row, and the header.
         for step in 0..<3 {
             test.inject(.stop(.afterStep(step)), times: 1)
             #expect(code { try keychain.add("new", for: .pin) } == .ioError)
@@ -105,8 +105,8 @@ import Testing
         #expect(try keychain.load(.token) == "new")
         try expectAfterRestart("new")
 
-        // A second attempt must have the same result: a save succeeds, and an addition finds its
-        // own item.
+        // A second attempt changes nothing: a save succeeds, and an addition finds the item that
+        // the first attempt added.
         test.inject(.stop(.afterCommit), times: 1)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
         #expect(code { try keychain.add("x", for: .pin) } == .duplicateItem)
@@ -149,7 +149,7 @@ import Testing
     // MARK: When faults apply
 
     @Test
-    func `a fault begins after the given number of operations and ends after the given count`()
+    func `a fault begins after a given number of operations and applies to a given number`()
         throws
     {
         test.inject(.denied, into: .search, after: 2, times: 2)
@@ -210,7 +210,7 @@ import Testing
         }
         for _ in 0..<20 {
             try put()
-            // If the two parts were separate, the deletion would happen here.
+            // If the addition and the update were separate, the deletion would happen between them.
             test.inject(.slow(.milliseconds(5)), into: .update, times: 1)
             DispatchQueue.concurrentPerform(iterations: 2) { index in
                 do throws(KeychainFailure) {

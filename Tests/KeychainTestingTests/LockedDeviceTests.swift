@@ -1,4 +1,5 @@
-// The code of the article "Testing code that handles a locked device", as it stands there.
+// The code of the article "Testing code that handles a locked device". The last test compares the
+// article with this file.
 
 import Foundation
 import Keychain

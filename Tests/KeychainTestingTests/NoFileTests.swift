@@ -69,7 +69,7 @@ private func useKeychainInFolder() throws {
         await #expect(processExitsWith: .success) { try useTestKeychain() }
     }
 
-    /// Shows that the count includes such writes.
+    /// This test shows that `writtenByteCount` would include the writes of a keychain.
     @Test func `large values saved to a keychain in a folder are counted as written`() async {
         await #expect(processExitsWith: .success) { try useKeychainInFolder() }
     }

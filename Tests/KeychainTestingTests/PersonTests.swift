@@ -32,7 +32,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a load prompts like a search with SecItemCopyMatching`(isThroughSecItem: Bool) throws {
+    func `a load prompts the user, through the engine and through the SecItem functions`(
+        isThroughSecItem: Bool
+    ) throws {
         try addProtected()
         let keychain = Keychain(
             service: "s", in: isThroughSecItem ? test.secItemDatabase : test.database)

@@ -1,4 +1,5 @@
-// Keys of the Secure Enclave by name, through both handlers, with and without a Secure Enclave.
+// Keys of the Secure Enclave by name, with and without a Secure Enclave, through the engine and
+// through the SecItem functions.
 
 import Crypto
 import Foundation
@@ -35,7 +36,7 @@ import Testing
         #expect(made.publicKey.isValidSignature(signature, for: message))
         #expect(!made.publicKey.isValidSignature(signature, for: Data("other".utf8)))
 
-        // As after the next start of the program.
+        // The restart stands for the next start of the program.
         try test.restart()
         let loaded = try #require(
             try Keychain(service: "s", in: keychain.database).loadSecureEnclaveKey("a"))
@@ -77,7 +78,7 @@ import Testing
         #expect(try test.items().count == 1)
     }
 
-    @Test func `if many callers create a key with the same name, one succeeds`() async throws {
+    @Test func `if many callers create a key with the same name, only one succeeds`() async throws {
         test.hasSecureEnclave = true
         let keychain = keychain(false)
         let made = await withTaskGroup(of: Bool.self) { group in
@@ -99,7 +100,7 @@ import Testing
         #expect(first.publicKey.rawRepresentation != second.publicKey.rawRepresentation)
         #expect(try keychain(false, "sa").loadSecureEnclaveKey("ab") == nil)
         #expect(code { try keychain(false, "s").createSecureEnclaveKey("\0a") } == .param)
-        // Items with the same name are separate too.
+        // An item with the same name as a key is separate from the key.
         try keychain(false, "s").save("text", for: KeychainKey("ab"))
         #expect(try keychain(false, "s").deleteSecureEnclaveKey("ab"))
         #expect(try keychain(false, "s").load(KeychainKey<String>("ab")) == "text")
@@ -130,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key that requires presence prompts when it is used`(isThroughSecItem: Bool) throws {
+    func `using a key that requires presence prompts the user`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         #expect(

@@ -1,5 +1,5 @@
-// Access control on items, through both kinds of handler: when the user is prompted, and what
-// happens without a user.
+// Access control on items, through the engine and through the SecItem functions: when the user is
+// prompted, and what happens without a user.
 
 #if !canImport(Darwin)
 
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a save over an item prompts for its access control, and replaces it with the key's`(
+    func `a save over a protected item prompts, and sets the key's access control`(
         way: Way
     ) throws {
         let keychain = keychain(way)
@@ -168,7 +168,7 @@ import Testing
         #expect(wrong?.code == .authFailed)
         #expect(wrong.map { "\($0)".contains("shut") } == false)
         let none = failure { _ = try self.keychain(way).load(key(nil)) }
-        // If the program has to supply the password and doesn't, it counts as wrong.
+        // A program that has to supply the password, but doesn't, gets the error for a wrong one.
         #expect(none?.code == .authFailed)
         let silent = failure { _ = try self.keychain(way).withoutInteraction.load(key(nil)) }
         #expect(silent?.code == .interactionNotAllowed)
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a new item prompts for its new password only`(way: Way) throws {
+    func `saving a new item prompts only for the new password`(way: Way) throws {
         let keychain = keychain(way)
         let control = Keychain.AccessControl.userPresence.withApplicationPassword
         test.person = TestKeychain.Person(applicationPassword: "open")
@@ -213,7 +213,7 @@ import Testing
         let second = try asked { try keychain.save("newer", for: key(.applicationPassword)) }
         #expect(second == [.passcode, .applicationPassword])
         #expect(try keychain.load(key(nil)) == "newer")
-        // A different password isn't taken as a new one, and changes nothing.
+        // A wrong password isn't taken as a new password, and changes nothing.
         test.person = TestKeychain.Person(applicationPassword: "other")
         let third = asked {
             let error = failure { try keychain.save("lost", for: key(.applicationPassword)) }
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `adding a password to an item prompts for a new one`(way: Way) throws {
+    func `adding a password to an item prompts for the new password`(way: Way) throws {
         let keychain = keychain(way)
         try keychain.save("plain", for: key(nil))
         test.person = TestKeychain.Person(applicationPassword: "open")
@@ -242,7 +242,9 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an access control that requires a passcode can't be used without one`(way: Way) throws {
+    func `an access control that requires a passcode can't be used without a passcode`(
+        way: Way
+    ) throws {
         let fresh = TestKeychain()
         let keychain = Keychain(
             service: "s", in: way == .typedInMemory ? fresh.database : fresh.secItemDatabase)
@@ -275,7 +277,8 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    /// Through the SecItem functions, an object doesn't use its context.
+    /// Only the engine is tested, because an observable secret doesn't use its context through the
+    /// SecItem functions.
     @MainActor @Test(arguments: [true, false])
     func `a secret that needs a context's credential is shown only by objects with this context`(
         isContextFirst: Bool
@@ -331,12 +334,12 @@ import Testing
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `a migration moves no item whose access control the SecItem functions can't show`()
+    @Test func `a migration refuses a protected item whose access control SecItem can't show`()
         throws
     {
         let source = keychain(.secItemInMemory)
-        // Items that another program may have made: one that requires authentication, and one that
-        // doesn't.
+        // Another program may have made such items. The first item requires authentication, and the
+        // second doesn't.
         try source.save(
             "guarded", for: key(Keychain.AccessControl([.biometryAny, .devicePasscode, .or])))
         try source.save(
@@ -364,14 +367,14 @@ import Testing
                 == ["vault": .failed, "open": .migrated])
         #expect(try source.load(key(nil)) == "guarded")
         #expect(try destination.load(KeychainKey<String>("open")) == "open")
-        // Following the instructions in the error.
+        // The error recommends a key that specifies an access control.
         #expect(try destination.migrate(key(.userPresence), from: source) == .migrated)
         #expect(try destination.item(key(nil))?.accessControl == .userPresence)
         #expect(try source.items().isEmpty)
     }
 
     @Test(arguments: ways)
-    func `a migration that finds the same value at the destination doesn't weaken its protection`(
+    func `a migration to a destination with the same value keeps the stricter protection`(
         way: Way
     ) throws {
         let source = keychain(way)
@@ -389,7 +392,7 @@ import Testing
         #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
     }
 
-    @Test func `a context answers with known credentials where interaction isn't allowed`() throws {
+    @Test func `a context supplies its credential where interaction isn't allowed`() throws {
         let context = LAContext()
         #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
         let keychain = keychain(.typedInMemory)

@@ -1,4 +1,4 @@
-// The examples of the documentation, so that they compile and do what the articles say.
+// The examples of the documentation. The tests check that the examples do what the articles say.
 
 import Crypto
 import Foundation
@@ -25,7 +25,7 @@ extension KeychainKey where Value == UUID {
 }
 
 @Suite struct ArticleTests {
-    /// The declarations that the examples leave to the program.
+    /// Records what the program would show. The examples don't declare this class.
     final class Screen: Sendable {
         let notes = Shared<[String]>([])
 

@@ -1,4 +1,4 @@
-// The asynchronous functions: they do the same as the synchronous ones, don't block threads, and
+// The asynchronous functions do the same as the synchronous functions, don't block threads, and
 // support cancellation.
 
 import Foundation
@@ -93,9 +93,10 @@ final class Shared<Value: Sendable>: Sendable {
         let operations = (0..<100).map { _ in
             Task { @MainActor in try await keychain.load(.token) }
         }
-        // All of them have begun on the main actor once this task, which is queued behind them, has
-        // run there. The threads of Swift's concurrency pool are free too.
+        // This task is queued behind the operations. When the task has run on the main actor, all
+        // operations have begun there.
         await Task { @MainActor in }.value
+        // The threads of Swift's concurrency pool aren't blocked either.
         for number in 0..<100 {
             let other = Task.detached { number }
             #expect(await other.value == number)
@@ -138,7 +139,7 @@ final class Shared<Value: Sendable>: Sendable {
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.signal()
         try await first.value
-        // Operations that are still waiting run before this one.
+        // Operations that are still waiting run before this empty operation.
         try await pool.run {}
         #expect(!ran.withLock { $0 })
     }

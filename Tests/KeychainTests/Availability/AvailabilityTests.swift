@@ -1,4 +1,4 @@
-// Availability: each state is told apart from the others, and no error is reported as absence.
+// Availability: each state is distinguished from the others, and no error is reported as absence.
 
 import Foundation
 import KeychainCore
@@ -34,7 +34,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `a stored value that doesn't fit its type is still available`(way: Way) throws {
+    func `a stored value that can't be decoded is still available`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(Data([0xFF]), for: KeychainKey("token"))
         #expect(keychain.availability(of: .token).state == .available)
@@ -57,7 +57,7 @@ import KeychainEngine
         try test.unlock()
         #expect(unlocked.availability().state == .available)
         #expect(test.database.availability().state == .available)
-        // A probe leaves no item behind.
+        // Checking the availability leaves no item behind.
         #expect(try test.database.status().itemCount == 0)
     }
 
@@ -94,7 +94,7 @@ import KeychainEngine
         }
     }
 
-    /// The status and cause of a failure, the state they mean, and whether waiting can help.
+    /// The status and cause of a failure, the corresponding state, and whether waiting can help.
     static let failures: [(Status, KeychainFailure.Cause, Keychain.Availability.State, Bool)] = [
         (.interactionNotAllowed, .other, .locked, true),
         (.missingEntitlement, .other, .denied, false),

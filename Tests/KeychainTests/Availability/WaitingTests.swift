@@ -36,7 +36,7 @@ final class ManualClock: Clock {
     }
 
     private let state = Mutex(State())
-    /// The length of each sleep, sent when it begins.
+    /// The length of each sleep, sent when the sleep begins.
     let sleeps: AsyncStream<Duration>
     private let begun: AsyncStream<Duration>.Continuation
 
@@ -121,7 +121,8 @@ final class BusyService: RequestHandler {
         let clock = ManualClock()
         let item = Task { try await keychain.waitUntilAvailable(.pin, clock: clock) }
         let whole = Task { try await keychain.waitUntilAvailable(clock: clock) }
-        // Both are asleep. The clock stands still, so only the unlock can wake them.
+        // Wait until both tasks are asleep. The clock stands still, so only the unlock can wake
+        // the tasks.
         var count = 0
         for await _ in clock.sleeps {
             count += 1
@@ -182,7 +183,7 @@ final class BusyService: RequestHandler {
         #expect(await wait.value == .interactionNotAllowed)
         mover.cancel()
         await mover.value
-        // Not earlier, and not at the end of the polling interval.
+        // The wait ended at the timeout, not earlier and not at the end of the polling interval.
         #expect(clock.now.offset == .milliseconds(400))
         let never = Task {
             try await keychain.waitUntilAvailable(.pin, timeout: .zero, clock: clock)
@@ -245,7 +246,7 @@ final class BusyService: RequestHandler {
         #expect(pauses.suffix(2) == [.seconds(2), .seconds(2)])
     }
 
-    @Test func `a task that has stopped waiting is no longer notified`() async throws {
+    @Test func `a released stream of notifications is no longer subscribed`() async throws {
         let signal = AvailabilitySignal()
         var kept: AsyncStream<Void>? = signal.subscribe()
         _ = signal.subscribe()

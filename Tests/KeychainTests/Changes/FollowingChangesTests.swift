@@ -106,7 +106,7 @@ private struct Connection: Sendable {
         #expect(try await keychain.load(.token) == nil)
     }
 
-    @Test func `the article's examples are those of this file, line by line`() throws {
+    @Test func `the article's examples are in this file, line by line`() throws {
         let root = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
