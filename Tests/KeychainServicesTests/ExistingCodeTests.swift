@@ -158,7 +158,7 @@ import Testing
         k.delete(genp(["sha1": digest])).gives(0)
         k.copy(GP("a", "s")).gives(0)
         k.copy(GP("b", "s")).gives(-25300)
-        // SecDbItem.c, copySHA1.
+        // SecDbItem.c, copySHA1: a digest is data of 20 bytes.
         for wrong in [5, true, "digest", digest + [0], Data()] as [Any] {
             k.copy(genp(["sha1": wrong])).gives(-50)
         }

@@ -1,4 +1,4 @@
-// Harness: the keychains with which the behaviour cases run, and how a test creates one.
+// Harness: the keychains on which the behavior cases run, and how a test creates such a keychain.
 
 import Foundation
 import KeychainCrypto
@@ -35,8 +35,8 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
     /// The kinds of keychain that can have hardware for keys.
     static let withSecureEnclave: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
-    /// An empty, unlocked keychain with a passcode, and with hardware for keys if its kind can have
-    /// it.
+    /// An empty, unlocked keychain with a passcode, and with hardware for keys if keychains of this
+    /// kind can have such hardware.
     func openWithSecureEnclave() throws -> any KeychainUnderTest {
         switch self {
         case .model: ModelUnderTest()
@@ -70,7 +70,7 @@ private final class ModelUnderTest: KeychainUnderTest {
     func removePasscode() { keychain.setPasscode(false) }
 }
 
-/// The in-memory keychain of KeychainTesting, for the tests of this package's users.
+/// The in-memory keychain of KeychainTesting, which users of this package have for their own tests.
 private final class TestKeychainUnderTest: KeychainUnderTest {
     private let keychain = TestKeychain()
 
@@ -135,8 +135,8 @@ final class EngineUnderTest: KeychainUnderTest {
         StoreFolder(path: directory).located.path(of: file)
     }
 
-    /// Rewrites the rows of all local generic passwords with other content, and the header to
-    /// match. Only the authentication tags of a row itself can then detect the change.
+    /// Rewrites the rows of all local generic passwords with other content. The header is changed
+    /// to match, so only the authentication tags of a row can detect the change.
     func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {

@@ -72,7 +72,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `nobody is prompted if the query forbids prompts or no user is present`(
+    func `no prompt appears if the query forbids prompts or no user is present`(
         on backend: Backend
     ) throws {
         let k = try client(on: backend)
@@ -172,7 +172,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `without a passcode an item that requires it can't be added`(on backend: Backend) throws {
+    func `an item that requires the passcode can't be added without a passcode`(
+        on backend: Backend
+    ) throws {
         let k = try client(on: backend)
         try k.keychain.removePasscode()
         for flags in [SecAccessControlCreateFlags.userPresence, .devicePasscode] {
@@ -182,7 +184,9 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `without a passcode an item that requires it can't be read`(on backend: Backend) throws {
+    func `an item that requires the passcode can't be read without a passcode`(on backend: Backend)
+        throws
+    {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         try k.keychain.removePasscode()
@@ -360,7 +364,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         test.withSecItem { SecItemCopyMatching(dictionary(read), nil) }
     }
 
-    /// The five outcomes of an authentication that the keychain tells apart, with their statuses.
+    /// The keychain distinguishes these five outcomes of an authentication by their statuses.
     @Test func `canceled, failed, forbidden, missing and changed biometry give different statuses`()
         throws
     {
@@ -436,7 +440,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         #expect(test.askedQuestions.map(\.subject) == [.biometry, .passcode])
     }
 
-    @Test func `an update that requests the constraint binds the item to the current enrollment`()
+    @Test func `an update to biometryCurrentSet binds the item to the current enrollment`()
         throws
     {
         let test = try keychainWithEnrollment(.biometryAny)

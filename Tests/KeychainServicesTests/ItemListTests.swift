@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: combinations)
-    func `a duplicate in a list prevents adding any item of it`(_ backend: Backend) throws {
+    func `a duplicate in a list prevents adding any item of the list`(_ backend: Backend) throws {
         let (k, fixtures) = (try client(backend), try CertificateFixtures.shared())
         k.add(["ref": fixtures.root.certificate]).gives(0)
         let list: [Any] = [

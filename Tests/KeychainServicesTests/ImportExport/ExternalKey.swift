@@ -26,12 +26,12 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// The PEM header of the key in the form that OpenSSL calls traditional.
+    /// The PEM label of a private key in the form that OpenSSL calls traditional.
     var traditionalLabel: String {
         switch self {
         case .rsa2048, .rsa3072: "RSA PRIVATE KEY"
         case .p256, .p384, .p521: "EC PRIVATE KEY"
-        // These have no traditional form. OpenSSL writes PKCS #8 instead.
+        // These kinds of key have no traditional form. OpenSSL writes PKCS #8 instead.
         case .ed25519, .x25519: "PRIVATE KEY"
         }
     }
@@ -40,7 +40,7 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
     /// with an older cipher.
     var hasTraditionalForm: Bool { traditionalLabel != "PRIVATE KEY" }
 
-    /// Whether the key can sign, and therefore has a self-signed certificate.
+    /// Whether the key can sign, and can therefore have a self-signed certificate.
     var signs: Bool { self != .x25519 }
 
     static let signing = allCases.filter(\.signs)
@@ -80,8 +80,8 @@ extension OpenSSL {
         }
     }
 
-    /// The public key of a private key in any form, as SubjectPublicKeyInfo. It shows whether two
-    /// keys are the same.
+    /// The public key of a private key in any form, as SubjectPublicKeyInfo. Tests compare these
+    /// bytes to find out whether two keys are the same.
     func publicKey(of file: String, _ arguments: [String] = []) throws -> Data {
         try run(["pkey", "-in", file, "-pubout", "-outform", "DER"] + arguments)
     }
@@ -151,7 +151,7 @@ struct ExportFailure: Error, Equatable {
 }
 
 extension SecKey {
-    /// The public key as `SecItemExport` returns it, as SubjectPublicKeyInfo.
+    /// The public key as SubjectPublicKeyInfo, which `SecItemExport` returns.
     var exportedPublicKey: Data {
         get throws {
             let publicKey = try #require(SecKeyCopyPublicKey(self))

@@ -1,5 +1,6 @@
-// HostileContainerTests: PKCS #12 containers that no program writes. Their authentication code is
-// correct, so that their contents are read. Also the limits on the work that they can cause.
+// HostileContainerTests: PKCS #12 containers that no program writes, and the limits on the work
+// that an import can cause. The authentication codes of the containers are correct, so an import
+// reads their contents.
 
 #if !canImport(Darwin)
 
@@ -85,7 +86,7 @@ import Testing
         .sequence([.identifier(type), .tagged(0, value)])
     }
 
-    /// OpenSSL with a key and its certificate, and the two as bags.
+    /// OpenSSL with a key and its certificate, and both of these as bags.
     private func fixture() throws -> (openSSL: OpenSSL, key: DERValue, certificate: DERValue) {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
@@ -170,20 +171,20 @@ import Testing
 
     // MARK: Work
 
-    /// A new key under PBES2, encrypted as this package writes it.
+    /// A new private key, encrypted with PBES2 as in an export by this package.
     private func sealedKey() throws -> DERValue {
         try EncryptedPrivateKey.seal(
             Array(P256.Signing.PrivateKey().derRepresentation), password: Array("secret".utf8))
     }
 
-    @Test func `the total work for the keys of a container is limited`() throws {
+    @Test func `the total work for the keys of a container or a PEM text is limited`() throws {
         let keys = try [sealedKey(), sealedKey()]
         let text = keys.map {
             PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: $0.bytes).pemString
         }.joined(separator: "\n")
         let needed = 2 * (PBES2.writtenRounds + WorkBudget.roundsPerKey)
         let container = try container([plain(keys.map { bag(Self.shroudedBag, $0) })])
-        // A container also needs one derivation for its authentication code.
+        // A container also needs one round for its authentication code.
         for (data, needed) in [(container, needed + 1), (Data(text.utf8), needed)] {
             WorkBudget.$initialRounds.withValue(needed) {
                 #expect(imported(data).keys.count == 2)
@@ -198,7 +199,7 @@ import Testing
 
     #if OlderPKCS12
     @Test func `a key that requires too much memory is refused`() {
-        // scrypt with N = 2^23, r = 8: 8 GiB.
+        // scrypt needs 8 GiB if N = 2^23 and r = 8.
         let algorithm = DERValue.sequence([
             .identifier(PBES2.identifier),
             .sequence([
@@ -217,7 +218,7 @@ import Testing
     }
     #endif
 
-    @Test func `data with more elements than the limit is refused`() {
+    @Test func `data with too many elements or missing bytes is refused, and BER is accepted`() {
         func nulls(_ count: Int) -> [UInt8] {
             DERValue.sequence([
                 .encoded((0..<count).flatMap { _ in [0x05, 0x00] as [UInt8] })

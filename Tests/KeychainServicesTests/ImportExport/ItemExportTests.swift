@@ -31,7 +31,7 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self).hasPrefix(begin))
         try openSSL.write(text, to: "key.pem")
         #expect(try openSSL.publicKey(of: "key.pem") == publicKey)
-        // It is byte for byte what OpenSSL itself writes.
+        // The text is byte for byte what OpenSSL itself writes.
         let form = kind.hasTraditionalForm ? ["-traditional"] : []
         #expect(text == (try openSSL.run(["pkey", "-in", "own.key"] + form)))
     }
@@ -109,7 +109,9 @@ import Testing
         #expect(result.keys == [key])
     }
 
-    @Test func `an item that a format can't contain is refused`() throws {
+    @Test func `an item that a format can't contain is refused, and so is a missing passphrase`()
+        throws
+    {
         let openSSL = try OpenSSL()
         let (key, _) = try key(.p256, in: openSSL)
         let half = try #require(SecKeyCopyPublicKey(key))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ItemImportTests {
     /// The form into which OpenSSL converts a private key in PKCS #8, the resulting format, and
-    /// whether it is under the passphrase "secret".
+    /// whether the result is encrypted with the passphrase "secret".
     struct PrivateForm: CustomTestStringConvertible {
         let arguments: [String]
         let format: SecExternalFormat
@@ -57,8 +57,8 @@ import Testing
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         let isAsked = form.arguments.contains("-traditional")
-        // For a key without a traditional form, `-traditional` fails in PEM. In DER it has no
-        // effect.
+        // For a key without a traditional form, the option `-traditional` fails in PEM. In DER, the
+        // option has no effect.
         let arguments =
             form.arguments.filter { $0 != "-traditional" }
             + (isAsked && kind.hasTraditionalForm ? ["-traditional"] : [])
@@ -129,7 +129,7 @@ import Testing
         ["-v2", "des3", "-v2prf", "hmacWithSHA512"],
         ["-v2", "aria-256-cbc"],
     ])
-    func `an unsupported scheme is told apart from a wrong passphrase`(
+    func `an unsupported scheme is reported as an unsupported format`(
         _ arguments: [String]
     ) throws {
         let openSSL = try OpenSSL()
@@ -151,7 +151,7 @@ import Testing
     #endif
 
     @Test(arguments: ExternalKeyKind.allCases, ["PEM", "DER"])
-    func `a public key is imported from both forms`(
+    func `a public key is imported from PEM and from DER`(
         _ kind: ExternalKeyKind, _ encoding: String
     ) throws {
         let openSSL = try OpenSSL()
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: ExternalKeyKind.signing, ["PEM", "DER"])
-    func `a certificate is imported from both forms`(
+    func `a certificate is imported from PEM and from DER`(
         _ kind: ExternalKeyKind, _ encoding: String
     ) throws {
         let openSSL = try OpenSSL()
@@ -194,7 +194,7 @@ import Testing
         #expect(try SecCertificateCopyData(certificate) as Data == openSSL.certificate())
     }
 
-    @Test func `all blocks of a PEM text are imported, in order`() throws {
+    @Test func `the keys and certificates of a PEM text are imported in order`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
         try openSSL.makeCertificate("root")
@@ -346,7 +346,9 @@ import Testing
     // MARK: - Raw keys
 
     @Test(arguments: ExternalKeyKind.allCases)
-    func `a raw key is recognized by its content`(_ kind: ExternalKeyKind) throws {
+    func `a raw key is recognized by its content, unless two kinds of key look the same`(
+        _ kind: ExternalKeyKind
+    ) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
         let key = try #require(Imported(openSSL.contents(of: "own.key")).keys.first)
@@ -360,7 +362,7 @@ import Testing
             for hint in [type, .itemTypeUnknown] {
                 let result = Imported(raw, format: .formatRawKey, type: hint)
                 if [.ed25519, .x25519].contains(kind) {
-                    // These can't be told apart.
+                    // The raw keys of these two kinds look the same.
                     #expect(result.status == errSecDecode)
                 } else {
                     #expect(result.keys == [one])
@@ -393,7 +395,8 @@ import Testing
         var count = 0
         var statuses: Set<OSStatus> = []
         for data in whole {
-            // An RSA key is long, so only every seventh length is tried. For the others, all are.
+            // RSA keys are long, so the test tries only every seventh length. For other keys, the
+            // test tries all lengths.
             for length in stride(from: 0, to: data.count, by: kind == .rsa2048 ? 7 : 1) {
                 let result = Imported(data.prefix(length), passphrase: "secret" as NSString)
                 statuses.insert(result.status)
@@ -403,7 +406,7 @@ import Testing
         #expect(statuses == [errSecUnknownFormat])
         #expect(count > 500)
         let text = try openSSL.contents(of: "own.pem")
-        // Without the last line end the text is still complete.
+        // Without the last line end, the text is still complete.
         statuses = Set((0..<(text.count - 1)).map { Imported(text.prefix($0)).status })
         #expect(statuses == [errSecUnknownFormat, errSecDecode])
     }

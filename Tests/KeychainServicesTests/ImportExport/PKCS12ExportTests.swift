@@ -7,7 +7,8 @@ import KeychainServices
 import Testing
 
 @Suite struct PKCS12ExportTests {
-    /// Identities of the given kinds, each certificate signed by the previous one.
+    /// Identities with keys of the given kinds. The first certificate is self-signed. Each other
+    /// certificate is signed with the key of the previous identity.
     private func identities(
         _ kinds: [ExternalKeyKind], in openSSL: OpenSSL
     ) throws -> [SecIdentity] {

@@ -16,8 +16,8 @@ import Testing
             ["-macalg", "sha384", "-noiter", "-nomaciter"],
         ] + olderSchemes
 
-    // The schemes that a package trait enables. The results without it are tested in
-    // Tests/SourceCompatibility, which is built without traits.
+    // The schemes that a package trait enables. Tests/SourceCompatibility, which is built without
+    // traits, tests the results without this trait.
     #if OlderPKCS12
     static let olderSchemes: [[String]] = [
         ["-legacy"], ["-descert"],
@@ -29,13 +29,14 @@ import Testing
     static let bothAges: [[String]] = [[]]
     #endif
 
-    /// Every kind of key with current encryption, every encryption with P-256, and the older ones
-    /// also with RSA.
+    /// Every kind of key with current encryption, every encryption with P-256, and the older
+    /// schemes also with RSA.
     static let combinations =
         ExternalKeyKind.signing.map { ($0, [String]()) } + schemes.map { (.p256, $0) }
         + olderSchemes.map { (.rsa2048, $0) }
 
-    /// OpenSSL with the files of a root, an intermediate, and a certificate and its key.
+    /// OpenSSL with the files of a root certificate, an intermediate certificate, and an end-entity
+    /// certificate and its key.
     private func chain(_ kind: ExternalKeyKind = .p256) throws -> OpenSSL {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "root")
@@ -107,7 +108,7 @@ import Testing
         #expect(SecTrustSetAnchorCertificates(trust, [root] as NSArray) == errSecSuccess)
         let isTrusted = SecTrustEvaluateWithError(trust, nil)
         #expect(isTrusted)
-        // The other function gives the same result.
+        // `SecItemImport` gives the same result.
         let other = Imported(data, name: "own.p12", passphrase: "secret" as NSString)
         #expect(other.format == .formatPKCS12)
         #expect(other.type == .itemTypeAggregate)
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `a wrong passphrase is told apart from invalid data`(_ scheme: [String]) throws {
+    func `a wrong passphrase and invalid data give different statuses`(_ scheme: [String]) throws {
         let openSSL = try chain()
         let data = try container(openSSL, scheme)
         for wrong in ["Secret", "", "secret\0", "sécret"] {
@@ -236,21 +237,23 @@ import Testing
     @Test func `a container with excessive derivation cost is refused`() throws {
         let openSSL = try chain()
         let data = try container(openSSL, ["-iter", "3"])
-        // INTEGER 3 after the salt, in the authentication code at the end.
+        // The authentication code is at the end of the container. Its last element is the number of
+        // rounds, INTEGER 3.
         #expect(data.suffix(3) == Data([2, 1, 3]))
         var costly = data.dropLast(3) + Data([2, 4, 0x7F, 0xFF, 0xFF, 0xFF])
-        // The lengths of the two sequences around it.
+        // The two sequences that contain this number become longer, too.
         costly = Self.lengthened(Data(costly), by: 3)
         #expect(imported(costly).status == errSecUnsupportedFormat)
     }
 
-    /// Increases the length of the outermost sequence and of the last one inside it.
+    /// Increases the length of the outermost sequence and of the last sequence inside it.
     private static func lengthened(_ data: Data, by count: Int) -> Data {
         var bytes = Array(data)
-        // 30 82 hh ll: a container has more than 255 bytes.
+        // The container begins with 30 82 hh ll, because it has more than 255 bytes.
         let outer = Int(bytes[2]) << 8 | Int(bytes[3]) + count
         (bytes[2], bytes[3]) = (UInt8(outer >> 8), UInt8(outer & 0xFF))
-        // 02 01 03, then the contents, 30 82 hh ll, then the authentication code, 30 ll.
+        // Then come the version (02 01 03), the contents (30 82 hh ll and hhll bytes), and the
+        // authentication code (30 ll and ll bytes).
         let contents = Int(bytes[9]) << 8 | Int(bytes[10])
         bytes[11 + contents + 1] += UInt8(count)
         return Data(bytes)
@@ -341,7 +344,9 @@ import Testing
     }
 
     @Test(arguments: 0..<6)
-    func `an import that is stopped at any statement has no effect`(_ step: Int) throws {
+    func `an import that is stopped after one of its first steps has no effect`(
+        _ step: Int
+    ) throws {
         let data = try container(chain(), ["-certfile", "others.pem"])
         let keychain = TestKeychain()
         keychain.inject(.stop(.afterStep(step)), times: 1)

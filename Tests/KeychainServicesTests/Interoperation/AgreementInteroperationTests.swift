@@ -75,7 +75,7 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a key derived by OpenSSL decrypts a message that was encrypted here`(_ form: KeyForm)
+    func `a key derived by OpenSSL decrypts a message that this package encrypted`(_ form: KeyForm)
         throws
     {
         let openSSL = try OpenSSL()
@@ -104,9 +104,9 @@ extension Data {
     }
 
     @Test(arguments: KeyForm.elliptic)
-    func `a message encrypted under a key derived by OpenSSL is decrypted here`(_ form: KeyForm)
-        throws
-    {
+    func `this package decrypts a message encrypted under a key that OpenSSL derived`(
+        _ form: KeyForm
+    ) throws {
         let openSSL = try OpenSSL()
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         try openSSL.write(form, publicKey: mine.publicHalf(), to: "mine.pub")
@@ -135,7 +135,8 @@ extension Data {
     }
 }
 
-/// Algorithm identifiers, their hash, and whether the initialization vector is derived too.
+/// Algorithm identifiers, each with its hash and with whether the initialization vector is derived,
+/// too.
 private let eciesVariants: [(name: String, hash: String, derivesVector: Bool)] =
     ["ECDH", "ECDHC"].flatMap { agreement in
         hashes.flatMap { hash in

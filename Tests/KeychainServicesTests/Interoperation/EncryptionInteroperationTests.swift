@@ -1,4 +1,5 @@
-// EncryptionInteroperationTests: RSA ciphertexts made by one side and decrypted by the other.
+// EncryptionInteroperationTests: RSA ciphertexts made by this package and decrypted by OpenSSL, and
+// the reverse.
 
 #if !canImport(Darwin)
 
@@ -25,7 +26,7 @@ extension OpenSSLPair {
         options.flatMap { ["-pkeyopt", $0] }
     }
 
-    /// Encrypts in both directions, from an empty message to the largest one that fits.
+    /// Encrypts in both directions: an empty message, one byte, and the largest message that fits.
     fileprivate func exchange(_ name: String, overhead: Int, _ options: [String]) throws {
         let half = try publicKey()
         let mine = try privateKey()
@@ -72,8 +73,9 @@ extension OpenSSLPair {
         #expect(try pair.privateKey().decrypted("encrypt:RSA:raw", theirs) == padded)
     }
 
-    /// As described in SecKey.h: an AES key under OAEP, then the message under that key, with an
-    /// all-zero initialization vector and the public key as associated data.
+    /// SecKey.h describes this ciphertext: an AES key, encrypted with OAEP, and then the message,
+    /// encrypted with the AES key. The initialization vector is all zero. The public key is the
+    /// associated data.
     @Test(arguments: KeyForm.rsa)
     func `OAEP with AES is compatible with OpenSSL`(_ form: KeyForm) throws {
         let pair = try OpenSSLPair(form, in: OpenSSL())

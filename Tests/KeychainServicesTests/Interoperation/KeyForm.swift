@@ -79,8 +79,8 @@ private func der(_ tag: UInt8, _ parts: Data...) -> Data {
 }
 
 extension KeyForm {
-    /// Converts a private key from the form of `SecKeyCopyExternalRepresentation` to that of its
-    /// standard (RFC 5915, 8017, 8410).
+    /// Converts a private key from the form of `SecKeyCopyExternalRepresentation` to the standard
+    /// form (RFC 5915, 8017, 8410).
     fileprivate func standard(privateKey bytes: Data) -> Data {
         switch kind {
         case .rsa: return bytes
@@ -94,7 +94,7 @@ extension KeyForm {
         }
     }
 
-    /// A public key as SubjectPublicKeyInfo (RFC 5480, 8410), or an RSA key as it is.
+    /// A public key as SubjectPublicKeyInfo (RFC 5480, 8410). An RSA key is returned unchanged.
     fileprivate func standard(publicKey bytes: Data) -> Data {
         let elliptic = Data([0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01])
         return switch kind {
@@ -108,7 +108,7 @@ extension KeyForm {
 
 // MARK: - Files
 
-/// A key pair of OpenSSL: `NAME.pem` is the private key, `NAME.pub` the public one.
+/// A key pair of OpenSSL: `NAME.pem` is the private key, `NAME.pub` the public key.
 struct OpenSSLPair {
     let openSSL: OpenSSL
     let form: KeyForm
@@ -176,7 +176,7 @@ struct OpenSSLPair {
 }
 
 extension OpenSSL {
-    /// Lets OpenSSL convert a public key into a file.
+    /// Lets OpenSSL write a public key to a file in PEM.
     func write(_ form: KeyForm, publicKey: SecKey, to file: String) throws {
         try write(form.standard(publicKey: publicKey.external()), to: "\(file).der")
         let command = form.kind == .rsa ? ["rsa", "-RSAPublicKey_in"] : ["pkey", "-pubin"]

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: KeyForm.allCases)
-    func `OpenSSL reads a key generated here`(_ form: KeyForm) throws {
+    func `OpenSSL reads a key that this package generated`(_ form: KeyForm) throws {
         let mine = try newKey(["type": form.kind.rawValue, "bsiz": form.bits])
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, mine, in: openSSL)
@@ -45,7 +45,7 @@ import Testing
     }
 }
 
-@Suite struct `Certificates of keys and OpenSSL` {
+@Suite struct `Certificates made by OpenSSL` {
     @Test(arguments: KeyForm.allCases.filter { $0 != .x25519 && $0 != .rsa4096 })
     func `a certificate that OpenSSL makes for a key contains that key`(_ form: KeyForm) throws {
         let openSSL = try OpenSSL()

@@ -1,4 +1,5 @@
-// SignatureInteroperationTests: signatures made by one side and verified by the other.
+// SignatureInteroperationTests: signatures made by this package and verified by OpenSSL, and the
+// reverse.
 
 #if !canImport(Darwin)
 
@@ -10,7 +11,7 @@ import Testing
 private let message = Data("What one side signs, the other believes.".utf8)
 private let otherMessage = Data("what one side signs, the other believes.".utf8)
 
-/// The names of hashes, which Apple's algorithm names and OpenSSL share.
+/// The names of hashes in Apple's algorithm names and in OpenSSL.
 private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
 
 extension OpenSSLPair {
@@ -153,7 +154,7 @@ extension OpenSSLPair {
 // MARK: - Forms of an ECDSA signature
 
 extension KeyForm {
-    /// The two numbers of a signature in DER.
+    /// Extracts the two numbers from a signature in DER.
     fileprivate func numbers(_ structure: Data) throws -> Data {
         switch self {
         case .p256:

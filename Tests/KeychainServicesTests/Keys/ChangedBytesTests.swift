@@ -42,7 +42,7 @@ private let ciphertexts: [Algorithm] = [
     Algorithm(.rsa2048, "encrypt:RSA:OAEP:SHA224:AESGCM"),
 ]
 
-/// Bytes that differ in one bit, in length, or completely.
+/// Variants of `bytes` that differ in one bit, in length, or completely.
 private func changed(_ bytes: Data, every step: Int) -> [Data] {
     var result = stride(from: 0, to: bytes.count, by: step).map { position in
         var copy = bytes
@@ -89,8 +89,9 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
     }
 
     /// If (r, s) is a valid ECDSA signature, so is (r, n - s). This is a known property of ECDSA.
-    /// The test shows that nothing but these two is accepted.
-    @Test func `of altered ECDSA signatures, only the one with n - s in place of s is valid`()
+    /// The test shows that similar changes of the two numbers are refused.
+    @Test
+    func `an ECDSA signature is still valid if n - s replaces s, but not after similar changes`()
         throws
     {
         let mine = try KnownKey.p256.privateKey()
@@ -116,7 +117,7 @@ private func changed(_ bytes: Data, every step: Int) -> [Data] {
         let mine = try KnownKey.rsa2048.privateKey()
         let half = try mine.publicHalf()
         let name = "sign:RSA:\(family)"
-        // RSAPublicKey: a header of 9 bytes, then the modulus.
+        // An RSAPublicKey has a header of 9 bytes, and then the modulus.
         let modulus = Array(try half.external().dropFirst(9).prefix(256))
         var tried = 0
         for count in 0..<64 {
@@ -183,7 +184,7 @@ private let order: [UInt8] = [
     0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
 ]
 
-/// The difference of two numbers of the same size, the larger one first.
+/// The difference of two numbers of the same size. `a` must be the larger number.
 private func - (a: [UInt8], b: [UInt8]) -> [UInt8] {
     var borrow = 0
     return zip(a, b).reversed().map { a, b in

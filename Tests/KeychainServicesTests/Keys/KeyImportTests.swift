@@ -1,5 +1,5 @@
-// KeyImportTests: SecKeyCreateWithData with bytes that aren't a key, or are another key.
-//   For any input the result is errSecParam or a key whose external representation is the input.
+// KeyImportTests: SecKeyCreateWithData with bytes that aren't a key, or that are another key.
+//   For any input, the result is errSecParam or a key whose external representation is the input.
 
 #if !canImport(Darwin)
 
@@ -11,7 +11,7 @@ import Testing
 @Suite struct `Keys from bytes` {
     /// Reads bytes, and checks the result against the rule above.
     ///
-    /// - Returns: Whether they were a key.
+    /// - Returns: Whether the bytes are a key.
     private func reads(
         _ kind: KeyKind, _ half: KeyHalf, _ data: Data,
         _ source: SourceLocation = #_sourceLocation
@@ -38,7 +38,8 @@ import Testing
     func `a truncated or extended key is refused`(_ known: KnownKey) throws {
         for (half, data) in try halves(of: known) {
             #expect(try reads(known.kind, half, data))
-            // Reading an RSA key takes a while. After the first 40 lengths, one in 23 is tried.
+            // Reading an RSA key takes long, so after the first 40 lengths, the test tries only one
+            // length in 23.
             let isLong = data.count > 200
             for count in 0..<data.count where !isLong || count < 40 || count % 23 == 0 {
                 #expect(try !reads(known.kind, half, data.prefix(count)), "\(half) \(count)")
@@ -51,9 +52,9 @@ import Testing
     }
 
     @Test(arguments: [KnownKey.p256, .p384, .p521, .rsa1024, .rsa2048])
-    func `a private key with any byte changed is refused`(_ known: KnownKey) throws {
+    func `a private key with a changed byte is refused`(_ known: KnownKey) throws {
         let data = try known.privateKey().external()
-        // Every byte of a key on a curve is changed, and every number of an RSA key.
+        // For a key on a curve, the test changes every byte, and for an RSA key every fifth byte.
         for position in stride(from: 0, to: data.count, by: known.kind == .rsa ? 5 : 1) {
             var changed = data
             changed[changed.startIndex + position] ^= 1 << UInt8(position % 8)
@@ -67,7 +68,7 @@ import Testing
         for bit in 0..<(data.count * 8) {
             var changed = data
             changed[changed.startIndex + bit / 8] ^= 1 << UInt8(bit % 8)
-            // Half of the x coordinates belong to a point, but with another y coordinate.
+            // About half of all x coordinates belong to a point, but with another y coordinate.
             #expect(try !reads(known.kind, .publicKey, changed), "bit \(bit)")
         }
     }
@@ -96,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `random bytes of any size are a valid key or refused`() throws {
+    @Test func `random bytes are refused, except for 32 bytes as a key of Curve25519`() throws {
         var generator = SeededGenerator(seed: 0xB17E5)
         for kind in KeyKind.allCases {
             for half in KeyHalf.allCases {
@@ -127,7 +128,9 @@ import Testing
     }
 
     @Test(arguments: KnownKey.all)
-    func `a key of one type is refused as any other type`(_ known: KnownKey) throws {
+    func `a key is refused as another type, except between Ed25519 and X25519`(_ known: KnownKey)
+        throws
+    {
         for (half, data) in try halves(of: known) {
             for kind in KeyKind.allCases where kind != known.kind {
                 if data.count == 32, kind == .ed25519 || kind == .x25519 { continue }
