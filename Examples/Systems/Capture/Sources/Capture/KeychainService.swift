@@ -105,10 +105,9 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameter key: The key of the item.
     /// - Returns: The bytes, or `nil` if the item does not exist.
-    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked. Before
-    ///   the first unlock, the item may also not exist, because the keychain can't search for it.
-    ///   Retry after the device is unlocked. ``KeychainError/invalidData`` if the item has no
-    ///   bytes.
+    /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked: retry
+    ///   after the device is unlocked. Before the first unlock, an absent item can't be
+    ///   distinguished from a locked item. ``KeychainError/invalidData`` if the item has no bytes.
     public func load(forKey key: String) throws -> Data? {
         try logger.log("load", key) { try read(forKey: key) }
     }

@@ -1,5 +1,5 @@
-// Managers: checks the actor, the manager with a completion handler and the view model, each while
-// the keychain is open and while it is locked, and stores CryptoKit's keys.
+// Managers: checks KeychainManager, LegacyKeychainManager and AuthViewModel with an unlocked and a
+// locked keychain, and stores CryptoKit's keys.
 
 import CryptoKit
 import Foundation
@@ -16,14 +16,16 @@ extension Session {
             return try await manager.load(for: "alice") == Data("first".utf8)
         }
         let before = reference("alice")
-        try await calls("saving again changes it") {
+        try await calls("saving again changes the secret") {
             try await manager.save(Data("second".utf8), for: "alice")
             return try await manager.load(for: "alice") == Data("second".utf8)
         }
-        check("and it is the same item", before != nil && reference("alice") == before)
+        check(
+            "and the item keeps its persistent reference",
+            before != nil && reference("alice") == before)
         let bytes = Data([0, 255, 10, 0])
         try await manager.save(bytes, for: "bob")
-        check("every byte comes back", try await manager.load(for: "bob") == bytes)
+        check("every byte is loaded as it was saved", try await manager.load(for: "bob") == bytes)
         try await calls("the accounts are listed") {
             try await manager.allAccounts() == ["alice", "bob"]
         }
@@ -62,7 +64,7 @@ extension Session {
         let sealed = try AES.GCM.seal(Data("message".utf8), using: key)
         let loaded = try await manager.load(key: SymmetricKey.self, for: "key.encryption")
         check(
-            "a loaded symmetric key opens what was sealed before it was saved",
+            "a loaded symmetric key opens what was sealed before the key was saved",
             try loaded.map { try AES.GCM.open(sealed, using: $0) } == Data("message".utf8))
 
         let signer = P256.Signing.PrivateKey()
@@ -99,7 +101,7 @@ extension Session {
         await model.loadToken()
         let (isAuthenticated, error) = await (model.isAuthenticated, model.error)
         check(
-            "the view model says why: \(error.map { "\($0)" } ?? "no error")",
+            "the view model reports the reason: \(error.map { "\($0)" } ?? "no error")",
             !isAuthenticated && error?.status == errSecInteractionNotAllowed)
     }
 
@@ -121,7 +123,7 @@ extension Session {
             "an item that was locked is unchanged",
             try await manager.load(for: "kept") == Data("secret".utf8))
         check(
-            "an item that needs a passcode was deleted with it",
+            "an item that needs a passcode was deleted with the passcode",
             try await manager.load(for: "late") == nil)
     }
 }

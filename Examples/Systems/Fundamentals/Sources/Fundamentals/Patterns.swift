@@ -1,5 +1,6 @@
 // Patterns: runs incorrect and correct code side by side and shows the result of each. In each
-// function, the code before the call of `wrong` is incorrect.
+// function, the code before a call of `wrong` is incorrect, and the code before a call of `right`
+// is correct.
 
 import Dispatch
 import Foundation
@@ -31,7 +32,7 @@ extension Session {
     private func right(_ outcome: String, _ holds: Bool) { check("  right: \(outcome)", holds) }
 
     private func ignoredDuplicate() throws {
-        try pattern("An add whose duplicate is ignored")
+        try pattern("An add whose status is ignored")
         _ = SecItem.add(password("alice", "first"))
         _ = SecItem.add(password("alice", "second"))
         wrong("the old value stays, and nothing reports this", secret("alice") == "first")
@@ -126,7 +127,7 @@ extension Session {
         search = KeychainQueryBuilder.buildQuery(
             service: Self.service, returnData: true, matchLimit: kSecMatchLimitAll)
         right(
-            "the compiler checks constants: both items",
+            "constants, which the compiler checks: both items",
             (find(search).result as? [Data])?.count == 2)
     }
 
@@ -196,8 +197,8 @@ private final class Tap: Sendable {
         return handled.wait(timeout: .now() + duration) == .success
     }
 
-    /// Simulates a tap during a call that lasts until the main actor has handled the tap, but at
-    /// most a minute, and records whether it was handled.
+    /// Simulates a tap during a call, and records whether the main actor handled the tap. The call
+    /// lasts until the tap is handled, but at most a minute.
     func waitDuringCall() {
         let isHandled = isHandledDuringCall(.seconds(60))
         inTime.withLock { $0 = isHandled }

@@ -1,4 +1,4 @@
-// Rules: uniqueness, limits and the forms of results.
+// Rules: checks the rules for uniqueness, for limits and for the forms of results.
 
 import Foundation
 import SecItemFundamentals
@@ -43,7 +43,8 @@ extension Session {
         try removeWebsites()
     }
 
-    /// Adds items, each of which differs from a given item in one attribute.
+    /// Adds items, each of which differs from a given item in one attribute, and checks the
+    /// statuses.
     private func adding(
         to item: [String: Any], each: [(String, CFString, Any)], _ which: String,
         _ expected: OSStatus
@@ -85,16 +86,18 @@ extension Session {
         try put("a", "b", "c")
         var search = query()
         search[kSecReturnData as String] = true
-        check("a search without a limit: one", find(search).result is Data)
+        check("a search without a limit returns one item", find(search).result is Data)
         search[kSecMatchLimit as String] = kSecMatchLimitAll
-        check("with a limit of all: all", (find(search).result as? [Data])?.count == 3)
+        check(
+            "a search with a limit of all returns all items",
+            (find(search).result as? [Data])?.count == 3)
         let status = SecItem.update(query(), [kSecAttrLabel as String: "L"])
         search[kSecAttrLabel as String] = "L"
         check(
-            "an update: all",
+            "an update changes all items",
             status == errSecSuccess && (find(search).result as? [Data])?.count == 3)
         check(
-            "a deletion: all",
+            "a deletion deletes all items",
             SecItem.delete(query()) == errSecSuccess && find(search).status == errSecItemNotFound)
     }
 
@@ -138,7 +141,8 @@ extension Session {
             count == 32)
     }
 
-    /// Both types of keys for a dictionary.
+    /// Checks that dictionaries with keys of type `CFString` and of type `String` find the same
+    /// item.
     private func bothStyles() {
         let byConstant: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword, kSecAttrService: Self.service,

@@ -1,5 +1,5 @@
-// Session: prints the checks of the program, and counts those that fail.
-//   (1) The session and all its calls of the four functions run on a separate queue.
+// Session: prints the program's checks, and counts the checks and the failures.
+//   (1) The session and its own SecItem calls run on a separate queue, not on the main actor.
 //   (2) A failed check is printed as "NOT SO" and results in exit status 1.
 
 import Dispatch
@@ -81,7 +81,7 @@ actor Session {
         }
     }
 
-    /// Prints a row of a table, with cells padded to 24 characters, and whether it is as expected.
+    /// Prints a row of a table as a check. All cells except the last are padded to 24 characters.
     func row(_ cells: [String], _ holds: Bool) {
         let padded = cells.dropLast().map { cell in
             cell + String(repeating: " ", count: max(0, 24 - cell.count))
@@ -89,7 +89,7 @@ actor Session {
         check((padded + cells.suffix(1)).joined(separator: "  "), holds)
     }
 
-    /// Runs code, and prints the calls that it made and whether its result is as expected.
+    /// Runs code, prints the SecItem calls that the code made, and checks the result of the code.
     func calls(_ sentence: String, _ body: () async throws -> Bool) async throws {
         let start = log.calls.withLock { $0.count }
         let holds = try await body()
@@ -139,7 +139,7 @@ actor Session {
         return find(search).result as? Data
     }
 
-    /// Deletes all items of the service, including synchronizable ones.
+    /// Deletes all items of the service, including synchronizable items.
     func removeEverything() throws {
         var query = query()
         query[kSecAttrSynchronizable as String] = kSecAttrSynchronizableAny

@@ -1,5 +1,5 @@
 // Statuses: causes each status of the table that a program alone can cause, and shows the
-// protection classes.
+// accessibility values.
 
 import Foundation
 import SecItemFundamentals
@@ -60,7 +60,7 @@ extension Session {
             query("whenUnlocked"),
             [kSecAttrAccessible as String: kSecAttrAccessibleWhenUnlockedThisDeviceOnly])
         check(
-            "an update changes it",
+            "an update changes the accessibility",
             status == errSecSuccess
                 && attribute(of: "whenUnlocked")
                     == kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String

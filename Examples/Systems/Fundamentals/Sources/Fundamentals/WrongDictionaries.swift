@@ -88,17 +88,17 @@ extension Session {
             SecItem.update(
                 query("carol"), [kSecAttrService as String: "\(Self.service).moved"]))
         answer(
-            "and back", errSecSuccess,
+            "an update restores the service", errSecSuccess,
             SecItem.update(
                 KeychainQueryBuilder.buildQuery(
                     account: "carol", service: "\(Self.service).moved"),
                 [kSecAttrService as String: Self.service]))
         check(
-            "and it is the same item",
+            "and the item keeps its persistent reference",
             before != nil && reference("carol") == before && secret("carol") == "secret")
         try put("dave")
         answer(
-            "an account that another item has", errSecDuplicateItem,
+            "an update to an account that another item has", errSecDuplicateItem,
             SecItem.update(query("dave"), [kSecAttrAccount as String: "carol"]))
         try removeEverything()
     }

@@ -1,9 +1,9 @@
-// Fundamentals: demonstrates each rule of the four SecItem functions, and exits with status 1 if
-// one doesn't hold.
+// Fundamentals: demonstrates each rule of the four SecItem functions, and exits with status 1 if a
+// rule doesn't hold.
 //
 //     Fundamentals            the session, in a keychain without a passcode
-//     Fundamentals locked     what a program sees that starts before the first unlock
-//     Fundamentals unlocked   what is left when the passcode has been removed
+//     Fundamentals locked     what a program sees before the first unlock
+//     Fundamentals unlocked   what is left after the passcode was removed
 //
 // With `--calls`, each call of the four functions is printed on standard error as a line that
 // begins with the queue of the call.

@@ -4,13 +4,13 @@
 import Foundation
 import Observation
 
-/// Whether a user is authenticated, by the token in the keychain.
+/// Reports whether the user is authenticated, which requires a token in the keychain.
 @MainActor @Observable
 public final class AuthViewModel {
-    /// Whether a token was found by the last load that could read the keychain.
+    /// Whether the last successful load found a token.
     public private(set) var isAuthenticated = false
 
-    /// The error of the last load if it couldn't read the keychain, or `nil`.
+    /// The error of the last load, or `nil` if the load succeeded.
     public private(set) var error: KeychainError?
 
     private let keychain: KeychainManager
@@ -28,8 +28,8 @@ public final class AuthViewModel {
 
     /// Checks whether there is a token.
     ///
-    /// A locked keychain signs no user out: `isAuthenticated` does not change, `error` contains the
-    /// reason, and the load can be repeated after the unlock.
+    /// A locked keychain does not sign the user out: `isAuthenticated` does not change, `error`
+    /// contains the reason, and the load can be repeated after the keychain is unlocked.
     public func loadToken() async {
         do {
             isAuthenticated = try await keychain.load(for: key) != nil

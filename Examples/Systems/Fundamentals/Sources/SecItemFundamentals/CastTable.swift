@@ -86,7 +86,7 @@ public struct CastRow: Sendable, CustomStringConvertible {
     /// - Returns: The key, or `nil` if the object is of another class.
     public static func secKey(_ object: AnyObject) -> SecKey? {
         guard CFGetTypeID(object) == SecKeyGetTypeID() else { return nil }
-        // A Core Foundation type requires a forced cast. The guard above makes it safe.
+        // A Core Foundation type requires a forced cast. The guard above makes the cast safe.
         // swift-format-ignore: NeverForceUnwrap
         return (object as! SecKey)
     }

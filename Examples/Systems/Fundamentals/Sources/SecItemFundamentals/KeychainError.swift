@@ -16,7 +16,7 @@ public struct KeychainError: Error, CustomStringConvertible, Equatable {
     /// The status and the system's text for it, with no information about the item.
     public var description: String { "KeychainError(\(status)): \(Self.text(of: status))" }
 
-    /// The system's text for a status, or its number.
+    /// The system's text for a status, or the number of the status if there is no text.
     ///
     /// - Parameter status: The status.
     /// - Returns: The text.

@@ -5,9 +5,9 @@ import CryptoKit
 import Foundation
 import Security
 
-/// A key that has a raw form.
+/// A key that can be converted to bytes and back.
 public protocol RawKey: Sendable {
-    /// Creates a key from its raw form, or throws an error if the bytes are not a key of this type.
+    /// Creates a key from its bytes, or throws an error if the bytes are not a key of this type.
     init(rawForm: Data) throws
     /// The bytes to store.
     var rawForm: Data { get }

@@ -28,14 +28,14 @@ public actor KeychainManager {
 
     /// Saves a secret: adds it or, if the item exists, updates it.
     ///
-    /// No reader finds the item missing, and it keeps its persistent reference.
+    /// An update keeps the item's persistent reference, and no reader finds the item missing.
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
     ///   - key: The account.
     ///   - accessibility: One of the values of `kSecAttrAccessible`.
     /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the device is locked and
-    ///   the item is unchanged: save again after the unlock.
+    ///   the item is unchanged: save again after the device is unlocked.
     public func save(
         _ data: Data, for key: String,
         accessibility: CFTypeRef = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
@@ -65,9 +65,9 @@ public actor KeychainManager {
     ///
     /// - Parameter key: The account.
     /// - Returns: The secret, or `nil` if the item does not exist.
-    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the item is locked or,
-    ///   before the first unlock, that it is not known whether it exists: load again after the
-    ///   unlock.
+    /// - Throws: `KeychainError`. `errSecInteractionNotAllowed` means that the item is locked: load
+    ///   again after the device is unlocked. Before the first unlock, an absent item can't be
+    ///   distinguished from a locked item.
     public func load(for key: String) throws -> Data? {
         let query = KeychainQueryBuilder.buildQuery(
             account: key, service: service, returnData: true)
@@ -105,7 +105,7 @@ public actor KeychainManager {
 
     /// Returns the accounts that have a secret.
     ///
-    /// This reads attributes and opens no secret.
+    /// This method reads attributes and opens no secret.
     ///
     /// - Returns: The accounts, sorted.
     /// - Throws: `KeychainError`.

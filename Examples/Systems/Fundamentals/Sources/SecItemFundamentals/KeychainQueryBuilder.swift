@@ -2,7 +2,7 @@
 // functions.
 //   (1) Every call gets a new dictionary. None is stored.
 //   (2) Every key is one of Apple's constants, never a literal.
-//   (3) Every query specifies the data-protection keychain. Otherwise, macOS would search its
+//   (3) Every query specifies the data protection keychain. Otherwise, macOS would search its
 //       file-based keychain.
 //   (4) A query identifies an item only by its primary key. If it also contained a label, a search
 //       could miss an item that an addition then reports as a duplicate.

@@ -23,7 +23,8 @@ public final class LegacyKeychainManager: Sendable {
     /// - Parameters:
     ///   - key: The account.
     ///   - completion: Receives the secret, `nil` if the item does not exist, or `KeychainError`.
-    ///     It is called once, on the queue "com.app.keychain", in the order of the calls.
+    ///     The handler is called once, on the queue "com.app.keychain". Several handlers are called
+    ///     in the order of the calls of this method.
     public func load(
         key: String, completion: @escaping @Sendable (Result<Data?, Error>) -> Void
     ) {

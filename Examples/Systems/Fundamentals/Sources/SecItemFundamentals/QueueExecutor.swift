@@ -15,7 +15,7 @@ public final class QueueExecutor: SerialExecutor {
         SecItem.name(queue)
     }
 
-    /// Runs a job of the actor after the jobs before it.
+    /// Runs a job of the actor after all jobs that were enqueued earlier.
     ///
     /// - Parameter job: The job.
     public func enqueue(_ job: consuming ExecutorJob) {

@@ -89,8 +89,8 @@ public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
         case [], .reference: return .nothing
         case .data: return .data
         case .persistentReference: return .persistentReference
-        // According to the documentation, only the requested parts are returned. A device may add
-        // attributes: don't read them.
+        // According to Apple's documentation, only the requested parts are returned. A device may
+        // add attributes: don't read them.
         case [.data, .persistentReference]: return .dictionary([.data, .persistentReference])
         default:
             var parts: Parts = []

@@ -17,7 +17,7 @@ public struct ReturnKeys: OptionSet, Hashable, Sendable, CustomStringConvertible
     public static let data = ReturnKeys(rawValue: 1)
     /// The attributes, `kSecReturnAttributes`.
     public static let attributes = ReturnKeys(rawValue: 2)
-    /// An object that represents the item, `kSecReturnRef`. Passwords have none on iOS.
+    /// An object that represents the item, `kSecReturnRef`. On iOS, passwords have no such object.
     public static let reference = ReturnKeys(rawValue: 4)
     /// Bytes that identify the item for as long as it exists, `kSecReturnPersistentRef`.
     public static let persistentReference = ReturnKeys(rawValue: 8)

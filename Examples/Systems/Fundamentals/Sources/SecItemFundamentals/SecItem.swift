@@ -1,4 +1,4 @@
-// SecItem: the four functions. This is the only file of the program that calls them.
+// SecItem: calls the four SecItem functions. No other file of the program calls them directly.
 //   (1) A call on the main actor terminates the program, because it would block the user interface.
 //   (2) As with Apple's functions, the compiler warns if a status is ignored.
 //   (3) A log may contain only the name of a call, the keys of its dictionaries and its status.
@@ -19,7 +19,8 @@ public enum SecItem {
         public let changes: [String]
         /// The returned status.
         public let status: OSStatus
-        /// The label of the queue that made the call, if ``name(_:)`` was called for it.
+        /// The label of the queue that made the call, or `nil` unless ``name(_:)`` was called with
+        /// the queue.
         public let queue: String?
 
         /// The function, the keys and the status, as a line for a log.
@@ -29,7 +30,7 @@ public enum SecItem {
         }
     }
 
-    /// A closure that is called after each call of the task, on the thread that made it.
+    /// A closure that is called after each SecItem call of the task, on the thread of that call.
     @TaskLocal public static var observer: (@Sendable (Call) -> Void)?
 
     /// Adds an item with `SecItemAdd`.
@@ -126,7 +127,7 @@ public enum SecItem {
     private static let main = DispatchSpecificKey<Bool>()
     private static let markMain: Void = DispatchQueue.main.setSpecific(key: main, value: true)
 
-    /// Stores the label of a queue in it, so that calls on the queue can report it.
+    /// Stores a queue's label in the queue, so that calls on the queue can report the label.
     ///
     /// - Parameter queue: The queue.
     public static func name(_ queue: DispatchQueue) {
@@ -135,8 +136,8 @@ public enum SecItem {
 
     /// Whether this code runs on the main actor.
     ///
-    /// This is determined by the queue, because on Linux the main actor does not necessarily run on
-    /// the main thread.
+    /// This property examines the queue, because on Linux the main actor does not necessarily run
+    /// on the main thread.
     public static var isOnMainActor: Bool {
         _ = markMain
         return DispatchQueue.getSpecific(key: main) ?? false

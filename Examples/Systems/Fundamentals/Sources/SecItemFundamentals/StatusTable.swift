@@ -26,7 +26,7 @@ public struct StatusRow: Sendable, CustomStringConvertible {
         StatusRow(
             status: errSecSuccess, name: "errSecSuccess",
             cause: "The operation succeeded.",
-            answer: "Read the result, if a return key requested one."),
+            answer: "Read the result, if a return key requested a result."),
         StatusRow(
             status: errSecDuplicateItem, name: "errSecDuplicateItem",
             cause: "An item has this primary key already.",
@@ -38,7 +38,7 @@ public struct StatusRow: Sendable, CustomStringConvertible {
         StatusRow(
             status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
             cause: "The item exists but is locked, and the user can't be asked.",
-            answer: "Try again after the unlock. Never delete the item or create a new one."),
+            answer: "Try again after the device is unlocked. Never delete or replace the item."),
         StatusRow(
             status: errSecUserCanceled, name: "errSecUserCanceled",
             cause: "The user was asked to authenticate and declined.",

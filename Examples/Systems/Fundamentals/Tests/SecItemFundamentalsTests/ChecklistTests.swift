@@ -11,7 +11,7 @@ import Testing
     let keychain = TestKeychain()
     let manager = KeychainManager(service: service)
 
-    /// Calls each of the manager's methods with an item that exists.
+    /// Calls each of the manager's methods. The first save creates the item that the others use.
     nonisolated(nonsending) private func everyMethod() async throws {
         try await manager.save(Data("1".utf8), for: "a")
         try await manager.save(Data("2".utf8), for: "a")
@@ -25,7 +25,7 @@ import Testing
         try await keychain.withSecItem { try await recorder.record { try await everyMethod() } }
         let count = recorder.calls.count
         #expect(count == 6)
-        // Each function in turn fails, and its status reaches the caller.
+        // If one of the SecItem functions fails, the caller receives the status.
         let operations: [TestKeychain.Operations] = [.add, .update, .search, .delete]
         for operation in operations {
             let keychain = TestKeychain()
@@ -84,7 +84,7 @@ import Testing
                     limit: row.limit))
             #expect(found.status == errSecSuccess)
             contents["\(row): \(row.cast)"] = row.read(found.result)
-            // A single element is not an array, and an array is not an element.
+            // Only a limit of all returns an array.
             let isArray = found.result is [AnyObject]
             #expect(isArray == (row.limit == .all))
         }
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// The keys of a call do not depend on earlier calls.
-    @Test func `6. no key of one call is left in the dictionary of the next`() async throws {
+    @Test func `6. no key of one call is left in the dictionary of the next call`() async throws {
         func keys(_ method: Int) async throws -> [[String]] {
             let recorder = Recorder()
             try await recorder.record {
@@ -206,14 +206,14 @@ import Testing
         #expect(try keychain.items().count == 3)
     }
 
-    @Test func `9. deleting an absent item succeeds`() async throws {
+    @Test func `9. deleting an absent item with the manager succeeds`() async throws {
         try await keychain.withSecItem {
             try await manager.delete(key: "a")
             #expect(SecItem.delete(query("a")) == errSecItemNotFound)
         }
     }
 
-    @Test func `10. every dictionary asks for the data-protection keychain`() async throws {
+    @Test func `10. every call specifies the data protection keychain`() async throws {
         let recorder = Recorder()
         try await keychain.withSecItem { try await recorder.record { try await everyMethod() } }
         #expect(recorder.calls.count == 6)

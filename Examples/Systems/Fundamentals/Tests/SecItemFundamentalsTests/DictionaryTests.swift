@@ -72,7 +72,7 @@ import Testing
         #expect(keychain.copy(query("b")).status == errSecItemNotFound)
     }
 
-    @Test func `an add returns what its return keys ask for`() throws {
+    @Test func `an add returns what its return keys request`() throws {
         let addition = KeychainQueryBuilder.buildAddition(
             of: Data("secret".utf8), account: "b", service: service,
             accessibility: kSecAttrAccessibleAfterFirstUnlock
@@ -109,7 +109,8 @@ import Testing
 
     // MARK: Search
 
-    @Test func `without a class a search fails with errSecParam, and another class finds nothing`()
+    @Test
+    func `without a class a search or deletion fails, and a search in another class finds nothing`()
     {
         #expect(keychain.copy(query("a").without(kSecClass)).status == errSecParam)
         #expect(keychain.delete(query("a").without(kSecClass)) == errSecParam)
@@ -175,7 +176,7 @@ import Testing
         #expect(keychain.copy(search(moved)).result as? Data == before)
     }
 
-    @Test func `changing an account to that of another item fails as a duplicate`() {
+    @Test func `changing an account to another item's account fails as a duplicate`() {
         #expect(keychain.add("b") == errSecSuccess)
         #expect(
             keychain.update(query("b"), [kSecAttrAccount as String: "a"])
@@ -184,7 +185,7 @@ import Testing
         #expect(keychain.secret("b") == "secret")
     }
 
-    // MARK: Styles
+    // MARK: Types of dictionary keys
 
     @Test func `dictionary keys of type CFString and of type String are equivalent`() {
         let byConstant: [CFString: Any] = [

@@ -1,4 +1,5 @@
-// LetterTests: the names, default values and texts of the interface of SecItemFundamentals.
+// LetterTests: tests the interface of SecItemFundamentals to the letter, which means its names,
+// default values and texts.
 
 import Foundation
 import KeychainTesting
@@ -11,7 +12,7 @@ import Testing
 
     // MARK: KeychainQueryBuilder
 
-    @Test func `by default a query is for one generic password`() {
+    @Test func `by default a query is for generic passwords, and a search returns one item`() {
         let query = KeychainQueryBuilder.buildQuery()
         #expect(Set(query.keys) == [kSecClass as String, kSecUseDataProtectionKeychain as String])
         #expect(query[kSecClass as String] as? String == kSecClassGenericPassword as String)
@@ -44,7 +45,7 @@ import Testing
         #expect(keychain.delete(item) == errSecSuccess)
     }
 
-    @Test func `each of the five classes is accepted, and any other is refused`() throws {
+    @Test func `each of the five classes is accepted, and an unknown class is refused`() throws {
         let classes = [
             kSecClassGenericPassword, kSecClassInternetPassword, kSecClassKey,
             kSecClassCertificate, kSecClassIdentity,
@@ -77,7 +78,8 @@ import Testing
 
     // MARK: KeychainManager
 
-    @Test func `the manager saves, loads, lists and deletes by the required methods`() async throws
+    @Test func `the manager saves, loads, lists and deletes with the required methods`()
+        async throws
     {
         let manager: KeychainManager = .shared
         try await keychain.withSecItem {
@@ -93,7 +95,7 @@ import Testing
         #expect(items.map(\.accessibility.rawValue) == ["ak"])
     }
 
-    @Test func `an item is readable after the first unlock on this device by default`()
+    @Test func `by default an item is readable after the first unlock, on this device only`()
         async throws
     {
         try await keychain.withSecItem {
@@ -117,7 +119,7 @@ import Testing
     // MARK: AuthViewModel
 
     @MainActor
-    @Test func `a view model is authenticated while a token is stored`() async throws {
+    @Test func `a view model is authenticated if its last load found a token`() async throws {
         let manager = KeychainManager(service: service)
         let model = AuthViewModel(keychain: manager)
         try await keychain.withSecItem {
@@ -152,9 +154,10 @@ import Testing
 
     // MARK: LegacyKeychainManager
 
-    /// A dispatch queue doesn't inherit a test keychain, so a separate process with its own folder
-    /// is used.
-    @Test func `the legacy manager answers each call once, in order, on queue com.app.keychain`()
+    /// A dispatch queue doesn't inherit a test keychain, so this test uses a separate process with
+    /// a keychain in a temporary folder.
+    @Test
+    func `the legacy manager reads on queue com.app.keychain and answers each call once, in order`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -184,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `the legacy manager reports a keychain that can't be read`() async {
+    @Test func `the legacy manager reports an item without data as an error`() async {
         await #expect(processExitsWith: .success) {
             try await withOwnKeychain {
                 let legacy = LegacyKeychainManager(service: service)

@@ -1,4 +1,4 @@
-// ManagerTests: the manager with a keychain in memory, which can be locked and made to fail.
+// ManagerTests: tests KeychainManager with a keychain in memory, which can be made to fail.
 
 import CryptoKit
 import Foundation
@@ -69,7 +69,7 @@ import Testing
     // MARK: Serialization
 
     /// Every save is an addition that finds a duplicate, followed by an update. If two saves ran
-    /// concurrently, another call would occur between the two.
+    /// concurrently, a call of one save would occur between the two calls of the other.
     @Test func `concurrent saves are carried out one at a time, and none is lost`()
         async throws
     {
@@ -101,7 +101,7 @@ import Testing
         #expect(recorder.calls.allSatisfy { $0.queue == "KeychainManager" })
     }
 
-    // MARK: Locked, denied, canceled
+    // MARK: Failures
 
     @Test(arguments: [errSecUserCanceled, errSecAuthFailed, errSecMissingEntitlement, -34])
     func `an unexpected status is thrown unchanged by all four methods`(status expected: OSStatus)
@@ -150,7 +150,9 @@ import Testing
 
     // MARK: Logs
 
-    @Test func `a log holds calls, keys and statuses and no value`() async throws {
+    @Test func `a log contains functions, dictionary keys and statuses, but no values`()
+        async throws
+    {
         let recorder = Recorder()
         let manager = KeychainManager(service: "SERVICE-7")
         try await keychain.withSecItem {
@@ -192,7 +194,9 @@ import Testing
 
     // MARK: CryptoKit
 
-    @Test func `a loaded symmetric key opens what was sealed before it was saved`() async throws {
+    @Test func `a loaded symmetric key opens what was sealed before the key was saved`()
+        async throws
+    {
         let key = SymmetricKey(size: .bits256)
         let sealed = try AES.GCM.seal(Data("message".utf8), using: key)
         try await keychain.withSecItem {

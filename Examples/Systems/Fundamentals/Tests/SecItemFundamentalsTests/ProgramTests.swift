@@ -23,7 +23,7 @@ import Testing
         ).output
     }
 
-    @Test func `through the service the session is the same, and each call is a round trip`()
+    @Test func `through the service the session is the same, and each valid call is one request`()
         throws
     {
         let home = try home()
@@ -43,7 +43,7 @@ import Testing
         #expect(
             try output(of: "Fundamentals").contains("\n\(calls.count) calls, "))
 
-        // The files are those of the service. The program created none.
+        // The keychain is in the service's folder. The program itself created no keychain.
         #expect(!FileManager.default.fileExists(atPath: home.keychain.path))
         #expect(
             FileManager.default.fileExists(
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `every call of the program is made on one of its three queues`() throws {
+    @Test func `the program makes every SecItem call on one of its three queues`() throws {
         let home = try home()
         #expect(try home.run("Fundamentals --calls 2>calls") == output(of: "Fundamentals"))
         let calls = try String(contentsOf: home.url.appending(path: "calls"), encoding: .utf8)
@@ -84,7 +84,7 @@ import Testing
         let queues = Dictionary(grouping: calls) { String($0.prefix { $0 != ":" }) }
         #expect(Set(queues.keys) == ["Fundamentals", "KeychainManager", "com.app.keychain"])
         #expect(queues["com.app.keychain"]?.count == 2)
-        // Every dictionary specifies the data-protection keychain.
+        // Every call specifies the data protection keychain.
         for call in calls {
             let keys = call.split { " []".contains($0) }
             #expect(keys.contains { $0 == kSecUseDataProtectionKeychain as String }, "\(call)")
@@ -100,7 +100,7 @@ import Testing
             "printf secret | keychainctl set --service org.example.fundamentals --account kept"
         #expect(try home.run(set) == "")
         #expect(try home.run("printf 1234 | keychainctl passcode set --weak --fd 0") == "")
-        // Before the first unlock.
+        // The restarted service is locked until the first unlock.
         _ = service.end(requestsOf: "Fundamentals")
         let restarted = try ServiceProcess(in: home)
         home.environment["KEYCHAIN_SERVICE"] = restarted.socket
@@ -120,7 +120,7 @@ import Testing
                 == "usage: Fundamentals [--calls] [locked | unlocked]\n[64]\n")
     }
 
-    @Test func `a failed check ends the program with exit status 1`() throws {
+    @Test func `a failed check results in exit status 1`() throws {
         let home = try home()
         let printed = try home.run("Fundamentals unlocked")
         #expect(
@@ -128,7 +128,7 @@ import Testing
 
                 After the passcode was removed
                   NOT SO: an item that was locked is unchanged
-                  an item that needs a passcode was deleted with it
+                  an item that needs a passcode was deleted with the passcode
 
                 2 calls, 2 checks, 1 failed
                 [1]

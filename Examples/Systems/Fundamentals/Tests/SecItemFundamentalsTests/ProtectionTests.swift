@@ -11,7 +11,7 @@ import Testing
     let manager = KeychainManager(service: service)
 
     @Test(arguments: Accessibility.allCases)
-    func `an item has the accessibility that was asked for`(_ accessibility: Accessibility)
+    func `a save gives an item the specified accessibility`(_ accessibility: Accessibility)
         async throws
     {
         try keychain.setPasscode("1234")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `the five accessibilities have Apple's values`() {
+    @Test func `the five accessibility cases have Apple's values`() {
         #expect(
             Accessibility.allCases.map { $0.attribute as String }
                 == ["ak", "ck", "aku", "cku", "akpu"])

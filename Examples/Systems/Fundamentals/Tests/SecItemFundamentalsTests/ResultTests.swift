@@ -12,9 +12,9 @@ import Testing
 
     // MARK: Shapes
 
-    /// The promised forms of results for two passwords, according to the documentation of each
-    /// return key. The index of each is the sum of its return keys: data 1, attributes 2,
-    /// reference 4, persistent reference 8.
+    /// The forms that Apple's documentation of the return keys promises for a password. The index
+    /// of a form is the sum of its return keys: data 1, attributes 2, reference 4, persistent
+    /// reference 8.
     private static let promised: [String] = [
         "nothing", "data", "dictionary: attributes", "dictionary: attributes, data",
         "nothing", "dictionary: attributes, data, class", "dictionary: attributes, class",
@@ -57,6 +57,7 @@ import Testing
     @Test func `a result shape satisfies an expected shape that is equal or only lacks attributes`()
     {
         let dictionary = ResultShape.dictionary([.data, .persistentReference])
+        #expect(dictionary.satisfies(dictionary))
         #expect(
             ResultShape.dictionary([.attributes, .data, .persistentReference])
                 .satisfies(dictionary))
@@ -66,7 +67,7 @@ import Testing
         #expect(!ResultShape.nothing.satisfies(.data))
     }
 
-    @Test func `success without a return key yields no result`() {
+    @Test func `a search without a return key succeeds and returns no result`() {
         #expect(keychain.add("a") == errSecSuccess)
         let found = keychain.copy(query("a"))
         #expect(found.status == errSecSuccess)
@@ -89,7 +90,7 @@ import Testing
 
     // MARK: Uniqueness
 
-    @Test func `generic passwords differ by account, service, group and synchronizable alone`()
+    @Test func `only account, service, group and synchronizability distinguish generic passwords`()
         throws
     {
         keychain.accessGroups = ["TEAM.app", "TEAM.shared"]
@@ -111,7 +112,7 @@ import Testing
         #expect(try keychain.items().count == 5)
     }
 
-    @Test func `internet passwords differ by their nine attributes alone`() throws {
+    @Test func `only nine attributes distinguish internet passwords`() throws {
         keychain.accessGroups = ["TEAM.app", "TEAM.shared"]
         let website: [CFString: Any] = [
             kSecClass: kSecClassInternetPassword, kSecAttrAccount: "a",

@@ -65,13 +65,14 @@ private final class LogReader: Sendable {
         }
     }
 
-    /// Waits until the service reports that it is ready, and returns whether it did.
+    /// Waits at most a minute for the service's report that it is ready. Returns `false` if the
+    /// report doesn't arrive.
     func isReady() -> Bool { taken.isReady() }
 
-    /// The lines so far.
+    /// The lines that have arrived so far.
     func lines() -> [String] { taken.split() }
 
-    /// Waits for the end, and returns all lines.
+    /// Waits at most a minute for the end of the log, and returns all lines.
     func all() -> [String] { taken.all() }
 }
 

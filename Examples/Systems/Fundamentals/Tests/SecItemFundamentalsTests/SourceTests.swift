@@ -1,4 +1,4 @@
-// SourceTests: properties of the program's source code.
+// SourceTests: verifies properties of the program's source code.
 
 import ExampleTesting
 import Foundation
@@ -35,7 +35,9 @@ struct SourceFile {
 }
 
 @Suite struct SourceTests {
-    @Test func `the four functions are called in one file, each after checking the actor`() throws {
+    @Test func `the four SecItem functions are called in one file, each after checking the actor`()
+        throws
+    {
         for file in try SourceFile.all() {
             let calls = file.code.filter {
                 $0.contains(/\bSecItem(Add|CopyMatching|Update|Delete)\(/)
@@ -63,7 +65,9 @@ struct SourceFile {
         #expect(droppedCount == 3)
     }
 
-    @Test func `only KeychainQueryBuilder.swift sets the class of a query`() throws {
+    @Test func `only KeychainQueryBuilder.swift sets the class in a dictionary with String keys`()
+        throws
+    {
         let files = try SourceFile.all().filter { $0.text.contains("kSecClass as String:") }
         #expect(files.map(\.name) == ["KeychainQueryBuilder.swift"])
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct StatusTests {
     let keychain = TestKeychain()
 
-    @Test func `each of the nine statuses has a text of its own`() {
+    @Test func `each of the nine statuses has a different text`() {
         #expect(
             StatusRow.all.map(\.status)
                 == [0, -25299, -25300, -25308, -128, -25293, -50, -25303, -34018])

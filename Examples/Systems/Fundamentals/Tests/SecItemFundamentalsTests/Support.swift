@@ -54,7 +54,7 @@ extension TestKeychain {
     }
 }
 
-/// The calls of the four functions, in order.
+/// Records SecItem calls, in order.
 final class Recorder: Sendable {
     private let recorded = Mutex<[SecItem.Call]>([])
 
@@ -85,8 +85,8 @@ nonisolated(nonsending) func status(of body: () async throws -> Void) async -> O
 
 // MARK: For managers on a dispatch queue
 
-/// Runs code with a keychain that this process opens in a temporary folder. Because this changes
-/// the environment, the process must not be used for anything else.
+/// Runs code with a keychain that this process opens in a temporary folder. This function changes
+/// the environment, so the process must not be used for anything else.
 nonisolated(nonsending) func withOwnKeychain(_ body: () async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory
         .appending(path: "fundamentals-\(UUID().uuidString)")
@@ -97,7 +97,7 @@ nonisolated(nonsending) func withOwnKeychain(_ body: () async throws -> Void) as
     try await body()
 }
 
-/// Collects the results of several calls as text, and returns them when all have arrived.
+/// Collects the results of several calls as text. Calls `finish` when all results have arrived.
 final class Answers: Sendable {
     private let texts = Mutex<[String]>([])
     private let count: Int

@@ -1,11 +1,11 @@
-// AppleAuthError: the reason that a sign-in failed. Of the response, it contains only the HTTP
-// status.
+// AppleAuthError: the reason for a failed sign-in. The error contains no part of the response
+// except the HTTP status.
 
 import Foundation
 
 /// An error of ``AppleAuthService``.
 public enum AppleAuthError: LocalizedError, Equatable {
-    /// The user or the program canceled. This is not a failure to report.
+    /// The user or the program canceled the sign-in. The app does not report this as a failure.
     case cancelled
     /// The service responded with this HTTP status.
     case failed(statusCode: Int)

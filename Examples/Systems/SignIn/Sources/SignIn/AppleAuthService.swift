@@ -32,7 +32,8 @@ public final class AppleAuthService: Sendable {
     /// Signs the user in. Canceling the task cancels the sign-in.
     ///
     /// - Returns: A credential with a non-empty identifier.
-    /// - Throws: ``AppleAuthError``, which is `cancelled` if the user canceled.
+    /// - Throws: ``AppleAuthError``, which is `cancelled` if the user or the task canceled the
+    ///   sign-in.
     public func signIn() async throws -> AppleAuthCredential {
         guard !Task.isCancelled else { throw AppleAuthError.cancelled }
         let credential = try await request()
@@ -41,9 +42,9 @@ public final class AppleAuthService: Sendable {
         return credential
     }
 
-    /// Sends the request to the service. This is the only function that depends on the stand-in for
-    /// Apple's service. On Apple platforms, an app instead uses `ASAuthorizationController` with a
-    /// request of `ASAuthorizationAppleIDProvider`, takes `user` from the
+    /// Sends the request to the service. Only this function and `credential(in:_:)` depend on the
+    /// stand-in for Apple's service. On Apple platforms, an app uses `ASAuthorizationController`
+    /// with a request of `ASAuthorizationAppleIDProvider`, takes `user` from the
     /// `ASAuthorizationAppleIDCredential`, and maps the code `canceled` of `ASAuthorizationError`
     /// to ``AppleAuthError/cancelled``.
     private static func askService(

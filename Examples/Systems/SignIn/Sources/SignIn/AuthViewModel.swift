@@ -1,12 +1,13 @@
 // AuthViewModel: the session of the user, as an observable model for a user interface.
 //   (1) No function throws or traps: errors are in `errorMessage`.
 //   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`. Stored data are not
-//       changed either, unless the connection to a keychain service broke. In that case, the change
-//       may have been made, and `restoreSession()` shows it.
+//       changed either, with one exception: if the connection to a keychain service broke, the
+//       change may have been made. `restoreSession()` then shows the stored data.
 //   (3) The asynchronous functions are carried out in the order of their calls and don't block the
-//       main actor. A second sign-in while one is in progress is rejected.
-//   (4) The synchronous functions take effect immediately and block. A deletion overtakes functions
-//       in progress: if a function began before the deletion, it doesn't sign the user in again.
+//       main actor. While a sign-in is in progress, a second sign-in has no effect.
+//   (4) The synchronous functions take effect immediately and block the main actor. A deletion
+//       overtakes functions in progress: a function that began before the deletion doesn't sign the
+//       user in again.
 
 import Foundation
 import Observation
@@ -20,30 +21,31 @@ import Observation
 /// ```
 ///
 /// A view that reads a property is updated when the property changes. Each function clears the
-/// message of the previous one.
+/// message of the previous function.
 @MainActor @Observable
 public final class AuthViewModel {
-    /// Whether a user is known to be signed in. `false` does not prove the opposite: see
-    /// ``isSessionKnown``.
+    /// Whether a user is known to be signed in. `false` can also mean that the session is not known
+    /// yet: see ``isSessionKnown``.
     public var isAuthenticated = false
 
     /// Whether an asynchronous function is in progress.
     public var isLoading = false
 
-    /// The message for the user about the last failure. The user interface sets it to `nil` after
-    /// the user has read it.
+    /// The message for the user about the last failure. The user interface sets this property to
+    /// `nil` after the user has read the message.
     public var errorMessage: String?
 
     /// The identifier of the signed-in user, or `nil` if no user is known to be signed in.
     public private(set) var userIdentifier: String?
 
-    /// Whether the keychain has reported which user is signed in, or that none is. Until it has,
-    /// the user interface shows ``errorMessage`` and calls ``restoreSession()`` again, for example
-    /// after the unlock. It must not show the user as signed out.
+    /// Whether the keychain has reported the signed-in user, or that no user is signed in. While
+    /// this property is `false`, the user interface must not show the user as signed out. Instead,
+    /// it shows ``errorMessage`` and calls ``restoreSession()`` again, for example after the device
+    /// is unlocked.
     public var isSessionKnown: Bool { userIdentifier != nil || isStored == false }
 
-    /// The keychain's last report on whether an identifier is stored, or `nil` if there is none
-    /// yet.
+    /// The keychain's last report on whether an identifier is stored, or `nil` before the first
+    /// report.
     private var isStored: Bool?
 
     @ObservationIgnored private let authService: AppleAuthService
@@ -71,9 +73,9 @@ public final class AuthViewModel {
     ///
     /// The user is signed in once the identifier is saved. If the user cancels, or the task is
     /// canceled before the save begins, nothing changes and there is no message. After a failure,
-    /// ``errorMessage`` contains the reason and nothing has changed, unless the connection to a
-    /// keychain service broke, in which case the identifier may have been saved. While a sign-in is
-    /// in progress, a second call has no effect.
+    /// ``errorMessage`` contains the reason, and nothing has changed, with one exception: if the
+    /// connection to a keychain service broke, the identifier may have been saved. While a sign-in
+    /// is in progress, a second call has no effect.
     public func signInWithApple() async {
         guard signInTask == nil else { return }
         let deletions = deletionCount
@@ -91,8 +93,8 @@ public final class AuthViewModel {
 
     /// Restores the session of an earlier launch, without blocking.
     ///
-    /// After a failure, which is in ``errorMessage``, call this method again. If the device is
-    /// locked, do so after the unlock.
+    /// After a failure, ``errorMessage`` contains the reason. Call this method again then, or after
+    /// the unlock if the device is locked.
     public func restoreSession() async {
         await perform { model in
             let deletions = model.deletionCount
@@ -114,7 +116,7 @@ public final class AuthViewModel {
             guard isSaved, deletionCount == deletions else { return }
             show(credential.user)
         } catch AppleAuthError.cancelled {
-            // No message is needed, because the user canceled.
+            // No message is needed, because the user or the program canceled the sign-in.
         } catch is CancellationError {
         } catch {
             guard deletionCount == deletions else { return }
@@ -122,7 +124,7 @@ public final class AuthViewModel {
         }
     }
 
-    /// Carries out a function after those that were called before it.
+    /// Carries out a function after all functions that were called earlier.
     private func perform(
         _ body: @escaping @MainActor (AuthViewModel) async -> Void
     ) -> Task<Void, Never> {
@@ -143,22 +145,22 @@ public final class AuthViewModel {
     // MARK: Synchronous functions
 
     /// Signs the user out: deletes the stored identifier and cancels a sign-in in progress. This
-    /// blocks until the keychain responds.
+    /// method blocks until the keychain responds.
     ///
-    /// After a failure, which is in ``errorMessage``, the user is still signed in and the
-    /// identifier is still stored, unless the connection to a keychain service broke, in which case
-    /// it may have been deleted.
+    /// After a failure, ``errorMessage`` contains the reason. The user is still signed in, and the
+    /// identifier is still stored, with one exception: if the connection to a keychain service
+    /// broke, the identifier may have been deleted.
     public func signOut() {
         guard deleteStoredIdentifier() else { return }
         show(nil)
     }
 
-    /// Checks whether an identifier is stored, without opening its secret. This blocks until the
-    /// keychain responds.
+    /// Checks whether an identifier is stored, without opening its secret. This method blocks until
+    /// the keychain responds.
     ///
     /// - Returns: `false` if no identifier is stored. If the keychain can't determine this,
-    ///   ``errorMessage`` contains the reason, and the result is that of the keychain's last
-    ///   report. Without an earlier report it is `true`, because a program that receives `false`
+    ///   ``errorMessage`` contains the reason, and the result is the keychain's last report.
+    ///   Without an earlier report, the result is `true`, because a program that receives `false`
     ///   would start from scratch.
     public func hasStoredCredentials() -> Bool {
         errorMessage = nil
@@ -188,11 +190,13 @@ public final class AuthViewModel {
         return userIdentifier
     }
 
-    /// Deletes only the stored identifier: this launch stays signed in, and the next one is signed
-    /// out. A sign-in in progress is canceled. This blocks until the keychain responds.
+    /// Deletes only the stored identifier: the user stays signed in during this launch, and is
+    /// signed out at the next launch. A sign-in in progress is canceled. This method blocks until
+    /// the keychain responds.
     ///
-    /// After a failure, which is in ``errorMessage``, the identifier is still stored, unless the
-    /// connection to a keychain service broke, in which case it may have been deleted.
+    /// After a failure, ``errorMessage`` contains the reason, and the identifier is still stored,
+    /// with one exception: if the connection to a keychain service broke, the identifier may have
+    /// been deleted.
     public func deleteToken() {
         _ = deleteStoredIdentifier()
     }
@@ -213,7 +217,7 @@ public final class AuthViewModel {
 
     // MARK: State
 
-    /// Shows the keychain's report: a stored identifier, or none.
+    /// Shows the keychain's report: the stored identifier, or `nil`.
     private func show(_ user: String?) {
         isStored = user != nil
         userIdentifier = user

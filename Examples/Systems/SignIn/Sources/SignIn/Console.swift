@@ -1,5 +1,5 @@
 // Console: the log for developers. On Apple platforms, this is the unified log, which Console.app
-// and Xcode show. Elsewhere it is swift-log, and the program chooses its destination.
+// and Xcode show. On others, swift-log writes the log, and the program chooses the destination.
 
 #if canImport(os)
 import os

@@ -7,14 +7,14 @@ import Security
 ///
 /// An absent item is not an error: reading it returns `nil`, and deleting it succeeds.
 public enum KeychainError: LocalizedError, Equatable {
-    /// The item existed whenever a save tried to add it, and did not exist whenever the save tried
-    /// to update it, because another program was saving and deleting it at the same time. Retry.
+    /// Both attempts to add the item found an existing item, but the attempt to update the item
+    /// found none. Another program was saving and deleting the item at the same time. Retry.
     case duplicateItem
     /// The keychain reported for an addition that the item does not exist, which should never
     /// happen. Retry.
     case itemNotFound
     /// The keychain returned this status. `errSecInteractionNotAllowed` (-25308) means that the
-    /// item is locked but still exists: retry after the unlock. `errSecDecode` (-26275) means that
+    /// item is locked: retry after the device is unlocked. `errSecDecode` (-26275) means that
     /// the stored bytes are not text; they are not changed.
     case unexpectedStatus(OSStatus)
 
@@ -26,7 +26,7 @@ public enum KeychainError: LocalizedError, Equatable {
         }
     }
 
-    /// A description for users, with the status if there is no other text for it.
+    /// A description for users, with the status if the error has no other text.
     public var errorDescription: String? {
         switch self {
         case .duplicateItem: "Item already exists in Keychain"

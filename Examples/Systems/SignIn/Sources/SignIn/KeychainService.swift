@@ -1,5 +1,5 @@
 // KeychainService: the app's secrets in the keychain, accessed only with the SecItem functions.
-//   (1) Only this file creates dictionaries, and it creates new ones for each call.
+//   (1) Only this file creates dictionaries, and it creates new dictionaries for each call.
 //   (2) `nil` and `false` mean that the item does not exist. Every other failure is thrown.
 //   (3) An item is never deleted or recreated because of an error.
 //   (4) A log line contains an operation, a key and a status, never a value.
@@ -27,7 +27,7 @@ public final class KeychainService: Sendable {
 
     private let log: @Sendable (String) -> Void
 
-    /// - Parameter log: A closure that is called with one line for each call.
+    /// - Parameter log: A closure that is called with one line for each operation.
     init(log: @escaping @Sendable (String) -> Void) {
         self.log = log
     }
@@ -35,14 +35,14 @@ public final class KeychainService: Sendable {
     /// Saves text, replacing an existing value.
     ///
     /// An existing item is updated in place, so no reader finds it missing. If this method throws,
-    /// the keychain is unchanged, unless the connection to a keychain service broke, in which case
-    /// the change may have been made.
+    /// the keychain is unchanged, with one exception: if the connection to a keychain service
+    /// broke, the change may have been made.
     ///
     /// - Parameters:
     ///   - value: The text, which may be empty.
     ///   - key: The key of the secret.
     /// - Throws: ``KeychainError``. If the device is locked, keep the value and save it after the
-    ///   unlock.
+    ///   device is unlocked.
     public func save(_ value: String, for key: Key) throws {
         var status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
         if status == errSecDuplicateItem {
@@ -61,8 +61,8 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameter key: The key of the secret.
     /// - Returns: The text, or `nil` if the item does not exist.
-    /// - Throws: ``KeychainError`` if it is unknown whether the item exists, or if it is not text.
-    ///   The item is not changed.
+    /// - Throws: ``KeychainError`` if it is unknown whether the item exists, if the item can't be
+    ///   read, or if its bytes are not text. The item is not changed.
     public func read(for key: Key) throws -> String? {
         var result: CFTypeRef?
         var status = SecItemCopyMatching(search(for: key) as CFDictionary, &result)
@@ -77,8 +77,8 @@ public final class KeychainService: Sendable {
     /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
     /// - Parameter key: The key of the secret.
-    /// - Throws: ``KeychainError``. The item still exists, unless the connection to a keychain
-    ///   service broke, in which case it may have been deleted.
+    /// - Throws: ``KeychainError``. The item still exists, with one exception: if the connection to
+    ///   a keychain service broke, it may have been deleted.
     public func delete(for key: Key) throws {
         let status = SecItemDelete(query(for: key) as CFDictionary)
         note("delete", key, status)
@@ -107,14 +107,14 @@ public final class KeychainService: Sendable {
 
     // MARK: Dictionaries
 
-    /// The query that matches the one item of a key.
+    /// The query that matches only the item with a key.
     private func query(for key: Key) -> [String: Any] {
         [
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: Self.service,
             kSecAttrAccount as String: key.rawValue,
             kSecAttrSynchronizable as String: false,
-            // On macOS, use the data-protection keychain, as on iOS.
+            // On macOS, use the data protection keychain, as on iOS.
             kSecUseDataProtectionKeychain as String: true,
         ]
     }
@@ -129,7 +129,7 @@ public final class KeychainService: Sendable {
     private func changes(to value: String) -> [String: Any] {
         [
             kSecValueData as String: Data(value.utf8),
-            // A launch in the background needs the item too.
+            // The app also needs the item if it is launched in the background on a locked device.
             kSecAttrAccessible as String: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
     }
