@@ -83,7 +83,7 @@ import Testing
         for keychain in keychains { #expect(try await keychain.load(.counter) == 80) }
     }
 
-    @Test func `a passcode needs twelve characters or five words`() throws {
+    @Test func `a passcode with fewer than twelve characters and five words is refused`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         try Keychain(service: "s", in: database).save("x", for: .token)
@@ -127,7 +127,7 @@ import Testing
         #expect(try keychain.load(.pin) == "1234")
     }
 
-    @Test func `removing the passcode deletes the items that require one`() throws {
+    @Test func `removing the passcode deletes the items that require a passcode`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         let fragile = KeychainKey<String>(

@@ -1,4 +1,4 @@
-// Errors: their codes, what they offer for recovery, and what they never reveal.
+// Errors: their codes, their suggestions for recovery, and the data that they never reveal.
 
 import Crypto
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 
 @testable import Keychain
 
-/// Fails every request with one status.
+/// Fails every request with the same failure.
 struct FailingService: RequestHandler {
     let failure: KeychainFailure
 
@@ -199,7 +199,7 @@ extension KeychainKey where Value == DeviceState {
     ]
 
     @Test(arguments: Way.allCases, causes)
-    func `the different causes behind one status can be told apart`(
+    func `the different causes behind one status can be distinguished`(
         way: Way, row: (reported: KeychainFailure.Cause, cause: KeychainError.Cause)
     ) throws {
         let service = FailingService(status: .notAvailable, cause: row.reported)
@@ -254,7 +254,7 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: Way.allCases)
-    func `a symmetric key of an unsupported size is not saved`(way: Way) throws {
+    func `a symmetric key without the required size is not saved`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)
         try keychain.save(key, for: .sized)
@@ -304,7 +304,7 @@ extension KeychainKey where Value == DeviceState {
         #expect(caught(CancellationError()) == "other")
     }
 
-    /// The compiler checks this.
+    /// The compiler checks the type of the thrown errors.
     @Test(arguments: Way.allCases)
     func `a blocking operation throws a KeychainError and nothing else`(way: Way) throws {
         let test = try TestDatabase(way)
@@ -365,7 +365,7 @@ extension KeychainKey where Value == DeviceState {
             #expect(error.storedData == Data(value.utf8))
             errors.append(error)
         }
-        // The coder quotes a number out of range, and its key.
+        // The error of the coder quotes a number that is out of range, and the key of the number.
         try keychain.save(#"{"SECRET-7":77777}"#, for: KeychainKey("ACCOUNT-7"))
         errors.append(
             try #require(
@@ -449,7 +449,9 @@ extension KeychainKey where Value == DeviceState {
     }
 
     @Test(arguments: [KeychainError.Code.invalidData, .decodingFailed, .dataConversionFailed])
-    func `the advice mentions a stored value only if there is one`(code: KeychainError.Code) {
+    func `the recovery suggestion mentions a stored value only if the error has one`(
+        code: KeychainError.Code
+    ) {
         var error = KeychainError(code, operation: .save)
         #expect(error.recoverySuggestion == "Use data in the required format.")
         error.storedData = Data()

@@ -1,4 +1,4 @@
-// Changes that depend on the present value, with and without concurrent callers.
+// Changes that depend on the current value, with and without concurrent callers.
 
 import Foundation
 import Synchronization
@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ExchangeTests {
     @Test(arguments: Way.allCases)
-    func `a value is exchanged if it is the expected one`(way: Way) throws {
+    func `a value that equals the expected value is exchanged`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let result = try keychain.compareExchange(expected: "old", desired: "new", for: .token)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value isn't exchanged if it is not the expected one`(way: Way) throws {
+    func `a value that differs from the expected value isn't exchanged`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try keychain.item(.token)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `if another caller saves meanwhile, the closure runs again with the new value`(way: Way)
+    func `if another caller changes the item meanwhile, the closure runs again`(way: Way)
         throws
     {
         let keychain = try TestDatabase(way).keychain()
@@ -96,7 +96,7 @@ import Testing
         var seen: [Int?] = []
         try keychain.update(.counter) { count in
             seen.append(count)
-            // The other caller makes a change, a deletion and an addition, and then stops.
+            // The other caller makes a change, then a deletion, then an addition.
             switch seen.count {
             case 1: try keychain.save(20, for: .counter)
             case 2: try keychain.delete(.counter)

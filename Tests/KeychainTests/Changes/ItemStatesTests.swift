@@ -1,5 +1,5 @@
-// The sequence of one item's states: the latest state is always reported, no change is reported
-// that didn't happen, and everything is freed at the end.
+// The sequence of one item's states: the latest state is always reported, only actual changes are
+// reported, and all resources are freed at the end.
 
 import Foundation
 import KeychainCore
@@ -13,7 +13,7 @@ import KeychainEngine
 #endif
 
 extension KeychainState where Value: Equatable {
-    /// Whether the state is this value, or absence for `nil`.
+    /// Whether the state is the expected value. `nil` stands for an absent item.
     func isValue(_ expected: Value?) -> Bool {
         switch self {
         case .value(let value): value == expected
@@ -60,7 +60,7 @@ extension KeychainState where Value: Equatable {
             var last = -1
             for await state in keychain.changes(of: .counter) {
                 guard let value = state.value else { continue }
-                // A merged sequence never goes backwards.
+                // Changes may be merged, but are never reported out of order.
                 #expect(value > last)
                 last = value
                 if value == 200 { break }
@@ -106,7 +106,8 @@ extension KeychainState where Value: Equatable {
         try test.database.setPasscode("passcode", allowsWeak: true)
         try await test.database.lock()
         #expect(await states.next()?.error?.code == .interactionNotAllowed)
-        // The save changes another item. This item is still locked, which isn't reported again.
+        // The save changes another item. The observed item is still locked, which isn't reported
+        // again.
         try await keychain.save("x", for: .token)
         try test.unlock()
         #expect(await states.next()?.isValue("1234") == true)
@@ -122,7 +123,7 @@ extension KeychainState where Value: Equatable {
     #endif
 
     #if !canImport(Darwin)
-    @Test func `a lock ends when another process removes the passcode`() async throws {
+    @Test func `a lock ends when another engine removes the passcode`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
@@ -151,7 +152,7 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue("1234") == true)
     }
 
-    @Test func `a value that doesn't fit its type is reported once, and the sequence continues`()
+    @Test func `a value that can't be decoded is reported once, and the sequence continues`()
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
@@ -183,7 +184,7 @@ extension KeychainState where Value: Equatable {
     }
     #endif
 
-    @Test func `a keychain that can't notify of changes reports that`() async {
+    @Test func `observing a keychain that can't notify of changes gives an error`() async {
         let keychain = Keychain(
             service: "s", in: Way.typed.database(FailingService(status: .param)))
         var states = keychain.changes(of: .token).makeAsyncIterator()
@@ -199,7 +200,7 @@ extension KeychainState where Value: Equatable {
         var states = keychain.changes(of: .token).makeAsyncIterator()
         #expect(await states.next()?.isValue("1") == true)
         #expect(temporary.engine.openedSecretCount == 1)
-        // The changes of the other item don't cause a read of this item's secret.
+        // Changes to the other item don't cause a read of the observed item's secret.
         for number in 0..<10 { try await keychain.save(number, for: .counter) }
         try await keychain.save("2", for: .token)
         #expect(await states.next()?.isValue("2") == true)

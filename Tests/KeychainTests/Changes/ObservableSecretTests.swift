@@ -1,4 +1,4 @@
-// Observable items and property wrappers: in step with the keychain and with each other.
+// Observable items and property wrappers agree with the keychain and with each other.
 
 import Foundation
 import Observation
@@ -15,7 +15,7 @@ import KeychainEngine
 @MainActor func until(_ condition: @MainActor () -> Bool) async {
     while true {
         let (changes, signal) = AsyncStream<Void>.makeStream()
-        // Observation begins while the condition is evaluated, so that no change is missed.
+        // Observation begins while the condition is evaluated, so no change is missed.
         if withObservationTracking(condition, onChange: { signal.yield() }) { return }
         for await _ in changes { break }
     }
@@ -68,7 +68,7 @@ import KeychainEngine
         #expect(number.error == nil)
     }
 
-    @Test func `assignments are written in order, and the last one remains`() async throws {
+    @Test func `assignments are written in order, and the last value remains`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         let item = ObservableSecret(.counter, in: keychain)
         for number in 0...500 { item.assign(number) }
@@ -113,7 +113,7 @@ import KeychainEngine
         let token = ObservableSecret(.token, in: keychain)
         let other = ObservableSecret(.token, in: keychain)
         try await token.save("1")
-        // Requires a passcode, and none is set.
+        // This accessibility requires a passcode, and no passcode is set.
         let strict = ObservableSecret(
             KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
             in: keychain)

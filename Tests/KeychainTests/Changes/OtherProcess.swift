@@ -13,7 +13,7 @@ final class OtherProcess {
     private let program: TestProgram
     private let input = Pipe()
 
-    /// Opens the keychain of a test database.
+    /// Starts a process that opens the keychain of a test database.
     init(_ test: TestDatabase) throws {
         program = try TestProgram(
             "fault-writer",
@@ -37,7 +37,7 @@ final class OtherProcess {
         try obey("delete \(account)")
     }
 
-    /// Returns after the change is made.
+    /// Sends a command, and returns after the process has made the change.
     private func obey(_ command: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
         try #require(program.line() == "done")

@@ -8,7 +8,7 @@ import Testing
 @testable import Keychain
 
 extension ContentsTests {
-    @Test func `a keychain reports another process's changes, but only to its own items`()
+    @Test func `a keychain reports another process's changes, but no changes to another service`()
         async throws
     {
         let test = try TestDatabase(.typed)
@@ -59,7 +59,7 @@ extension ItemStatesTests {
 }
 
 extension ObservableSecretTests {
-    @Test func `an observable item follows another process`() async throws {
+    @Test func `an observable item follows the changes of another process`() async throws {
         let test = try TestDatabase(.typed)
         let other = try OtherProcess(test)
         let item = ObservableSecret(.token, in: test.keychain())

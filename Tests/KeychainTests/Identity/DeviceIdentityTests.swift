@@ -1,5 +1,5 @@
-// DeviceIdentity: created once, the same for all callers, deleted on request, and never replaced
-// otherwise.
+// DeviceIdentity: an identifier is created once and is the same for all callers. An identifier is
+// deleted or replaced only on request.
 
 import Foundation
 import KeychainCore
@@ -53,7 +53,7 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `after a reset a new identifier is created, even where the old one was cached`(
+    func `after a reset, a new identifier is created even if the old one was cached`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -62,8 +62,8 @@ import KeychainEngine
         let copy = first
         let old = try first.identifier()
         for known in [first, second, copy] {
-            // Twice, because the first call after a change reads the keychain and the second uses
-            // the cache.
+            // The test calls twice, because the first call after a change reads the keychain and
+            // the second call uses the cache.
             #expect(try known.identifier() == old)
             #expect(try known.identifier() == old)
         }
@@ -85,9 +85,9 @@ import KeychainEngine
         let test = try TestDatabase(.typed)
         let known = identity(test)
         let identifier = try known.identifier()
-        // Each attempt deletes the item through another connection, and puts it back. Other tests
-        // change keychains at the same time, which clears the cache. Such an attempt proves nothing
-        // and is repeated.
+        // Each attempt deletes the item through another connection, and adds the item again. Other
+        // tests can change keychains at the same time, which clears the cache. An attempt during
+        // such a change proves nothing and is repeated.
         let item = known.keychain.access(.save, known.account).item
         let connection = try test.database.connection()
         var undisturbed = 0
@@ -117,14 +117,14 @@ import KeychainEngine
     }
 
     @Test(arguments: Way.allCases)
-    func `an existing identifier can be imported if none is stored`(way: Way) throws {
+    func `an existing identifier can be imported if no identifier is stored`(way: Way) throws {
         let test = try TestDatabase(way)
         let target = identity(test)
         let text = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
         try target.import(text)
         #expect(try target.identifier() == text)
         #expect(try target.identifier(as: UUID.self).uuidString == text.uppercased())
-        // The same identifier in other letter case changes nothing.
+        // Importing the same identifier in a different letter case changes nothing.
         try target.import(text.uppercased())
         #expect(try target.identifier() == text)
         let other = UUID()
@@ -191,7 +191,7 @@ import KeychainEngine
 
     #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
-    func `if eight callers find no identifier at the same time, all get the same new one`(
+    func `if eight callers find no identifier at the same time, all get the same new identifier`(
         way: Way
     ) async throws {
         let temporary = try TemporaryEngine()
