@@ -111,7 +111,7 @@ import Testing
         #expect(control.flags == [])
     }
 
-    // Apple's function ignores unknown flags.
+    // This behavior differs from Apple's function, which ignores unknown flags.
     @Test(arguments: [2, 6, 13, 16, 29, 32, 63])
     func `an unknown flag is refused`(bit: Int) {
         expectRefusal(kSecAttrAccessibleWhenUnlocked, Flags(rawValue: 1 << bit), .unknownFlag)

@@ -25,8 +25,7 @@ import Testing
 
     private func expectEmptySlots(_ chip: SimulatedChip) throws {
         let connection = try chip.connection()
-        // The first range has the handles of transient objects, the second those of loaded
-        // sessions.
+        // These are the first handles of transient objects and of loaded sessions.
         #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
         #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
     }
@@ -135,7 +134,7 @@ import Testing
     /// parent. sensitiveDataOrigin states that the chip generated the secret. With userWithAuth,
     /// using an object requires its authorization value, which is empty for a sealed secret. With
     /// noDA, wrong authorizations cause no lockout.
-    @Test func `the attributes of the chip's objects forbid moving them to another chip`()
+    @Test func `the attributes of the chip's objects forbid moving the objects to another chip`()
         throws
     {
         let chip = try SimulatedChip()

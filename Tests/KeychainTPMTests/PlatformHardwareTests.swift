@@ -36,7 +36,8 @@ import KeychainCore
         // tpm2-tss would load any library that the variable names.
         Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
         Row(
-            value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
+            value: "libevil.so.0:x", device: "/dev/null", choice: nil,
+            words: "is not a valid TCTI"),
         Row(value: ":", device: "/dev/null", choice: nil, words: "is not a valid TCTI"),
         Row(
             value: "Device:/dev/tpm0", device: "/dev/null", choice: nil,

@@ -168,7 +168,7 @@ import Testing
         #expect(wrong?.code == .authFailed)
         #expect(wrong.map { "\($0)".contains("shut") } == false)
         let none = failure { _ = try self.keychain(way).load(key(nil)) }
-        // A program that has to supply the password, but doesn't, gets the error for a wrong one.
+        // If the program doesn't supply the password, the error is the error for a wrong password.
         #expect(none?.code == .authFailed)
         let silent = failure { _ = try self.keychain(way).withoutInteraction.load(key(nil)) }
         #expect(silent?.code == .interactionNotAllowed)

@@ -432,9 +432,10 @@ extension KeychainKey where Value == DeviceState {
         let keychain = Keychain(service: "s", in: Way.typed.database(service))
         let error = try #require(failure { _ = try keychain.load(.token) })
         let text = """
-            KeychainError: load: notAvailable (-25291): the keychain is not available. The keychain is \
-            damaged: the database's structure is broken. Nothing was changed. Run `keychainctl \
-            recover`: it rebuilds the keychain from all undamaged items and keeps the damaged file.
+            KeychainError: load: notAvailable (-25291): the keychain is not available. The \
+            keychain is damaged: the database's structure is broken. Nothing was changed. Run \
+            `keychainctl recover`: it rebuilds the keychain from all undamaged items and keeps the \
+            damaged file.
             """
         #expect("\(error)" == text)
     }

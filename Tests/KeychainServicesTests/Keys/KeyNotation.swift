@@ -19,7 +19,8 @@ struct KeyRefusal: Error, Equatable, CustomStringConvertible {
 }
 
 /// The error pointer that a call passes to a key function.
-// SAFETY: `answer` points it at a variable that outlives the call, and only the call uses it.
+// SAFETY: `pointer` is the address of a variable in `answer` that outlives the call. Only the call
+// uses the pointer.
 @safe struct ErrorPlace {
     let pointer: UnsafeMutablePointer<Unmanaged<CFError>?>
 }

@@ -38,9 +38,11 @@ import Testing
     }
 
     /// This package implements the raw public operation. The crypto library implements the raw
-    /// private operation. They must agree on small, large and random numbers.
+    /// private operation. The test applies both to small, large and random numbers.
     @Test(arguments: [SampleKey.rsa1024, .rsa2048])
-    func `the raw private RSA operation inverts the public one`(sample: SampleKey) throws {
+    func `the raw private RSA operation inverts the raw public operation`(
+        sample: SampleKey
+    ) throws {
         let size = sample.publicKey.shape.blockByteCount
         var numbers = [Data(count: size - 1) + [1], Data(count: size - 1) + [2]]
         numbers.append(Data([0]) + Data(repeating: 0xFF, count: size - 1))

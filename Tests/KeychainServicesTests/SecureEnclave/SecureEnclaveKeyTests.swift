@@ -47,7 +47,7 @@ import Testing
         return (status, result)
     }
 
-    /// The description of the error with which creating a key fails.
+    /// The description of the error that creating a key gives.
     private func reason(of parameters: [String: Any]) throws -> String {
         var slot: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and this function owns the error that is stored.
@@ -318,7 +318,7 @@ import Testing
 
     @Test func `a key is used in its own keychain, even in another keychain's scope`() throws {
         let key = try #require(make().value)
-        // This call is outside the scope of the key's keychain and in the scope of another one.
+        // This call is in the scope of another keychain, not in the scope of the key's keychain.
         let other = TestKeychain()
         other.withSecItem {
             let signature = SecKeyCalls.sign(key, .ecdsaSignatureMessageX962SHA256, message)
