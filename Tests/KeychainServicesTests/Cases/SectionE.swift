@@ -131,10 +131,8 @@ func accessControl(
 }
 
 @Suite("E. Reading dictionaries") struct SectionE {
-    @Test(arguments: Backend.allCases, sectionE)
+    @Test(.cases(4 * 22), arguments: Backend.allCases, sectionE)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
-
-    @Test func `section E has 22 rows`() { #expect(sectionE.count == 22) }
 
     @Test(arguments: Backend.allCases)
     func `values of the kSecUse keys are checked`(on backend: Backend) throws {
