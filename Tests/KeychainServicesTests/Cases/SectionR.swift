@@ -85,6 +85,17 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
+    func `an identity is in the group of its certificate, even if its key is in another group`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1", "G2"])
+        k.add(["ref": try fixture().certificate, "agrp": "G1"]).gives(0)
+        k.add(["ref": try fixture().key, "agrp": "G2"]).gives(0)
+        k.copy(idnt(["agrp": "G1"])).gives(0)
+        k.copy(idnt(["agrp": "G2"])).gives(-25300)
+    }
+
+    @Test(arguments: Backend.allCases)
     func `adding an identity uses a certificate that exists already`(
         on backend: Backend
     ) throws {
