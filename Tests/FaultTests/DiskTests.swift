@@ -151,6 +151,7 @@ import Testing
         let parts = lines.split(separator: "again").map(Array.init)
         try #require(parts.count == 2)
         let refusal = try #require(try parts[0].dropFirst().map(Answer.init).last)
+        #expect(refusal.operation == "open", "\(refusal)")
         #expect(refusal.status == .diskFull, "\(refusal)")
         #expect(refusal.reason.contains("The disk is full."), "\(refusal)")
         #expect(isGood(try parts[1].map(Answer.init)))
