@@ -109,7 +109,7 @@ import Testing
             "$writer" make "$place/written"
             mount --bind "$place/written" "$place/read"
             mount -o remount,bind,ro "$place/read"
-            "$writer" count-twice "$place/read" "$place/written"
+            "$writer" count-three-times "$place/read" "$place/written"
             """, ["place": folder.path])
         let lines = child.lines()
         try #require(child.endedWell, "\(lines)")

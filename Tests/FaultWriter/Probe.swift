@@ -61,8 +61,8 @@ struct Probe {
     }
 
     /// Counts the items, adds one with a second engine through a different path to the same folder,
-    /// and counts again: once while that engine is open, and once after it was closed.
-    func countTwice(writingTo other: String) throws {
+    /// and counts twice more: while that engine is open, and after it was closed.
+    func countThreeTimes(writingTo other: String) throws {
         let reader = try KeychainEngine.open(directory: directory, options: .testing)
         defer { reader.close() }
         try count(reader)

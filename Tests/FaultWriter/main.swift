@@ -36,7 +36,8 @@ do {
         try becomeNobody()
         Probe(directory: arguments[2]).run()
     case "count": Probe(directory: arguments[2]).count()
-    case "count-twice": try Probe(directory: arguments[2]).countTwice(writingTo: arguments[3])
+    case "count-three-times":
+        try Probe(directory: arguments[2]).countThreeTimes(writingTo: arguments[3])
     case "seal-pages": try PageSeal.change(arguments[2] + "/keychain.db")
     case "print-to-closed-streams": try Probe(directory: arguments[2]).printToClosedStreams()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
