@@ -3,7 +3,7 @@
 //   succeed   the identifier of the user
 //   cancel    the user cancels
 //   fail      status 500
-//   slow      the same as succeed, half a second later
+//   slow      the same as succeed, two seconds later
 
 import StandIn
 
@@ -29,7 +29,7 @@ await StandIn(
     switch memory.nextAnswer() {
     case "cancel": return StandInResponse(403, ["error": "user_cancelled_authorize"])
     case "fail": return StandInResponse(500)
-    case "slow": return StandInResponse(200, credential, after: .milliseconds(500))
+    case "slow": return StandInResponse(200, credential, after: .seconds(2))
     default: return StandInResponse(200, credential)
     }
 }.main()

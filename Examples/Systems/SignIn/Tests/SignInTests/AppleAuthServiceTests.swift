@@ -87,7 +87,7 @@ import Glibc
                     began()
                 }
                 let signIn = Task { await model.signInWithApple() }
-                await wait { model.isLoading || model.isAuthenticated }
+                await wait { model.isLoading }
                 await signIn.value
             }
             #expect(model.isAuthenticated)
