@@ -83,7 +83,12 @@ public final class Home {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         where name.hasSuffix(".pid") {
             let text = try? String(contentsOf: url.appending(path: name), encoding: .utf8)
-            if let process = text.flatMap(Int32.init) { kill(process, SIGKILL) }
+            guard let process = text.flatMap(Int32.init) else { continue }
+            // If the stand-in has exited by itself, another process may have its process ID.
+            let target = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(process)/exe")
+            let program = bin.appending(path: String(name.dropLast(".pid".count)))
+            if target == program.path { kill(process, SIGKILL) }
         }
         try? FileManager.default.removeItem(at: url)
     }

@@ -34,10 +34,24 @@ extension StandIn {
         guard let text = try? String(contentsOf: file("pid"), encoding: .utf8),
             let process = Int32(text)
         else { throw StandInError("The \(name) is off.") }
-        kill(process, SIGKILL)
+        if try isServer(process) { kill(process, SIGKILL) }
         while isListening() { usleep(2000) }
         try FileManager.default.removeItem(at: file("pid"))
         print("The \(name) is off.")
+    }
+
+    /// Whether a process runs this program. If the server has exited by itself, another process may
+    /// have its process ID.
+    private func isServer(_ process: Int32) throws -> Bool {
+        #if canImport(Darwin)
+        return true
+        #else
+        let path = try program().path
+        let target = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/\(process)/exe")
+        // The second text is that of a program that was built again while the server was running.
+        return target == path || target == path + " (deleted)"
+        #endif
     }
 
     private func program() throws -> URL {
