@@ -35,7 +35,13 @@ extension StandIn {
             let process = Int32(text)
         else { throw StandInError("The \(name) is off.") }
         if try isServer(process) { kill(process, SIGKILL) }
-        while isListening() { usleep(2000) }
+        let end = ContinuousClock.now + .seconds(30)
+        while isListening() {
+            guard ContinuousClock.now < end else {
+                throw StandInError("Another program uses port \(port).")
+            }
+            usleep(2000)
+        }
         try FileManager.default.removeItem(at: file("pid"))
         print("The \(name) is off.")
     }
