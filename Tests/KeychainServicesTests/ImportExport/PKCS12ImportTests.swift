@@ -343,21 +343,42 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6)
-    func `an import that is stopped after one of its first steps has no effect`(
-        _ step: Int
-    ) throws {
-        let data = try container(chain(), ["-certfile", "others.pem"])
+    /// Imports a container into an empty keychain with these faults, and expects that the import
+    /// adds nothing and can be repeated.
+    /// - Returns: The status of the import with the faults.
+    private func statusOfFailedImport(_ data: Data, _ faults: TestKeychain.Fault...) -> OSStatus {
         let keychain = TestKeychain()
-        keychain.inject(.stop(.afterStep(step)), times: 1)
+        for fault in faults { keychain.inject(fault, times: 1) }
+        var status = errSecSuccess
         keychain.withSecItem {
             let options: [CFString: Any] = [kSecUseDataProtectionKeychain: true]
-            #expect(imported(data, "secret", options).status != errSecSuccess)
+            status = imported(data, "secret", options).status
             #expect(itemCount(kSecClassKey) == 0)
             #expect(itemCount(kSecClassCertificate) == 0)
+            keychain.removeFaults()
             #expect(imported(data, "secret", options).status == errSecSuccess)
             #expect(itemCount(kSecClassIdentity) == 1)
         }
+        return status
+    }
+
+    @Test func `an import that is stopped after any of its steps has no effect`() throws {
+        let data = try container(chain(), ["-certfile", "others.pem"])
+        var step = 0
+        var status = errSecIO
+        while status == errSecIO, step < 100 {
+            // An import with fewer steps reaches its commit, where the full disk comes first.
+            status = statusOfFailedImport(data, .diskFull, .stop(.afterStep(step)))
+            step += 1
+        }
+        #expect(status == errSecDiskFull)
+        // The key and the three certificates are written in at least one step each.
+        #expect(step > 5)
+    }
+
+    @Test func `an import that is stopped before its commit has no effect`() throws {
+        let data = try container(chain(), ["-certfile", "others.pem"])
+        #expect(statusOfFailedImport(data, .stop(.beforeCommit)) == errSecIO)
     }
 }
 
