@@ -35,6 +35,7 @@ extension StandIn {
             let process = Int32(text)
         else { throw StandInError("The \(name) is off.") }
         if try isServer(process) { kill(process, SIGKILL) }
+        try FileManager.default.removeItem(at: file("pid"))
         let end = ContinuousClock.now + .seconds(30)
         while isListening() {
             guard ContinuousClock.now < end else {
@@ -42,7 +43,6 @@ extension StandIn {
             }
             usleep(2000)
         }
-        try FileManager.default.removeItem(at: file("pid"))
         print("The \(name) is off.")
     }
 
