@@ -27,6 +27,12 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
         environment: environment.merging(["writer": writer]) { $1 })
 }
 
+/// The seed of a test's random numbers, which its failures name: the environment variable `SEED`, or
+/// else a random number.
+func randomSeed() -> UInt64 {
+    UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
+}
+
 /// Executes SQL without updating the keychain's page checksums, as another program would.
 func execute(_ sql: String, onDatabaseAt path: String) throws {
     var connection: OpaquePointer?

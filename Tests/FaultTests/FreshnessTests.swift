@@ -51,18 +51,21 @@ import Testing
         let made = try open(folder)
         try made.save("first", Data())
         made.close()
-        var random = SystemRandomNumberGenerator()
+        let seed = randomSeed()
+        var random = SeededGenerator(seed: seed)
         var next = 0
         for kill in 0..<40 {
+            let place = "kill \(kill) of seed \(seed)"
             let child = try faultWriter(
                 "write", folder.path + "/keychain", "\(next)", folder.path + "/run")
             for _ in 0..<Int.random(in: 1...25, using: &random) {
-                next = try #require(child.line().flatMap { Int($0) }, "the writer ended by itself")
+                next = try #require(
+                    child.line().flatMap { Int($0) }, "\(place): the writer ended by itself")
             }
             child.kill()
             next += 1
             let engine = try open(folder)
-            #expect(engine.verification.standing == .verified, "kill \(kill)")
+            #expect(engine.verification.standing == .verified, "\(place)")
             engine.close()
         }
     }

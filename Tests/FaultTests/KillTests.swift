@@ -31,18 +31,21 @@ private struct Oracle {
     @Test func `no acknowledged write is lost by kill -9`() throws {
         let kills = 200
         let folder = try TemporaryFolder()
-        var random = SystemRandomNumberGenerator()
+        let seed = randomSeed()
+        var random = SeededGenerator(seed: seed)
         var oracle = Oracle()
         var next = 0
         var acknowledged = 0
         var carriedOut = 0
         for kill in 0..<kills {
+            let place = "kill \(kill) of seed \(seed)"
             let child = try faultWriter("write", folder.path, "\(next)")
             // The writer is killed at a random moment after some acknowledgements.
             let wanted = Int.random(in: 1...25, using: &random)
             var last = next - 1
             for _ in 0..<wanted {
-                last = try #require(child.line().flatMap { Int($0) }, "the writer ended by itself")
+                last = try #require(
+                    child.line().flatMap { Int($0) }, "\(place): the writer ended by itself")
             }
             child.kill()
             last = child.lines().last.flatMap { Int($0) } ?? last
@@ -61,11 +64,11 @@ private struct Oracle {
             if found == further.values, found != oracle.values { carriedOut += 1 }
             #expect(
                 found == oracle.values || found == further.values,
-                "kill \(kill): a write was lost or torn")
+                "\(place): a write was lost or torn")
             oracle = found == further.values ? further : oracle
             if kill % 20 == 0 {
                 let report = try engine.check()
-                #expect(report.isSound, "kill \(kill): \(report.problems)")
+                #expect(report.isSound, "\(place): \(report.problems)")
             }
             engine.close()
             next = last + 2
@@ -84,27 +87,30 @@ private struct Oracle {
         let kills = 60
         let threads = 0..<4
         let folder = try TemporaryFolder()
-        var random = SystemRandomNumberGenerator()
+        let seed = randomSeed()
+        var random = SeededGenerator(seed: seed)
         var oracles = threads.map { Oracle(prefix: "\($0) ") }
         var next = threads.map { _ in 0 }
         var acknowledged = 0
         var commits: UInt64 = 0
         for kill in 0..<kills {
+            let place = "kill \(kill) of seed \(seed)"
             let child = try faultWriter(
                 ["write-threads", folder.path] + next.map { "\($0)" })
             let wanted = Int.random(in: 1...60, using: &random)
             var lines: [String] = []
             for _ in 0..<wanted {
-                lines.append(try #require(child.line(), "the writer ended by itself"))
+                lines.append(
+                    try #require(child.line(), "\(place): the writer ended by itself"))
             }
             child.kill()
             lines += child.lines()
             acknowledged += lines.count
             for line in lines {
                 let numbers = line.split(separator: " ").compactMap { Int($0) }
-                try #require(numbers.count == 2, "\(line)")
+                try #require(numbers.count == 2, "\(place): \(line)")
                 // Each thread carries out its steps in order.
-                #expect(numbers[1] == next[numbers[0]])
+                #expect(numbers[1] == next[numbers[0]], "\(place)")
                 oracles[numbers[0]].apply(numbers[1])
                 next[numbers[0]] = numbers[1] + 1
             }
@@ -120,7 +126,7 @@ private struct Oracle {
                 // The step after the last acknowledged one was completed or had no effect.
                 #expect(
                     found == oracles[thread].values || found == further.values,
-                    "kill \(kill): a write of thread \(thread) was lost or torn")
+                    "\(place): a write of thread \(thread) was lost or torn")
                 if found != oracles[thread].values {
                     oracles[thread] = further
                     next[thread] += 1
@@ -128,7 +134,7 @@ private struct Oracle {
             }
             if kill % 10 == 0 {
                 let report = try engine.check()
-                #expect(report.isSound, "kill \(kill): \(report.problems)")
+                #expect(report.isSound, "\(place): \(report.problems)")
             }
             commits = try engine.store.header().generation
             engine.close()
