@@ -33,7 +33,9 @@ import Testing
             let content = try Data(contentsOf: URL(filePath: folder.path + "/" + name))
             #expect(content.firstRange(of: Data("a secret to look for".utf8)) == nil, "\(name)")
         }
-        #expect(try open(folder).check().itemCount == 100)
+        let engine = try open(folder)
+        defer { engine.close() }
+        #expect(try engine.check().itemCount == 100)
     }
 
     /// A problem, its solution, and what the error must contain.
