@@ -102,9 +102,14 @@ enum Said: Equatable {
         let first = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
         try terminal.expect("keychain: ")
         let interruption = Interruption()
+        let isStarted = DispatchSemaphore(value: 0)
         let second = Elsewhere {
-            Said(authenticator.ask(Question(.passcode), until: interruption))
+            isStarted.signal()
+            return Said(authenticator.ask(Question(.passcode), until: interruption))
         }
+        try #require(isStarted.wait(timeout: .now() + 60) == .success)
+        // After this time, the second prompt waits for its turn.
+        usleep(50_000)
         interruption.interrupt()
         #expect(try second.value() == .interrupted)
         terminal.type("tigers\r")
