@@ -108,10 +108,16 @@ private let cases = [
         #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
-    @Test func `the home folder is an absolute path in HOME, and a relative path is ignored`() {
+    @Test
+    func `the home folder is an absolute path in HOME, or else the one in the user database`() {
         #expect(ProcessEnvironment.home(["HOME": "/home/ada"]) == "/home/ada")
-        let home = ProcessEnvironment.home([:])
-        #expect(ProcessEnvironment.home(["HOME": "relative"]) == home)
-        #expect(home?.hasPrefix("/") != false)
+        // SAFETY: the text is copied at once. A call on another thread could only write the same
+        // text to the same place, because this process looks up no other user.
+        let entry = unsafe getpwuid(geteuid())
+        let home = unsafe entry.map { unsafe String(cString: $0.pointee.pw_dir) }
+        let absoluteHome = home.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        for variables in [[:], ["HOME": "relative"], ["HOME": ""]] {
+            #expect(ProcessEnvironment.home(variables) == absoluteHome)
+        }
     }
 }
