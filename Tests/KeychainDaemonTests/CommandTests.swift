@@ -106,13 +106,19 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
+    /// The text of a systemd unit of the service for `user` or `system`.
+    private func unit(_ name: String, _ kind: String) throws -> String {
+        try String(
+            contentsOf: Self.root.appending(path: "Distribution/systemd/\(kind)/\(name)"),
+            encoding: .utf8)
+    }
+
     @Test(arguments: ["user", "system"])
-    func `the systemd units start the service with valid arguments`(_ kind: String) throws {
-        let folder = Self.root.appending(path: "Distribution/systemd/\(kind)")
-        let service = try String(
-            contentsOf: folder.appending(path: "keychaind.service"), encoding: .utf8)
-        let socket = try String(
-            contentsOf: folder.appending(path: "keychaind.socket"), encoding: .utf8)
+    func `the systemd units start the service with valid arguments and create its socket`(
+        _ kind: String
+    ) throws {
+        let service = try unit("keychaind.service", kind)
+        let socket = try unit("keychaind.socket", kind)
         let line = try #require(
             service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
         let words = line.split(separator: " ").dropFirst().map(String.init)
@@ -123,6 +129,11 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         let listen = socket.replacing("%t", with: "/run").split(separator: "\n")
             .first { $0.hasPrefix("ListenStream=") }
         #expect(listen == "ListenStream=\(configuration.socket)")
+    }
+
+    @Test(arguments: ["user", "system"])
+    func `the systemd units restrict the service and have a watchdog`(_ kind: String) throws {
+        let service = try unit("keychaind.service", kind)
         for line in [
             "NoNewPrivileges=yes", "LimitCORE=0", "MemoryDenyWriteExecute=yes",
             "RestrictAddressFamilies=AF_UNIX", "SystemCallFilter=@system-service",
@@ -137,9 +148,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     @Test func `the credential socket unit and the service agree on path and descriptor name`()
         throws
     {
-        let unit = try String(
-            contentsOf: Self.root.appending(
-                path: "Distribution/systemd/system/keychaind-credentials.socket"), encoding: .utf8)
+        let unit = try unit("keychaind-credentials.socket", "system")
         for line in [
             "ListenStream=/run/keychaind/credentials-socket", "Service=keychaind.service",
             "FileDescriptorName=\(ServiceManager.credentialsName)", "SocketMode=0600",
