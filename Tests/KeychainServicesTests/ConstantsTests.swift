@@ -16,13 +16,25 @@ import Testing
         #expect(row.value == row.expected)
     }
 
-    @Test func `the tables have the expected sizes and contain no constant twice`() {
+    @Test func `the tables contain every constant of the module once`() throws {
         #expect(ConstantRow.data.count == 140)
         #expect(ConstantRow.macOS.count == 33)
         #expect(ConstantRow.privateNames.count == 21)
         #expect(ConstantRow.deprecated.count == 2)
         let names = Self.all.map(\.name)
         #expect(Set(names).count == names.count)
+        let sources = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/KeychainServices").standardizedFileURL
+        let files = try FileManager.default.contentsOfDirectory(
+            at: sources.appending(path: "Constants"), includingPropertiesForKeys: nil)
+        var declared: Set<String> = []
+        for file in files + [sources.appending(path: "Legacy/SecKeychain.swift")] {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for constant in text.matches(of: /let (kSec\w+): CFString =/) {
+                declared.insert(String(constant.1))
+            }
+        }
+        #expect(Set(names) == declared)
     }
 
     @Test func `a dictionary with string keys can be read with the constants`() {
