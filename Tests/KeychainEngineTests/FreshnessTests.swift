@@ -311,6 +311,7 @@ import Testing
         writer.number(0 as UInt32)
         writer.bytes(store.keychainID)
         Bytes16(high: 0, low: 1).write(to: &writer)
+        // The number of the verification is random, so it is copied from the note.
         writer.bytes(note[48..<64])
         writer.number(try store.header().generation)
         writer.number(try #require(keychain.state.moment).bitPattern)
@@ -319,6 +320,7 @@ import Testing
         writer.number(database.size)
         writer.number(database.modified)
         writer.number(database.changed)
+        // SQLite chooses the log's salts, so they are copied too.
         writer.bytes(note[120..<128])
         #expect(note == writer.result + authenticator.tag(of: writer.result))
         let status = try #require(Files.status(of: path))
