@@ -72,16 +72,21 @@ import Testing
 
     // The service can't have carried out a request that didn't arrive completely.
     @Test func `a change that was not sent completely is sent again`() throws {
+        let carriedOut = Recorded<Int>()
         let service = try FakeService { peer, number in
             guard peer.greet() else { return }
             if number == 1 {
                 _ = peer.receive(1000)
                 return peer.hangUp()
             }
-            while let request = peer.request() { peer.reply(request.id, .answer(Done())) }
+            while let request = peer.request() {
+                carriedOut.append(number)
+                peer.reply(request.id, .answer(Done()))
+            }
         }
         let large = Unlock(passcode: SecretBytes(copying: [UInt8](repeating: 7, count: 8 << 20)))
         try ServiceClient(socketPath: service.path).perform(large)
+        #expect(carriedOut.values == [2])
     }
 
     private static let closing: [UInt8] =
@@ -341,7 +346,7 @@ import Testing
             }
         ),
         ("another type", .answer(true)),
-        ("more than the answer", .answer([Data(), Data()])),
+        ("a list of another type", .answer([Data(), Data()])),
         ("a notification", .changed),
     ]
 
