@@ -126,10 +126,9 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         _ = try keychain.engine.perform(AddItem(item("b", .whenUnlocked)), as: keychain.caller)
         try keychain.engine.perform(DeleteItems(query, tombstones: .automatic), as: keychain.caller)
         keychain.engine.close()
-        var record = ItemRecord(
+        let record = ItemRecord(
             itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
             isSynchronizable: true, isTombstone: true)
-        record.isTombstone = true
         let labels = RowLabels(record, index: try keychain.index())
         let entry = Data([labels.first, labels.second, labels.rest].flatMap(\.bytes))
         try forge(keychain) { bytes in
