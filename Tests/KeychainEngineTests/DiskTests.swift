@@ -24,12 +24,12 @@ import Testing
             if reopens { try keychain.reopen() }
             for (name, bytes) in try files(of: keychain) {
                 for text in texts {
-                    #expect(!stands(text, in: bytes), "\(name) contains \(text)")
+                    #expect(!isContained(text, in: bytes), "\(name) contains \(text)")
                 }
             }
         }
         // This shows that the search can find the texts.
-        for text in texts { #expect(stands(text, in: Data("x\(text)y".utf8))) }
+        for text in texts { #expect(isContained(text, in: Data("x\(text)y".utf8))) }
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
         #expect(
             try keychain.engine.perform(FindItems(query, Retrieval(includesData: true)), as: caller)
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Whether the bytes contain a text in UTF-8 or UTF-16.
-    private func stands(_ text: String, in bytes: Data) -> Bool {
+    private func isContained(_ text: String, in bytes: Data) -> Bool {
         bytes.range(of: Data(text.utf8)) != nil
             || text.data(using: .utf16LittleEndian).map { bytes.range(of: $0) != nil } == true
     }
