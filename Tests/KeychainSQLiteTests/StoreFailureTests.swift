@@ -14,12 +14,18 @@ import Testing
         let systemError: Int32
         let status: Status
         let words: String
+        /// The words of the text that say what the user can do.
+        let advice: String
 
-        init(_ code: Int32, _ systemError: Int32, _ status: Status, _ words: String) {
+        init(
+            _ code: Int32, _ systemError: Int32, _ status: Status, _ words: String,
+            advice: String
+        ) {
             self.code = code
             self.systemError = systemError
             self.status = status
             self.words = words
+            self.advice = advice
         }
 
         var testDescription: String { "\(code), errno \(systemError)" }
@@ -33,22 +39,46 @@ import Testing
     // Result codes of sqlite3.h, each with an error of errno(3) that occurs with the code. Without
     // such an error, the number is 0.
     static let causes = [
-        Row(shmSize, ENOSPC, .diskFull, "The disk is full."),
-        Row(SQLITE_FULL, 0, .diskFull, "The disk is full."),
-        Row(write, EDQUOT, .diskFull, "This user's disk quota is exceeded."),
-        Row(SQLITE_CANTOPEN, EROFS, .readOnly, "read-only file system"),
-        Row(SQLITE_CANTOPEN, EACCES, .notAvailable, "This user has no permission to open or write"),
-        Row(SQLITE_CANTOPEN, EMFILE, .notAvailable, "This process has too many files open."),
-        Row(SQLITE_CANTOPEN, ENFILE, .notAvailable, "The system has too many files open."),
-        Row(shmSize, ENOMEM, .allocate, "There is not enough memory."),
-        Row(SQLITE_NOMEM, 0, .allocate, "There is not enough memory."),
-        Row(write, EFBIG, .ioError, "exceed this process's file size limit"),
-        Row(write, EIO, .ioError, "The disk failed to read or write"),
-        Row(fsync, EIO, .ioError, "It is not known whether it was made."),
+        Row(
+            shmSize, ENOSPC, .diskFull, "The disk is full.",
+            advice: "Free some space and try again."),
+        Row(
+            SQLITE_FULL, 0, .diskFull, "The disk is full.",
+            advice: "Free some space and try again."),
+        Row(
+            write, EDQUOT, .diskFull, "This user's disk quota is exceeded.",
+            advice: "Free some space and try again."),
+        Row(
+            SQLITE_CANTOPEN, EROFS, .readOnly, "read-only file system",
+            advice: "Mount it writable, or move the keychain."),
+        Row(
+            SQLITE_CANTOPEN, EACCES, .notAvailable, "This user has no permission to open or write",
+            advice: "Check the owner and the permissions of its folder."),
+        Row(
+            SQLITE_CANTOPEN, EMFILE, .notAvailable, "This process has too many files open.",
+            advice: "Close some, or raise the limit that `ulimit -n` shows"),
+        Row(
+            SQLITE_CANTOPEN, ENFILE, .notAvailable, "The system has too many files open.",
+            advice: "Try again when other programs have closed some."),
+        Row(
+            shmSize, ENOMEM, .allocate, "There is not enough memory.",
+            advice: "Try again when there is more."),
+        Row(
+            SQLITE_NOMEM, 0, .allocate, "There is not enough memory.",
+            advice: "Try again when there is more."),
+        Row(
+            write, EFBIG, .ioError, "exceed this process's file size limit",
+            advice: "Raise the limit that `ulimit -f` shows"),
+        Row(
+            write, EIO, .ioError, "The disk failed to read or write",
+            advice: "Look at the system's log, and copy the keychain's folder to another disk."),
+        Row(
+            fsync, EIO, .ioError, "It is not known whether the change was made.",
+            advice: "Check the system log for disk errors, then check whether it is there."),
     ]
 
     @Test(arguments: causes)
-    func `the text of a store failure names the cause and contains no result code of SQLite`(
+    func `the text of a store failure names the cause and a remedy, but no result code of SQLite`(
         _ row: Row
     ) {
         let failure = StoreFailure.failure(
@@ -56,8 +86,7 @@ import Testing
         #expect(failure.status == row.status)
         #expect(failure.reason.contains(row.words))
         #expect(!failure.reason.contains("SQLite"))
-        // The text has a further sentence, which says what the user can do.
-        #expect(failure.reason.contains(". "))
+        #expect(failure.reason.contains(row.advice))
     }
 
     @Test func `a failure with an unknown cause has the system's text and SQLite's result code`() {

@@ -121,9 +121,9 @@ enum StoreFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(
             systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
-            "The change could not be synchronized to the disk\(reason). It is not known whether it "
-                + "was made. Check the system log for disk errors, then check whether the change "
-                + "is there.")
+            "The change could not be synchronized to the disk\(reason). It is not known whether "
+                + "the change was made. Check the system log for disk errors, then check whether "
+                + "it is there.")
     }
 
     private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {
