@@ -30,9 +30,9 @@ package enum ControlProgram {
     private static func run(_ arguments: [String]) -> ControlStatus {
         EngineLog.install()
         do {
-            if NameCompletion.isAsked(arguments) {
+            if NameCompletion.isRequested(by: arguments) {
                 NameCompletion.printNames()
-            } else if ClipboardKeeper.isAsked(arguments) {
+            } else if ClipboardKeeper.isRequested(by: arguments) {
                 ClipboardKeeper.run(arguments)
             } else if let request = DirectGet.request(arguments) {
                 try request.run()

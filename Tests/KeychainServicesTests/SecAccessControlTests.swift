@@ -12,7 +12,7 @@ import Testing
     typealias Flags = SecAccessControlCreateFlags
 
     /// Row N323: flags, and whether the protection class is the only condition.
-    static let boundness: [(Flags, Bool)] = [
+    static let conditions: [(Flags, Bool)] = [
         ([], true), (.privateKeyUsage, true),
         (.userPresence, false), ([.userPresence, .privateKeyUsage], false),
         (.biometryAny, false), ([.biometryAny, .privateKeyUsage], false),
@@ -95,7 +95,7 @@ import Testing
         #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
     }
 
-    @Test(arguments: boundness)
+    @Test(arguments: conditions)
     func `N323: the protection class is the only condition unless the flags add one`(
         flags: Flags, bound: Bool
     ) throws {

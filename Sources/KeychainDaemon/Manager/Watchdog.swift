@@ -12,7 +12,7 @@ final class Watchdog: Sendable {
 
     private let probe: Probe
     private let onLife: @Sendable () -> Void
-    private let isAsked = Mutex(false)
+    private let isPending = Mutex(false)
 
     init(_ probe: @escaping Probe, onLife: @escaping @Sendable () -> Void) {
         self.probe = probe
@@ -21,13 +21,13 @@ final class Watchdog: Sendable {
 
     /// Submits a probe. To be called at least twice per watchdog timeout.
     func ask() {
-        let isFirst = isAsked.withLock { isAsked in
-            defer { isAsked = true }
-            return !isAsked
+        let isFirst = isPending.withLock { isPending in
+            defer { isPending = true }
+            return !isPending
         }
         guard isFirst else { return }
         probe { [self] in
-            isAsked.withLock { $0 = false }
+            isPending.withLock { $0 = false }
             onLife()
         }
     }

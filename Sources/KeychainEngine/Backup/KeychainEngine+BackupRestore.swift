@@ -130,7 +130,7 @@ private struct RunningRestore {
         try transaction.requireGuardedTier()
         // After this check, a row that is still locked is bound to another machine.
         guard engine.lockState == .unlocked else { throw .locked(.whenUnlocked) }
-        try engine.keepVersions(isAsked: true, in: &transaction)
+        try engine.keepVersions(isRequested: true, in: &transaction)
         guard mode == .replace else { return }
         for protection in ProtectionClass.allCases {
             for row in try transaction.rows(of: protection) {

@@ -23,7 +23,7 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: query.accessGroup)
             return try write { transaction throws(KeychainFailure) in
                 try transaction.requireGuardedTier()
-                try keepVersions(isAsked: request.keepsVersions, in: &transaction)
+                try keepVersions(isRequested: request.keepsVersions, in: &transaction)
                 let search = transaction.search(query, visibleTo: caller)
                 var count = 0
                 for candidate in try transaction.rows(search, includesSecret: false) {

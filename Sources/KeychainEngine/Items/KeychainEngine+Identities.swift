@@ -32,7 +32,7 @@ extension KeychainEngine {
             ]
             for group in groups { try authorizeWrite(caller, group: group) }
             return try write { transaction throws(KeychainFailure) in
-                try keepVersions(isAsked: false, in: &transaction)
+                try keepVersions(isRequested: false, in: &transaction)
                 return try changePairs(query, changes, caller, in: &transaction)
             }
         }
@@ -47,7 +47,7 @@ extension KeychainEngine {
                 try authorizeWrite(caller, group: group)
             }
             return try write { transaction throws(KeychainFailure) in
-                try keepVersions(isAsked: false, in: &transaction)
+                try keepVersions(isRequested: false, in: &transaction)
                 return try deletePairs(query, request.tombstones, caller, in: &transaction)
             }
         }

@@ -30,7 +30,7 @@ extension KeychainEngine {
                     return
                 }
                 try transaction.noteExistingItem()
-                try keepVersions(isAsked: request.keepsVersions, in: &transaction)
+                try keepVersions(isRequested: request.keepsVersions, in: &transaction)
                 let proof = proof(request.query.authorization)
                 if case .opened(let opened) = occupant,
                     !needsSecret(request.changes, proof, of: item.itemClass)

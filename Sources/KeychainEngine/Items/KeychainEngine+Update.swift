@@ -19,7 +19,7 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: query.accessGroup)
             if let group = changes.accessGroup { try authorizeWrite(caller, group: group) }
             return try write { transaction throws(KeychainFailure) in
-                try keepVersions(isAsked: request.keepsVersions, in: &transaction)
+                try keepVersions(isRequested: request.keepsVersions, in: &transaction)
                 return try change(query, changes, caller, in: &transaction)
             }
         }

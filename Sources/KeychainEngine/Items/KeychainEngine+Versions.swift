@@ -18,9 +18,9 @@ extension KeychainEngine {
     /// Keeps versions of the items that the transaction changes from now on, if the request or the
     /// user's policy requires it.
     func keepVersions(
-        isAsked: Bool, in transaction: inout StoreTransaction
+        isRequested: Bool, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        try transaction.keepVersions(isAsked: isAsked, at: options.now())
+        try transaction.keepVersions(isRequested: isRequested, at: options.now())
     }
 
     package func execute(
@@ -105,7 +105,7 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: request.query.accessGroup)
             return try write { transaction throws(KeychainFailure) in
                 try transaction.requireGuardedTier()
-                try keepVersions(isAsked: true, in: &transaction)
+                try keepVersions(isRequested: true, in: &transaction)
                 var search = VersionSearch(
                     self, request.query, request.number, caller, try store.historyPolicy())
                 try transaction.forEachVersion(includesSecret: true) {

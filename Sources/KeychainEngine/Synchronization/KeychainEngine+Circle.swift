@@ -196,7 +196,7 @@ extension KeychainEngine {
             return try keepingFromOutbox { () throws(KeychainFailure) in
                 try write { transaction throws(KeychainFailure) in
                     try transaction.requireGuardedTier()
-                    try keepVersions(isAsked: true, in: &transaction)
+                    try keepVersions(isRequested: true, in: &transaction)
                     var outcomes: [Takeover] = []
                     for version in versions {
                         outcomes.append(try takeOver(version, supersedes, in: &transaction))

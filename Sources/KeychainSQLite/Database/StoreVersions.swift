@@ -140,10 +140,10 @@ extension StoreTransaction {
     /// for it or the policy applies to all changes. `moment` is the current time, in seconds since
     /// 2001-01-01.
     package mutating func keepVersions(
-        isAsked: Bool, at moment: Double
+        isRequested: Bool, at moment: Double
     ) throws(KeychainFailure) {
         let policy = try StoreVersions.setting(in: database).policy
-        guard policy.count > 0, isAsked || policy.isForAll else { return }
+        guard policy.count > 0, isRequested || policy.isForAll else { return }
         keeping = VersionKeeping(policy: policy, moment: moment)
     }
 

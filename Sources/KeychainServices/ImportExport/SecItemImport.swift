@@ -236,7 +236,7 @@ struct ItemImport {
     /// curve keys are recognized by trying to read them. Ed25519 and X25519 keys are not supported,
     /// because both have 32 bytes and can't be distinguished.
     private func rawKey(_ data: Data) throws(KeychainFailure) -> SecKey {
-        if type == .itemTypeSessionKey { throw .notBuilt("importing symmetric keys") }
+        if type == .itemTypeSessionKey { throw .notImplemented("importing symmetric keys") }
         for kind in [KeyKind.rsa, .elliptic] {
             if type != .itemTypePublicKey,
                 let key = try? AsymmetricPrivateKey(externalRepresentation: data, kind: kind)

@@ -56,7 +56,7 @@ enum ItemKind: Equatable {
 
 extension KeychainFailure {
     /// The failure for a feature of Apple's that is not implemented.
-    static func notBuilt(_ what: String) -> KeychainFailure {
+    static func notImplemented(_ what: String) -> KeychainFailure {
         KeychainFailure(.unimplemented, "Not implemented: \(what).")
     }
 }

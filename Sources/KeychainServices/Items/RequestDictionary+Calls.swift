@@ -127,11 +127,11 @@ extension RequestDictionary {
     ) throws(KeychainFailure) -> ItemQuery {
         try checkQuery(for: call)
         if matchesOnlyCertificates, itemClass != .certificate {
-            throw .notBuilt(
+            throw .notImplemented(
                 "a search by policy or issuer for items other than certificates and identities")
         }
         if hostOrSubdomain != nil, itemClass != .internetPassword {
-            throw .notBuilt("a search by host for items other than internet passwords")
+            throw .notImplemented("a search by host for items other than internet passwords")
         }
         return ItemQuery(
             itemClass: itemClass, attributes: identifyingAttributes, accessGroup: accessGroup,
@@ -146,7 +146,7 @@ extension RequestDictionary {
     func identityQuery(for call: ItemCall) throws(KeychainFailure) -> IdentityQuery {
         try checkQuery(for: call)
         if hostOrSubdomain != nil {
-            throw .notBuilt("a search by host for items other than internet passwords")
+            throw .notImplemented("a search by host for items other than internet passwords")
         }
         let attributes = identifyingAttributes
         let certificate = ItemQuery(
@@ -288,7 +288,7 @@ extension RequestDictionary {
 
     // MARK: - Parts
 
-    static let tokenReference = KeychainFailure.notBuilt("references to items on tokens")
+    static let tokenReference = KeychainFailure.notImplemented("references to items on tokens")
 
     /// A search finds only local items, unless it specifies otherwise or names one item.
     private var synchronizableFilter: Bool? {

@@ -30,11 +30,11 @@ package struct KeyType: Sendable {
         case 73: kind = .elliptic
         case 105: kind = .ed25519
         case 106: kind = .x25519
-        case 107: throw .notBuilt("keys for Ed448")
-        case 108: throw .notBuilt("keys for X448")
-        case 109: throw .notBuilt("keys for Kyber")
-        case 110: throw .notBuilt("keys for ML-KEM")
-        case 111: throw .notBuilt("keys for ML-DSA")
+        case 107: throw .notImplemented("keys for Ed448")
+        case 108: throw .notImplemented("keys for X448")
+        case 109: throw .notImplemented("keys for Kyber")
+        case 110: throw .notImplemented("keys for ML-KEM")
+        case 111: throw .notImplemented("keys for ML-DSA")
         default: throw .param("The key type is unknown.")
         }
     }
@@ -49,7 +49,7 @@ package enum KeyClass: Sendable {
         switch value {
         case .number(0): self = .publicKey
         case .number(1): self = .privateKey
-        case .number(2): throw .notBuilt("symmetric keys")
+        case .number(2): throw .notImplemented("symmetric keys")
         default: throw .param("The key class is missing or unknown.")
         }
     }

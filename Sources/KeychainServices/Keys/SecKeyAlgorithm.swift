@@ -39,7 +39,7 @@ package enum KeyAlgorithm: Hashable, Sendable {
     case encryption(EncryptionAlgorithm)
     case keyExchange(KeyExchangeAlgorithm)
     /// An algorithm that Apple supports, but the crypto library doesn't.
-    case notBuilt(String)
+    case notImplemented(String)
 }
 
 extension SecKeyAlgorithm {
@@ -64,10 +64,10 @@ extension SecKeyAlgorithm {
             "algid:encrypt:RSA:PKCS1": .encryption(.rsaPKCS1),
             "algid:keyexchange:ECDH": .keyExchange(.ecdh),
             "algid:keyexchange:ECDHC": .keyExchange(.ecdh),
-            "algid:sign:EdDSA:message-Curve448:SHAKE256": .notBuilt("signatures with Ed448"),
-            "algid:kem:kyber": .notBuilt("Kyber"),
-            "algid:kem:ML-KEM": .notBuilt("ML-KEM"),
-            "algid:sign:ML-DSA:message": .notBuilt("signatures with ML-DSA"),
+            "algid:sign:EdDSA:message-Curve448:SHAKE256": .notImplemented("signatures with Ed448"),
+            "algid:kem:kyber": .notImplemented("Kyber"),
+            "algid:kem:ML-KEM": .notImplemented("ML-KEM"),
+            "algid:sign:ML-DSA:message": .notImplemented("signatures with ML-DSA"),
         ]
         for digest in DigestAlgorithm.allCases {
             table.merge(names(of: digest)) { known, _ in known }

@@ -208,7 +208,7 @@ extension SecKey {
         guard let meaning = algorithm.meaning else {
             throw .param("There is no algorithm of this name.")
         }
-        if case .notBuilt(let what) = meaning { throw .notBuilt(what) }
+        if case .notImplemented(let what) = meaning { throw .notImplemented(what) }
         guard shape.has(meaning) else { throw .param("The key doesn't support this algorithm.") }
         return meaning
     }

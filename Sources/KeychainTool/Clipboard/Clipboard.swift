@@ -163,7 +163,7 @@ enum ClipboardKeeper {
         return code == 0
     }
 
-    static func isAsked(_ arguments: [String]) -> Bool {
+    static func isRequested(by arguments: [String]) -> Bool {
         arguments.first == verb && arguments.count == 3
     }
 

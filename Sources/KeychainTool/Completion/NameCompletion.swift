@@ -11,7 +11,7 @@ enum NameCompletion {
     /// Stands in the place of a verb. The parser has no option that begins with three dashes.
     private static let verb = "---names"
 
-    static func isAsked(_ arguments: [String]) -> Bool { arguments == [verb] }
+    static func isRequested(by arguments: [String]) -> Bool { arguments == [verb] }
 
     static func printNames() {
         let source = PasscodeSource(mayAsk: false)

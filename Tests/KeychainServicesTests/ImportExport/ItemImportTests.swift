@@ -56,12 +56,12 @@ import Testing
     private func expectKey(_ kind: ExternalKeyKind, _ form: PrivateForm) throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(kind)
-        let isAsked = form.arguments.contains("-traditional")
+        let isTraditional = form.arguments.contains("-traditional")
         // For a key without a traditional form, the option `-traditional` fails in PEM. In DER, the
         // option has no effect.
         let arguments =
             form.arguments.filter { $0 != "-traditional" }
-            + (isAsked && kind.hasTraditionalForm ? ["-traditional"] : [])
+            + (isTraditional && kind.hasTraditionalForm ? ["-traditional"] : [])
         let data = try openSSL.run(arguments + ["-in", "own.key"])
         let result = Imported(data, passphrase: form.isSealed ? "secret" as NSString : nil)
         #expect(result.status == errSecSuccess)

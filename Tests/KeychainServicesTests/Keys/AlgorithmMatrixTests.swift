@@ -1,6 +1,6 @@
 // AlgorithmMatrixTests: every algorithm with every operation on every key. Each operation works if
-// and only if SecKeyIsAlgorithmSupported returns true, except for the operations of RSA keys that
-// `isOnlySaid` lists.
+// and only if SecKeyIsAlgorithmSupported returns true. The exceptions are some operations of RSA
+// keys, which are reported as supported but fail, see `isReportedButFails`.
 
 #if !canImport(Darwin)
 
@@ -34,10 +34,10 @@ private let identifiers: [String] = {
             if hash != "SHA1" { names.append("\(scheme)-KDFIV") }
         }
     }
-    return names + notBuilt + unknownNames
+    return names + notImplemented + unknownNames
 }()
 
-private let notBuilt = [
+private let notImplemented = [
     "sign:EdDSA:message-Curve448:SHAKE256", "sign:ML-DSA:message", "kem:kyber", "kem:ML-KEM",
 ]
 
@@ -110,7 +110,7 @@ private struct Subject {
 
 /// Whether the combination is reported as supported although the operation fails, as on Apple's
 /// platforms: see SecKeyIsAlgorithmSupported.
-private func isOnlySaid(
+private func isReportedButFails(
     _ known: KnownKey, _ half: KeyHalf, _ operation: SecKeyOperationType, _ name: String
 ) -> Bool {
     guard known.kind == .rsa else { return false }
@@ -139,7 +139,7 @@ private func isOnlySaid(
                     let says = key.supports(operation, name)
                     let code = subject.code(operation, name, half)
                     let place: Comment = "\(half) \(operation) \(name): \(code ?? 0)"
-                    if says, isOnlySaid(known, half, operation, name) {
+                    if says, isReportedButFails(known, half, operation, name) {
                         #expect(code == -50, place)
                     } else {
                         #expect(says == (code == nil), place)
@@ -174,7 +174,7 @@ private func isOnlySaid(
     /// The error code if an operation isn't supported: -4 for an algorithm of Apple's that this
     /// package implements for no key, otherwise -50.
     private func expectedCode(_ name: String) -> Int {
-        notBuilt.contains(name) ? -4 : -50
+        notImplemented.contains(name) ? -4 : -50
     }
 }
 

@@ -29,7 +29,7 @@ import Testing
         #expect(Set(names).count == names.count)
         func isImplemented(_ algorithm: SecKeyAlgorithm) -> Bool {
             switch algorithm.meaning {
-            case .notBuilt?, nil: false
+            case .notImplemented?, nil: false
             default: true
             }
         }

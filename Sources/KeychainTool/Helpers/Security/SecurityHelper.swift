@@ -81,9 +81,9 @@ private struct SecurityProgram {
             // The input may contain secrets.
             try KeychainPlace.connect()
             ProcessProtection.beginHoldingSecrets()
-            let isAsked = Descriptor.isTerminal(STDIN_FILENO)
+            let showsPrompt = Descriptor.isTerminal(STDIN_FILENO)
             while true {
-                if isAsked { _ = Descriptor.write(Array("security> ".utf8), to: STDERR_FILENO) }
+                if showsPrompt { _ = Descriptor.write(Array("security> ".utf8), to: STDERR_FILENO) }
                 guard let line = try input.next() else { return status }
                 let words = try Self.words(of: line)
                 guard let verb = words.first else { continue }
