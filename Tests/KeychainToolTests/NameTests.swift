@@ -1,3 +1,4 @@
+import Foundation
 import KeychainCore
 import Testing
 
@@ -55,8 +56,16 @@ import Testing
         }
     }
 
-    @Test func `the exit statuses are those in the manual`() {
-        #expect(ControlStatus.allCases.map(\.rawValue) == [0, 1, 3, 4, 5, 6, 7, 64, 126, 127])
+    @Test func `the exit statuses are those in the manual`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Documentation/keychainctl.md").standardizedFileURL
+        let manual = try String(contentsOf: file, encoding: .utf8)
+        let sections = manual.components(separatedBy: "\n## ")
+        let section = try #require(sections.first { $0.hasPrefix("Exit status\n") })
+        let statuses = section.split(separator: "\n").compactMap { line in
+            line.prefixMatch(of: /\| ([0-9]+) \|/).flatMap { Int32($0.1) }
+        }
+        #expect(ControlStatus.allCases.map(\.rawValue) == statuses)
     }
 
     @Test(arguments: [
