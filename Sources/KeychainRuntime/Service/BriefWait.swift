@@ -1,15 +1,16 @@
 // BriefWait: looks for an answer again and again, for a short time, before the thread sleeps.
 //   (1) Waking a sleeping thread takes tens of microseconds, as long as the service takes to carry
 //       out a load.
-//   (2) A wait without an answer wastes the processor's time. So after such a wait, the next ones
-//       are skipped: 1, then 2, 4 and so on, up to a maximum. An answer resets this.
+//   (2) A wait without an answer wastes the processor's time, so the waits that follow it are
+//       skipped: 1 wait after the first wait without an answer, 2 after the second, 4 after the
+//       third and so on, up to a maximum. A wait with an answer resets this number to 1.
 //   (3) Other threads of this processor, such as the service, can run between two looks.
 
 import Glibc
 
 struct BriefWait {
     private let time: Duration
-    /// How many waits are skipped after the next one without an answer.
+    /// How many waits are skipped after the next wait that ends without an answer.
     private var skipCount = 1
     private var remainingSkips = 0
 
