@@ -27,8 +27,8 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
         environment: environment.merging(["writer": writer]) { $1 })
 }
 
-/// The seed of a test's random numbers, which its failures name: the environment variable `SEED`, or
-/// else a random number.
+/// The seed of a test's random numbers: the environment variable `SEED`, or else a random number.
+/// Failures of the test name the seed.
 func randomSeed() -> UInt64 {
     UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
 }
