@@ -125,8 +125,8 @@ import Testing
             service.answer()
             let signIn = Task { await model.signInWithApple() }
             await wait { service.requestCount == 1 }
-            // The save has not begun, has begun or has ended. In each case, the sign-out takes effect
-            // last.
+            // The save has not begun, has begun or has ended. In each case, the sign-out takes
+            // effect last.
             if let turnCount {
                 for _ in 0..<turnCount { await turn() }
             } else {
