@@ -42,7 +42,7 @@ import Testing
         #expect(
             rows.suffix(5).map { Int($0.1.filter(\.isNumber)) } == [
                 WireLimits.messageByteCount, WireLimits.partByteCount, WireLimits.answerByteCount,
-                WireLimits.elementCount, 40,
+                WireLimits.elementCount, PropertyListValue.depthLimitInMessages,
             ])
         #expect(WireLimits.versions == 2...2)
     }

@@ -258,7 +258,7 @@ extension PropertyListValue: MessageCodable {
 
     /// The maximum nesting depth. It is larger than that of any entitlements, and prevents a
     /// message from overflowing its reader's stack.
-    private static let depthLimitInMessages = 40
+    package static let depthLimitInMessages = 40
 
     private init(from reader: inout MessageReader, depth: Int) throws(KeychainFailure) {
         guard depth <= Self.depthLimitInMessages else {
