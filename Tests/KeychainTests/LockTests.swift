@@ -11,6 +11,7 @@ import Testing
         let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("1234", for: .pin)
+        let before = try keychain.item(.pin)
         try database.lock()
         let codes = [
             failure { _ = try keychain.load(.pin) },
@@ -26,6 +27,7 @@ import Testing
         #expect(codes == Array(repeating: .interactionNotAllowed, count: 9))
         try database.unlock()
         #expect(try keychain.load(.pin) == "1234")
+        #expect(try keychain.item(.pin) == before)
     }
 
     @Test(arguments: Way.allCases)
