@@ -180,13 +180,39 @@ import KeychainEngine
         #expect(try new.item(place.key) == before)
         #expect(try new.load(place.key) == "new")
         #expect(try old.load(.token) == "old")
+    }
+
+    @Test(arguments: Way.allCases, Place.allCases)
+    func `the destination's value is kept if the caller decides so, and the source is removed`(
+        way: Way, place: Place
+    ) throws {
+        let test = try TestDatabase(way)
+        let other = try TestDatabase(way)
+        let old = source(test)
+        let new = place.keychain(test, other)
+        try old.save("old", for: .token)
+        try new.save("new", for: place.key)
+        let before = try new.item(place.key)
         #expect(
             try new.migrate(
                 place.key, from: old, account: "token", onConflict: .keepDestination)
                 == .destinationKept)
+        #expect(try new.item(place.key) == before)
         #expect(try new.load(place.key) == "new")
         #expect(try !old.exists(.account("token")))
+    }
+
+    @Test(arguments: Way.allCases, Place.allCases)
+    func `the source's value replaces that of the destination if the caller decides so`(
+        way: Way, place: Place
+    ) throws {
+        let test = try TestDatabase(way)
+        let other = try TestDatabase(way)
+        let old = source(test)
+        let new = place.keychain(test, other)
         try old.save("old", for: .token)
+        try new.save("new", for: place.key)
+        let before = try new.item(place.key)
         #expect(
             try new.migrate(place.key, from: old, account: "token", onConflict: .keepSource)
                 == .destinationReplaced)
