@@ -164,14 +164,15 @@ struct Attack {
         while isWanted() { _ = greeted() }
     }
 
-    /// Answers the challenge wrongly, again and again.
+    /// Answers the challenge wrongly, again and again. At the end it prints how many answers it
+    /// sent.
     private func beRefused() throws {
         acknowledge("begun 1")
         var count = 0
         while isWanted() {
             if answered({ $0.map { ~$0 } }) != nil { count += 1 }
         }
-        acknowledge("refused \(count)")
+        acknowledge("sent \(count)")
     }
 
     // MARK: Requests
