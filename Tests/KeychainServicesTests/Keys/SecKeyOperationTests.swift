@@ -120,9 +120,14 @@ import Testing
     }
 
     @Test(arguments: SampleKey.all)
-    func `a key decrypts a ciphertext, and a changed ciphertext doesn't give the message`(
+    func `only its key decrypts a ciphertext, and a changed ciphertext doesn't give the message`(
         sample: SampleKey
-    ) {
+    ) throws {
+        let attributes = SecKeyCalls.attributes(sample.privateKey)
+        let other = try #require(
+            SecKeyCalls.create([
+                "type": attributes["type"] as Any, "bsiz": attributes["bsiz"] as Any,
+            ]).value)
         var count = 0
         for algorithm in SecKeyAlgorithm.all {
             guard case .encryption(let encryption) = algorithm.meaning else { continue }
@@ -140,12 +145,15 @@ import Testing
             }
             count += 1
             let opened = SecKeyCalls.decrypt(sample.privateKey, algorithm, ciphertext).value
+            let byOther = SecKeyCalls.decrypt(other, algorithm, ciphertext).value
             if encryption == .rsaRaw {
                 let block = Data(count: sample.publicKey.shape.blockByteCount - message.count)
                 #expect(opened == block + message)
+                #expect(byOther != block + message)
                 continue
             }
             #expect(opened == message, "\(algorithm.rawValue)")
+            #expect(byOther != message, "\(algorithm.rawValue)")
             var broken = ciphertext
             broken[broken.endIndex - 1] ^= 1
             let fromBroken = SecKeyCalls.decrypt(sample.privateKey, algorithm, broken)
