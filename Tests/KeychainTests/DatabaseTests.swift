@@ -4,8 +4,10 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainEngine
 import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainRuntime
 import Testing
 
 @testable import Keychain
@@ -91,6 +93,22 @@ import Testing
             #expect(failure { try database.setPasscode(passcode) }?.code == .param)
         }
         #expect(try !database.status().hasPasscode)
+    }
+
+    @Test(arguments: ["twelve chars", "a b c d e"])
+    func `a passcode with twelve characters or five words is accepted`(_ passcode: String) throws {
+        // A keychain that refuses short passcodes, as those of users do. Its key derivation costs
+        // almost nothing.
+        var options = EngineOptions.testing
+        options.passcodePolicy = .floor
+        let temporary = try TemporaryEngine(options: options)
+        let database = Way.typed.database(.engine(temporary.engine)) {
+            () throws(KeychainFailure) in
+            .engine(temporary.engine)
+        }
+        #expect(failure { try database.setPasscode("eleven char") }?.code == .param)
+        try database.setPasscode(passcode)
+        #expect(try database.status().hasPasscode)
     }
 
     @Test func `a passcode allows locking items that are readable only while unlocked`() throws {

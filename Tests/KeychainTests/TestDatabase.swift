@@ -53,10 +53,10 @@ final class TemporaryEngine: Sendable {
     let directory: URL
     let engine: KeychainEngine
 
-    init() throws {
+    init(options: EngineOptions = .testing) throws {
         directory = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
-        engine = try KeychainEngine.open(directory: directory.path, options: .testing)
+        engine = try KeychainEngine.open(directory: directory.path, options: options)
     }
 
     deinit {
