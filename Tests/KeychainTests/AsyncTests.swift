@@ -135,6 +135,7 @@ final class Shared<Value: Sendable>: Sendable {
         for await _ in began { break }
         // The only thread is in use, so the next operation has to wait.
         let second = Task { try await pool.run { ran.withLock { $0 = true } } }
+        while pool.waitingCount == 0 { await Task.yield() }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.signal()

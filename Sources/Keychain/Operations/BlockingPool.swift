@@ -29,6 +29,11 @@ final class BlockingPool: Sendable {
         self.width = width
     }
 
+    /// The number of operations that wait for a thread, including canceled ones.
+    var waitingCount: Int {
+        state.withLock { $0.waiting.count - $0.next }
+    }
+
     /// Runs `work` on a thread of the pool and returns its result.
     ///
     /// - Throws: `CancellationError`, immediately, if the task is canceled before the work starts;
