@@ -17,8 +17,15 @@ final class Listener: Sendable {
     private let chipPath: String
     private let descriptor: Int32
     private let heard = Mutex<[UInt8]>([])
-    /// The number of commands to relay before one is dropped together with its connection.
-    private let countdown = Mutex<Int?>(nil)
+    private let loss = Mutex(Loss.none)
+
+    /// Whether a command is dropped together with its connection.
+    private enum Loss: Equatable {
+        case none
+        /// A command will be dropped after this number of other commands.
+        case armed(after: Int)
+        case lost
+    }
 
     init(to chip: SimulatedChip) throws {
         chipPath = chip.socketPath
@@ -54,15 +61,15 @@ final class Listener: Sendable {
     }
 
     /// Drops one command after relaying `count` other commands.
-    func loseCommand(after count: Int) { countdown.withLock { $0 = count } }
+    func loseCommand(after count: Int) { loss.withLock { $0 = .armed(after: count) } }
 
-    /// Whether the command has been dropped.
-    var hasLostCommand: Bool { countdown.withLock { $0 == nil } }
+    /// Whether a command has been dropped.
+    var hasLostCommand: Bool { loss.withLock { $0 == .lost } }
 
     private func isLost() -> Bool {
-        countdown.withLock { countdown in
-            guard let count = countdown else { return false }
-            countdown = count > 0 ? count - 1 : nil
+        loss.withLock { loss in
+            guard case .armed(let count) = loss else { return false }
+            loss = count > 0 ? .armed(after: count - 1) : .lost
             return count == 0
         }
     }
