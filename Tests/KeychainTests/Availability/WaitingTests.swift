@@ -168,7 +168,6 @@ final class BusyService: RequestHandler {
         try test.lock()
         let clock = ManualClock()
         let wait = Task { () -> KeychainError.Code? in
-            defer { clock.advance(by: .zero) }
             do {
                 try await keychain.waitUntilAvailable(
                     .pin, timeout: .milliseconds(400), clock: clock)
