@@ -22,15 +22,6 @@ import Testing
         #expect(test.withSecItem { SecItemAdd(item as CFDictionary, nil) } == errSecSuccess)
     }
 
-    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? KeychainError)?.code
-        }
-    }
-
     @Test(arguments: [false, true])
     func `a load prompts the user, through the engine and through the SecItem functions`(
         isThroughSecItem: Bool

@@ -16,15 +16,6 @@ import Testing
             service: service, in: isThroughSecItem ? test.secItemDatabase : test.database)
     }
 
-    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? KeychainError)?.code
-        }
-    }
-
     @Test(arguments: [false, true])
     func `a key is created, loaded and deleted by its name`(isThroughSecItem: Bool) throws {
         test.hasSecureEnclave = true
