@@ -1,4 +1,4 @@
-// The code of the article "Testing code that handles a locked device". The last test compares the
+// The code of the article "Test code that handles a locked device". The last test compares the
 // article with this file.
 
 import Foundation
