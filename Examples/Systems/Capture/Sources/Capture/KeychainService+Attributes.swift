@@ -15,7 +15,7 @@ public struct ItemProtection: Hashable, Sendable {
 extension KeychainService {
     /// Returns the protection that an item is stored with, without reading its secret.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The protection, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``, or ``KeychainError/invalidData`` if the
     ///   attributes don't contain the accessibility.
@@ -40,7 +40,7 @@ extension KeychainService {
     /// Checks whether an item has the given accessibility and is not synchronized.
     ///
     /// - Parameters:
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     ///   - accessibility: A constant such as `kSecAttrAccessibleWhenUnlockedThisDeviceOnly`.
     /// - Returns: `true` if the item has exactly this protection.
     /// - Throws: ``KeychainError/itemNotFound`` if the item does not exist, because a missing item

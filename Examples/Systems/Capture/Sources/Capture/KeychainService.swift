@@ -65,7 +65,7 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/saveFailed(_:)``. With status -25308, the device is locked: keep
     ///   the data and retry after it is unlocked. ``KeychainError/duplicateItem`` if other
     ///   processes deleted and added the item in the meantime: retry.
@@ -77,7 +77,7 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     ///   - accessibility: The new accessibility of the item, such as
     ///     `kSecAttrAccessibleWhenUnlockedThisDeviceOnly` for a critical item.
     /// - Throws: The errors of ``save(_:forKey:)``.
@@ -92,7 +92,7 @@ public final class KeychainService: Sendable {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/duplicateItem`` if the item exists, in which case it is not
     ///   changed; otherwise the errors of ``save(_:forKey:)``.
     public func add(_ data: Data, forKey key: String) throws {
@@ -103,7 +103,7 @@ public final class KeychainService: Sendable {
 
     /// Loads bytes.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The bytes, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(_:)``. With status -25308, the item is locked: retry
     ///   after the device is unlocked. Before the first unlock, an absent item can't be
@@ -114,7 +114,7 @@ public final class KeychainService: Sendable {
 
     /// Deletes an item. Deleting an item that does not exist succeeds.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Throws: ``KeychainError/deleteFailed(_:)``. The item still exists, with one exception: if
     ///   the connection to a keychain service broke, the item may have been deleted.
     public func delete(forKey key: String) throws {

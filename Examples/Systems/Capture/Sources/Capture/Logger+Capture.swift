@@ -35,7 +35,8 @@ extension Logger {
     ///
     /// - Parameters:
     ///   - operation: The name of the operation.
-    ///   - key: The key of the item. The log shows it, so it must not be a secret.
+    ///   - key: The name under which the item is stored. The log shows it, so it must not be a
+    ///     secret.
     ///   - body: The operation.
     /// - Returns: The result of the operation.
     /// - Throws: The error that the operation throws.

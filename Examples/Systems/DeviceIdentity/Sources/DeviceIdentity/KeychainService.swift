@@ -26,7 +26,7 @@ public final class KeychainService: KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func save(_ data: Data, for key: String) throws {
         if try add(data, for: key) { return }
@@ -45,7 +45,7 @@ public final class KeychainService: KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Returns: `true` if the bytes were saved. If `false`, the stored data are kept.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func add(_ data: Data, for key: String) throws -> Bool {
@@ -59,7 +59,7 @@ public final class KeychainService: KeychainServiceProtocol {
 
     /// Loads bytes.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The bytes, or `nil` if there are none.
     /// - Throws: ``KeychainError/loadFailed(status:)``, or ``KeychainError/unexpectedData`` if the
     ///   result is not bytes.
@@ -79,7 +79,7 @@ public final class KeychainService: KeychainServiceProtocol {
 
     /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Throws: ``KeychainError/deleteFailed(status:)``. The item is then kept.
     public func delete(for key: String) throws {
         let status = SecItemDelete(query(key) as CFDictionary)
@@ -90,7 +90,7 @@ public final class KeychainService: KeychainServiceProtocol {
 
     /// Checks whether an item exists, without reading its secret.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: `true` if the item exists.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     public func exists(for key: String) throws -> Bool {

@@ -10,7 +10,7 @@ extension KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - string: The text.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveString(_ string: String, for key: String) throws {
         try save(Data(string.utf8), for: key)
@@ -18,7 +18,7 @@ extension KeychainServiceProtocol {
 
     /// Loads text.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The text, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/dataConversionFailed`` if the bytes are not UTF-8, in which case
     ///   they are kept; or ``KeychainError/loadFailed(status:)``.
@@ -36,7 +36,7 @@ extension KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - uuid: The UUID.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveUUID(_ uuid: UUID, for key: String) throws {
         try saveString(uuid.uuidString, for: key)
@@ -44,7 +44,7 @@ extension KeychainServiceProtocol {
 
     /// Loads a UUID.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The UUID, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/unexpectedData`` if the bytes are not the text of a UUID, in which
     ///   case they are kept; or ``KeychainError/loadFailed(status:)``.
@@ -61,7 +61,7 @@ extension KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/dataConversionFailed`` if the value can't be encoded as JSON, or
     ///   ``KeychainError/saveFailed(status:)``. Stored data are kept.
     public func saveCodable<Value: Encodable>(_ value: Value, for key: String) throws {
@@ -76,7 +76,7 @@ extension KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - type: The type of the value, if it can't be inferred from the context.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Returns: The value, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/unexpectedData`` if the bytes are not a value of this type, in
     ///   which case they are kept; or ``KeychainError/loadFailed(status:)``.

@@ -14,26 +14,27 @@ public protocol KeychainServiceProtocol: Sendable {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item, one of ``KeychainKeys``. Keys are compared byte for byte.
+    ///   - key: The name under which the item is stored, one of ``KeychainKeys``. Names are
+    ///     compared byte for byte.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     func save(_ data: Data, for key: String) throws
 
     /// Loads bytes.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The bytes, or `nil` if the item does not exist. `nil` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     func load(for key: String) throws -> Data?
 
     /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Throws: ``KeychainError/deleteFailed(status:)``. Stored data are kept.
     func delete(for key: String) throws
 
     /// Checks whether an item exists, without reading its secret.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: `true` if the item exists. `false` never indicates a failure.
     /// - Throws: ``KeychainError/loadFailed(status:)``.
     func exists(for key: String) throws -> Bool
@@ -47,7 +48,7 @@ public protocol KeychainServiceProtocol: Sendable {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Returns: `true` if the bytes were saved. If `false`, the stored data are kept.
     /// - Throws: ``KeychainError/saveFailed(status:)``. Stored data are kept.
     func add(_ data: Data, for key: String) throws -> Bool
@@ -58,7 +59,7 @@ extension KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Returns: `true` if the bytes were saved.
     /// - Throws: The errors of `exists(for:)` and `save(_:for:)`.
     public func add(_ data: Data, for key: String) throws -> Bool {

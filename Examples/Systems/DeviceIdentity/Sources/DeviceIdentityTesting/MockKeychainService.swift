@@ -40,7 +40,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Throws: ``KeychainError/saveFailed(status:)`` with ``failure``, if it is set.
     public func save(_ data: Data, for key: String) throws {
         try state.withLock { state in
@@ -54,7 +54,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
     ///
     /// - Parameters:
     ///   - data: The secret, which may be empty.
-    ///   - key: The key of the item.
+    ///   - key: The name under which the item is stored.
     /// - Returns: `true` if the bytes were saved.
     /// - Throws: ``KeychainError/saveFailed(status:)`` with ``failure``, if it is set.
     public func add(_ data: Data, for key: String) throws -> Bool {
@@ -68,7 +68,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// Loads bytes.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: The bytes, or `nil` if the item does not exist.
     /// - Throws: ``KeychainError/loadFailed(status:)`` with ``failure``, if it is set.
     public func load(for key: String) throws -> Data? {
@@ -80,7 +80,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// Deletes an item. This succeeds if the item does not exist.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Throws: ``KeychainError/deleteFailed(status:)`` with ``failure``, if it is set.
     public func delete(for key: String) throws {
         try state.withLock { state in
@@ -91,7 +91,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// Checks whether an item exists.
     ///
-    /// - Parameter key: The key of the item.
+    /// - Parameter key: The name under which the item is stored.
     /// - Returns: `true` if the item exists.
     /// - Throws: ``KeychainError/loadFailed(status:)`` with ``failure``, if it is set.
     public func exists(for key: String) throws -> Bool {
