@@ -12,8 +12,7 @@ import Testing
     private let service = KeychainService()
 
     @Test
-    func
-        `a new item is readable after the first unlock, on this device only, and not synchronized`()
+    func `a new item is readable after the first unlock, on this device only, and not synced`()
         throws
     {
         try service.save(Data([1]), forKey: anyKey)

@@ -75,8 +75,7 @@ import FoundationNetworking
     }
 
     @Test
-    func
-        `after an error response, only the next call retries the registration`()
+    func `after an error response, only the next call retries the registration`()
         async throws
     {
         await backend.answerNext(register: .refused(BackendError.status(503)))

@@ -47,11 +47,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func
-        `if the winner's identifier is deleted before the loser reads it, a new one is made`(
-            place: Place
-        ) async throws
-    {
+    func `if the winner's identifier is deleted before the loser reads it, a new one is made`(
+        place: Place
+    ) async throws {
         try await place.use { storage in
             let service = storage.service
             let winner = UUID()
@@ -87,8 +85,7 @@ import Testing
     // MARK: Identifiers that can't be read
 
     @Test
-    func
-        `before the first unlock no identifier is made; afterwards the old identifier is returned`()
+    func `no identifier is made before the first unlock; afterwards the old one is returned`()
         async throws
     {
         let keychain = TestKeychain()
