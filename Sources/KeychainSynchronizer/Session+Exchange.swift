@@ -26,7 +26,7 @@ extension Session {
         if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
             !delivery.entries.contains(entry)
         {
-            // It is the next entry of this machine's own log, as if the server had shown it.
+            // The server has stored the entry. It is read as if the server had shown it.
             delivery.entries.insert(entry, at: 0)
         }
         try take(delivery)
@@ -99,8 +99,8 @@ extension Session {
                 rejected.remove(entry.frame.writer)
             } catch {
                 if case .gap = error { continue }
-                // If the session isn't current yet, the log counts as rejected below. Otherwise the
-                // session would wait in vain for the log's next entry.
+                // A session that isn't current yet would wait in vain for the log's next entry, so
+                // the log counts as rejected.
                 if case .repeated = error, isCurrent { continue }
                 // The replica records the reason.
                 rejected.insert(entry.frame.writer)
@@ -117,14 +117,16 @@ extension Session {
         }
     }
 
-    /// Records which logs were read to their ends: the server has nothing at their next positions.
+    /// Records whether this machine's own log, and after that all other logs, were read to their
+    /// ends. A log is at its end if the server has nothing at its next position.
     private mutating func noteEnds(_ delivery: Delivery) throws(KeychainFailure) {
         let ends = Set(delivery.ends)
         if !isRestored {
             let next = replica.nextIndex(of: replica.id)
             guard ends.contains(LogPosition(replica.id, next)) else { return }
             isOwnLogAtEnd = true
-            // What an earlier session has sent comes first.
+            // The log isn't restored before the relay has stored the entry that an earlier session
+            // has sent.
             guard unsent == nil else { return }
             isOwnLogMissing =
                 next <= state.heads[replica.id]?.index ?? 0
@@ -142,7 +144,8 @@ extension Session {
     }
 
     /// The next entry of this machine's own log, which an earlier session has given to the relay,
-    /// and which the server doesn't show. `nil` if there is none, or if it isn't known yet.
+    /// and which the server doesn't show. `nil` if there is none, or if the server has not shown
+    /// all that it has of this log.
     var unsent: LogEntry? {
         guard !isRestored, isOwnLogAtEnd, let entry = state.entry,
             entry.frame.previous == replica.readHeads[replica.id]
@@ -177,7 +180,7 @@ extension Session {
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
         // A server that has lost entries of this machine's log may have lost some of the membership
-        // log, too.
+        // log, too. So no change is written before the own log is restored.
         if isRestored, let change = state.change {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index

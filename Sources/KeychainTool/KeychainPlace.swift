@@ -63,8 +63,8 @@ enum KeychainPlace {
             directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
-    /// Reports the folders of damaged files that remain encrypted under the earlier keys. A folder
-    /// that can't be read is not reported.
+    /// Reports the folders of damaged files that remain encrypted under the earlier keys. Nothing
+    /// is reported if the keychain's folder can't be determined or listed.
     static func tellOfDamagedFolders() {
         guard let folder = try? folder() else { return }
         for path in KeychainEngine.damagedFolders(in: folder.directory) {

@@ -1,8 +1,9 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
 //   (1) The tool acts for the keychain's owner: it sees every access group. New items go into the
 //       first group of the entitlements, or into the group "default".
-//   (2) The user is prompted only after a request failed because something is locked. If the
-//       request fails again after a correct passcode, the user is not prompted again.
+//   (2) `unlocking` prompts the user only after a request failed because something is locked. If
+//       the request fails again after a correct passcode, the user is not prompted again. `unlock`
+//       and `givenPasscode` prompt whenever they are called.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -198,8 +199,8 @@ struct KeychainSession {
     ) throws -> ItemSnapshot {
         var queries = queries
         var found: [ItemSnapshot] = []
-        // A caller without administrative rights gets no status. The search then reports that items
-        // are locked.
+        // A caller without administrative rights gets no status, and searches all items. Before the
+        // first unlock, that search fails because items are locked.
         let status = try? keychain.perform(ReadStatus())
         if status?.lockState == .beforeFirstUnlock {
             // Search the readable items first: whether a locked item also matches can't be

@@ -7,7 +7,7 @@ package import KeychainEtcd
 extension EtcdClient {
     /// The item of a key. `nil` if there is no such key.
     package func get(_ key: EtcdKey) async throws -> EtcdItem? {
-        // If the key exists, it is the first one that begins with it.
+        // Of the keys that begin with `key`, `key` itself comes first.
         try await range(key, limit: 1).items.first { $0.key == key }
     }
 }

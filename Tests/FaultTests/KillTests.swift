@@ -40,7 +40,7 @@ private struct Oracle {
         for kill in 0..<kills {
             let place = "kill \(kill) of seed \(seed)"
             let child = try faultWriter("write", folder.path, "\(next)")
-            // The writer is killed at a random moment after some acknowledgements.
+            // The writer is killed after a random number of acknowledgements.
             let wanted = Int.random(in: 1...25, using: &random)
             var last = next - 1
             for _ in 0..<wanted {

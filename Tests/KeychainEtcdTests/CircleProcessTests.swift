@@ -1,6 +1,6 @@
-// CircleProcessTests: three homes, each with a keychain service and a relay, and three nodes of
-// etcd. Random changes are made while nodes, links, disks and clocks fail, and processes are killed
-// and suspended.
+// CircleProcessTests: three machines of a circle, each with a home folder, a keychain service and a
+// relay, and three nodes of etcd. Random changes are made while nodes, links, disks and clocks
+// fail, and processes are killed and suspended.
 
 #if Synchronization
 
@@ -50,7 +50,8 @@ extension `With etcd` {
         for machine in machines {
             try await machine.waitUntilCurrent()
             let report = try machine.status()
-            // If a machine's clock was set back, its heads have earlier times until its log grows.
+            // If a machine's clock was set back, its new head can have an earlier time than its
+            // previous one. Other machines report this until the machine's log has a new entry.
             #expect(report.notices.filter { !$0.contains(": an older head of ") } == [])
             #expect(!report.ownLogMissing)
             #expect(report.machines.allSatisfy { $0.withheld == 0 })

@@ -30,7 +30,7 @@ import Testing
         #expect(example.contains(compiled))
     }
 
-    /// `Examples/Tutorials` contains the programs of these articles. Tests there check that the
+    /// `Examples/Tutorials` contains the programs of the first articles. Tests there check that the
     /// articles show exactly these programs.
     @Test func `the documentation of a library product begins with an article that is tested`()
         throws
@@ -53,15 +53,15 @@ import Testing
         #expect(dev.contains("\n    check \"Example: Tutorials\" tutorials\n"))
     }
 
-    /// Only a complete run measures these limits. These lines of `dev` make the run fail if a limit
-    /// is missed.
+    /// `./dev test` measures the coverage and checks the documentation; `./dev bench` measures the
+    /// times. These lines of `dev` make them fail if a limit is missed.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
         "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
         "swift run -c release --package-path Benchmarks || status=1",
         "[ \"$status\" -eq 0 ] || fail",
     ])
-    func `dev measures the limits that the example systems have to meet`(_ command: String) throws {
+    func `dev fails if a required limit is missed`(_ command: String) throws {
         let lines = try Repository.file("dev").split(separator: "\n")
         #expect(
             lines.contains { $0.contains(command) && !$0.drop { $0 == " " }.hasPrefix("#") })
@@ -82,7 +82,8 @@ import Testing
         #expect(text.contains("exit(missed == 0 ? 0 : 1)"))
     }
 
-    /// Rows with a path, a function and its purpose.
+    /// Each row of that section's tables names a file, a function, and what the function does. The
+    /// first two are checked.
     @Test func `the functions of a load and a save are in the files that Architecture.md names`()
         throws
     {
@@ -141,14 +142,13 @@ import Testing
             .filter { $0.name.contains("-v") }
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
-        // The parts of the database have separate vectors. The protocol has an example. A test
-        // writes the freshness note byte by byte. Other tests compare the audit and the backup with
-        // the examples in their documents. Another test reads the file storage-key. The document of
-        // circles is Synchronization.md.
+        // Parts of a format have vectors of their own. The document of circles is
+        // Synchronization.md.
         let parts = [
             "anchor-v1.json", "circle-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",
         ]
+        // Other tests check these formats, with the examples in their documents or byte by byte.
         let withoutVectors = [
             "audit-v1.json", "backup-v1.json", "database-v1.json", "database-v2.json",
             "freshness-note-v1.json", "service-protocol-v2.json", "storage-key-v1.json",

@@ -1,7 +1,7 @@
 // LAContext+Requirements: the proofs that a context provides for calls to the keychain.
-//   (1) If the caller forbids prompts, the failure is `notInteractive` wherever a prompt would be
-//       needed, regardless of other obstacles. Callers use this to determine whether an item
-//       requires authentication.
+//   (1) If the caller forbids prompts and the context is valid, the failure is `notInteractive`
+//       wherever a prompt would be needed, regardless of other obstacles. Callers use this to
+//       determine whether an item requires authentication.
 
 #if !canImport(Darwin)
 

@@ -60,7 +60,7 @@ package struct Unlock: GeneralRequest {
 }
 
 /// Erases the keys of the when-unlocked classes from memory and ends all grants. Throws `param` if
-/// no passcode is set.
+/// neither a passcode nor a credential is set.
 package struct Lock: GeneralRequest {
     package static let code = RequestCode.lock
 
@@ -74,8 +74,8 @@ package struct Lock: GeneralRequest {
 }
 
 /// Erases from memory all keys that a passcode protects, as before the first unlock, and ends all
-/// grants. Only items of the *always* classes can then be read. Throws `param` if no passcode is
-/// set.
+/// grants. Only items of the *always* classes can then be read. Throws `param` if neither a
+/// passcode nor a credential is set.
 package struct LockAll: GeneralRequest {
     package static let code = RequestCode.lockAll
 
@@ -89,8 +89,8 @@ package struct LockAll: GeneralRequest {
 }
 
 /// Sets the first passcode. The keychain stays unlocked. All keys are rotated and all items sealed
-/// again. Throws `param` if a passcode is already set or the new one is empty. The answer is the
-/// same as that of ``RotateKeys``.
+/// again. Throws `param` if a passcode, a credential or a recovery code is already set, or if the
+/// new passcode is empty. The answer is the same as that of ``RotateKeys``.
 package struct SetPasscode: StreamRequest {
     package static let code = RequestCode.setPasscode
     /// At least 1 byte.
@@ -137,9 +137,9 @@ package struct ChangePasscode: GeneralRequest {
     }
 }
 
-/// Removes the passcode and permanently deletes all items of the when-passcode-set class. The
-/// answer is the number of deleted items. Throws `authFailed` if the passcode is wrong, and then
-/// changes nothing.
+/// Removes the passcode and all other ways to unlock the keychain, and permanently deletes all
+/// items of the when-passcode-set class. The answer is the number of deleted items. Throws
+/// `authFailed` if the passcode is wrong, and then changes nothing.
 package struct RemovePasscode: GeneralRequest {
     package static let code = RequestCode.removePasscode
     package var passcode: SecretBytes

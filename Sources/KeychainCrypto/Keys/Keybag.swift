@@ -1,7 +1,7 @@
 // Keybag: the wrapped keys of a keychain and its key slots, as a value and as bytes.
 // Documentation/Formats/keybag-v2.md specifies the layout.
 //   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. Each
-//       keybag that it returns encodes to the same bytes.
+//       keybag that it returns encodes to the same bytes, except for the tag if that is wrong.
 //   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
 //       device key.
 //   (3) A slot of an unknown kind is kept unchanged.
@@ -89,8 +89,8 @@ package struct Keybag: Hashable, Sendable {
         guard version == Self.version else {
             throw KeychainFailure(
                 .wrongVersion,
-                "The keybag has format version \(version); this version reads \(Self.version). "
-                    + "Update swift-keychain.")
+                "The keybag has format version \(version); this version of swift-keychain reads "
+                    + "\(Self.version). Update swift-keychain.")
         }
         guard let slotCount: UInt8 = reader.number(), let keyCount: UInt16 = reader.number(),
             let total: UInt32 = reader.number(), Int(total) == bytes.count,
@@ -118,7 +118,8 @@ package struct Keybag: Hashable, Sendable {
         return keybag
     }
 
-    /// Whether the keys are exactly those of a keybag, in their only valid order.
+    /// Whether the keys are the fixed ones and then any number of retired class keys, in their only
+    /// valid order and each with the right protector.
     private var hasOrderedKeys: Bool {
         let fixed = KeyName.fixed(hasTier: hasPasscode)
         let retired = keys.dropFirst(fixed.count).map(\.name)
@@ -161,7 +162,7 @@ package struct Keybag: Hashable, Sendable {
 package enum KeyName: Hashable, Sendable {
     /// Computes the labels of the blind index.
     case indexKey(Tier)
-    /// Authenticates the rows and their number.
+    /// Authenticates the rows and their count.
     case integrityKey(Tier)
     /// Wraps row keys.
     case classKey(ProtectionClass)

@@ -1,7 +1,7 @@
 // KeybagVersion1: the wrapped keys of version 1, as a value and as bytes.
 // Documentation/Formats/keybag-v1.md specifies the layout.
 //   (1) `parse` accepts any bytes. It returns a keybag or throws an error, and never traps. Each
-//       keybag that it returns encodes to the same bytes.
+//       keybag that it returns encodes to the same bytes, except for the tag if that is wrong.
 //   (2) A parsed keybag is not yet trusted: `isAuthentic` checks that it was created with the
 //       device key.
 

@@ -1,9 +1,10 @@
 // Bootstrap: obtains the keys of the keychain in a folder. Missing files are created only if
 // nothing can be lost by that.
 //   (1) A keychain comes into existence at one moment: when its database, complete and durable,
-//       gets its name. Before that, at most a device key exists, which the next attempt uses. After
-//       that, only the anchor and the keybag file may be missing. The next commit writes the
-//       anchor, and the next opening the keybag file.
+//       gets its name. Before that, the folder holds no keychain: the next attempt uses the device
+//       key if there is one, and deletes an unfinished database. After that, only the anchor and
+//       the keybag file may be missing. The next commit writes the anchor, and the next opening the
+//       keybag file.
 //   (2) A folder with a keybag or a database holds a keychain. Its database and its device key are
 //       never created again.
 //   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is
@@ -59,7 +60,8 @@ enum Bootstrap {
         }
         // The write-ahead log is emptied first: if the process ends between the two steps, the
         // keybag file is still outdated, and the next opening repeats both steps.
-        attempt("An earlier keybag may still be in the log") { () throws(KeychainFailure) in
+        attempt("An earlier keybag may still be in the write-ahead log") {
+            () throws(KeychainFailure) in
             try store.emptyLog()
         }
         attempt("The copy of the keybag is not up to date") { () throws(KeychainFailure) in
@@ -109,8 +111,8 @@ enum Bootstrap {
         }
     }
 
-    /// The keybag of a database of version 1, or the keybag file if that keybag is damaged; `nil`
-    /// if the database's keybag has a later version.
+    /// The keybag of version 1 in a database of either version, or the keybag in the keybag file if
+    /// that in the database is damaged; `nil` if the database's keybag has a later version.
     static func readKeybagVersion1(
         _ file: StoreFile, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> KeyHierarchyVersion1? {

@@ -20,7 +20,7 @@ struct KeyRing: Sendable {
     private(set) var lockState: LockState
     /// The number of *this device only* items, if they can't be opened on this machine.
     var unreachableCount: UInt64?
-    /// The number of times the ring was locked.
+    /// Grows whenever the ring is locked, so that a lock in the meantime is noticed.
     private(set) var lockCount = 0
     /// Whether the ring is locked because another process rotated the keys.
     private(set) var isLockedByRotation = false
@@ -101,7 +101,7 @@ struct KeyRing: Sendable {
         MemoryScrubber.eraseFreedMemory()
     }
 
-    /// Replaces this ring by the result of a passcode change. If this ring was locked since the
+    /// Replaces this ring by the result of a keybag change. If this ring was locked since the
     /// change began, the new one is locked, too.
     mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
         let old = self

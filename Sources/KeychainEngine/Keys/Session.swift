@@ -23,7 +23,7 @@ final class Session: Sendable {
     struct Successor {
         let deviceKey: SecretBytes
         let unlocked: UnlockedTier?
-        /// The number of times the keychain had been locked when the rotation began.
+        /// The key ring's `lockCount` when the rotation began.
         let lockCount: Int
     }
 

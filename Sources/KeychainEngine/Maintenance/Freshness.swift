@@ -3,7 +3,7 @@
 // version of it.
 //   (1) A keychain is verified once after each boot of the machine, and whenever its files were
 //       changed by another program, or a killed process left its log behind. The result is recorded
-//       where other processes can find it.
+//       where other processes can find it, or in this process if there is no folder for it.
 //   (2) A keychain with few items is verified when it is opened. A service verifies a larger one
 //       while it is in use.
 //   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
@@ -66,9 +66,9 @@ extension KeychainEngine {
     /// - Parameter isWanted: Called now and then. Return `false` to cancel the verification.
     /// - Returns: The state of verification afterwards.
     package func verifyIfNeeded(while isWanted: () -> Bool = { true }) -> VerificationState {
+        guard store.canBeVerified else { return verification }
         // A concurrent verification or checkpoint by another process can prevent the result from
         // being recorded, hence the repetition.
-        guard store.canBeVerified else { return verification }
         for _ in 0..<3 where verification.isNeeded && isWanted() {
             do {
                 _ = try store.verify(notingAt: options.now) { _, _, _ in isWanted() }

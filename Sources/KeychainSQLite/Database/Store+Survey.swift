@@ -44,9 +44,9 @@ extension Store {
     private static let rowOfReferenceSQL =
         SearchStatement.select(includesSecret: true, index: "items_uuid") + " WHERE entry.uuid = ?"
 
-    /// Makes sure that what was read before is of the current database. The tables of versions, of
-    /// rows set aside and of state keep their names when another database replaces this one, so
-    /// reading them alone doesn't show it.
+    /// Makes sure that what was read before is of the current database. Call this after reading
+    /// only `versions`, `set_aside`, `outbox` or `state`. When another database replaces this one,
+    /// its other tables are renamed, so that reading them fails, but these four stay readable.
     /// - Throws: `superseded` if another database has replaced this one.
     package func requireCurrent() throws(KeychainFailure) {
         if try file.isSuperseded { throw .superseded }

@@ -19,7 +19,7 @@ import CKeychainSQLite
 @safe final class CheckedDatabaseFile: CheckedFile {
     private enum State {
         case foreign
-        /// The file is empty. It gets a salt with its first page.
+        /// The file is shorter than a header. It gets a salt with its first page.
         case new(PageKeys.Source)
         case known(PageProtection)
     }
@@ -69,8 +69,8 @@ import CKeychainSQLite
                 state = .known(.checksum)
                 return SQLITE_OK
             }
-            // An existing keychain's file that has become empty is damaged, and no new keychain is
-            // created in it.
+            // An existing keychain's file that has become shorter than a header is damaged, and no
+            // new keychain is created in it.
             if keys.isForNewFile {
                 state = .new(keys)
             } else {

@@ -108,7 +108,7 @@ struct OpenLibrary {
     private let name: String
     private let handle: UnsafeMutableRawPointer
 
-    /// - Throws: `unimplemented` if the library is missing, as on a machine without a chip.
+    /// - Throws: `unimplemented` if the library is missing, which is usual without a chip.
     init(_ name: String) throws(KeychainFailure) {
         // SAFETY: the name is a constant in this file. The error message is null-terminated and
         // valid until this thread's next call.
@@ -131,7 +131,7 @@ struct OpenLibrary {
         guard let address = unsafe dlsym(handle, symbol) else {
             throw KeychainFailure(
                 .unimplemented,
-                "The library \(name) of tpm2-tss is too old for the TPM: it lacks \(symbol).")
+                "The library \(name) of tpm2-tss is too old: it lacks \(symbol).")
         }
         return unsafe unsafeBitCast(address, to: Function.self)
     }

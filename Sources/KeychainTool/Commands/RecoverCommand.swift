@@ -45,7 +45,7 @@ struct RecoverCommand: ParsableCommand {
             throw ControlFailure(
                 .damaged,
                 what + " `keychainctl doctor` lists the items that were set aside; a backup may "
-                    + "contain the others. The damaged files are kept.")
+                    + "contain items that are missing. The damaged files are kept.")
         }
     }
 

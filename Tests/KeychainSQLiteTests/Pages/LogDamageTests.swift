@@ -163,7 +163,8 @@ struct LogDamageTests {
         let sound = try #require(try LogFileCheck(besideDatabaseAt: original.path))
         #expect(sound.committedFrameCount == (log.count - 32) / Self.frameByteCount)
         #expect(sound.droppedFrameCount == 0)
-        // The last frame of the last transaction reached the disk, but the frame before it didn't.
+        // The last frame of the last transaction reached the disk, but most of the frame before it
+        // didn't.
         let lastFrame = log.count - Self.frameByteCount
         log.replaceSubrange(
             lastFrame - 4000..<lastFrame, with: Data(repeating: 0, count: 4000))
