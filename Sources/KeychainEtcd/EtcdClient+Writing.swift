@@ -1,7 +1,7 @@
 // EtcdClient+Writing: writes that depend on the last change of a key, and deletions.
-//   (1) A write is carried out once or not at all, except in the last case of (4). If an attempt
-//       gets no answer, the next attempts send the same transaction. Its comparison fails if an
-//       earlier attempt was carried out.
+//   (1) A write is carried out once or not at all; for a write that requires the key's absence, the
+//       end of (4) states an exception. If an attempt gets no answer, the next attempts send the
+//       same transaction. Its comparison fails if an earlier attempt was carried out.
 //   (2) In that case, the client recognizes the earlier success by the key: it has the value that
 //       the transaction puts. So two writes of the same value can both count as successful. Writes
 //       should put different values, as signed and encrypted values are.
@@ -16,7 +16,7 @@
 
 /// The outcome of a write.
 package struct EtcdOutcome: Hashable, Sendable {
-    /// Whether the comparison held, so that the value was written.
+    /// Whether the write counts as successful, see (2).
     package let succeeded: Bool
     /// The revision at which the value was written or, if it was not, the key was read.
     package let revision: Int64
@@ -36,7 +36,7 @@ extension EtcdClient {
     /// Writes a key if its last change was at the given revision, or, for revision 0, if it doesn't
     /// exist.
     ///
-    /// The value is durable when this returns. After a failure with
+    /// If the outcome is a success, the value is durable. After a failure with
     /// ``EtcdFailure/mayHaveBeenApplied``, it may have been written.
     ///
     /// - Returns: The outcome, with the item of the key if its last change was at another revision.

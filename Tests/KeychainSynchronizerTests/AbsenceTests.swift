@@ -134,9 +134,9 @@ import Testing
 
     // MARK: Turns
 
-    /// The members that are present, and those that are away, in the order of their identifiers:
-    /// one with some groups, one that is away, two with all groups, and another that is away. All
-    /// have read everything, and all clocks show the same.
+    /// Five members in the order of their identifiers: one with only some groups, one that the test
+    /// leaves out, two with all groups, and another that the test leaves out. All have read
+    /// everything, and all clocks show the same time.
     private func ordered() async throws -> (
         limited: Device, gone: Device, first: Device, second: Device, absent: Device
     ) {
@@ -158,8 +158,9 @@ import Testing
         return (all[0], all[1], all[2], all[3], all[4])
     }
 
-    /// The member whose turn it is suspends `gone`, and then `absent` too: a suspended machine has
-    /// no turn any more, and a machine with some groups never has one.
+    /// The member whose turn it is suspends `gone`. Until then, `gone` had an earlier turn at
+    /// suspending `absent`. A suspended machine has no turn, so the member suspends `absent` at
+    /// once, too. A machine with only some groups never has a turn.
     @Test(arguments: [0, 1])
     func `members take turns at suspending other machines, an hour apart`(turn: Int) async throws {
         let (limited, gone, first, second, absent) = try await ordered()
@@ -183,7 +184,7 @@ import Testing
         #expect(Set(try await suspended(signer)) == [gone.name, absent.name])
     }
 
-    @Test func `a machine gets keys from another member if the one that added it is lost`()
+    @Test func `a machine gets keys from another member if the grant to it is lost`()
         async throws
     {
         let (one, two, three) = try await devices()
@@ -204,7 +205,7 @@ import Testing
         two.clock.now += 3599
         try await settle(two)
         #expect(server.records.keys.filter { $0.contains("/l/") } == logs)
-        // Two others may come before it.
+        // `one` and `three` may have earlier turns than `two`, an hour each.
         two.clock.now += 2 * 3600 + 1
         try await settle(two)
         try await settle(four)

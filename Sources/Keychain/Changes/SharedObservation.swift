@@ -1,9 +1,10 @@
 // SharedObservation: the state that all `ObservableSecret` objects of one item with the same
 // authentication context share in this process.
-//   (1) There is at most one instance per item and context, since a context that remembers an
-//       authentication opens secrets that objects without it must not show. An instance exists
-//       while an `ObservableSecret` or a pending write refers to it. The loop in `init`, which
-//       waits for changes of the item, refers to it only while it processes the result of a read.
+//   (1) There is at most one instance per item and context. Contexts don't share an instance,
+//       since a context that remembers an authentication opens secrets that objects without that
+//       context must not show. An instance exists while an `ObservableSecret` or a pending write
+//       refers to it. The loop in `init`, which waits for changes of the item, refers to it only
+//       while it processes the result of a read.
 //   (2) While writes are pending, `state` is the state that the newest write will produce.
 //       Otherwise it is the state after the last successful write or the last read, including a
 //       read that failed. Writes are carried out one at a time, in the order of the requests.
@@ -85,7 +86,7 @@ final class SharedObservation {
     }
 
     private static var items: [Identity: Weak] = [:]
-    /// The number of entries above which entries of deallocated objects are removed.
+    /// The number of entries from which on entries of deallocated objects are removed.
     private static var limit = 64
 
     /// Returns the shared instance for an item.

@@ -7,16 +7,16 @@ import KeychainCore
 struct RotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Generates a new device key and replaces every key under it.",
+        abstract: "Replaces the device key and all other keys.",
         discussion: """
             An earlier copy of the keychain still opens the items in it, with the passcode of that \
             time, but nothing stored later. Setting a passcode and sealing the device key also \
             replace all keys. Each item is encrypted again, which takes a while and temporarily \
             doubles the keychain's disk space; programs can read meanwhile.
 
-            A recovery code becomes invalid, and so does a credential that this process wasn't \
-            given: create them again. If a passcode is set, other programs are locked until they \
-            provide it.
+            A recovery code becomes invalid unless it is given, and so does a credential that was \
+            given neither here nor to the service: create them again. If a passcode is set, other \
+            programs are locked until they provide it.
 
             Folders “damaged-…” of earlier recoveries remain encrypted under the earlier keys; \
             they are listed.

@@ -1,7 +1,7 @@
 // UserService: manages this user's service from outside: locates its files, determines whether a
 // process listens at its socket, starts it and stops it.
-//   (1) Any process that listens at the socket is left running: starting the service again changes
-//       nothing.
+//   (1) A start leaves any process that already listens at the socket running: starting the service
+//       again changes nothing.
 //   (2) A process is terminated only if it listens at the socket, belongs to this user and runs the
 //       program `keychaind`.
 
@@ -29,9 +29,10 @@ struct UserPlaces {
         case .none:
             throw ControlFailure(
                 .failure,
-                "There is no folder for sockets: the login manager should have created "
-                    + "/run/user/\(geteuid()), but didn't. Create a folder with mode 0700 that "
-                    + "is emptied at each boot, and set XDG_RUNTIME_DIR to it for every program.")
+                "There is no folder for sockets: XDG_RUNTIME_DIR isn't an absolute path, or it "
+                    + "isn't set and /run/user/\(geteuid()) doesn't exist. Create a folder with "
+                    + "mode 0700 that is emptied at each boot, and set XDG_RUNTIME_DIR to it for "
+                    + "every program.")
         }
         guard let home = ProcessEnvironment.home(environment) else {
             throw ControlFailure(
@@ -66,7 +67,8 @@ struct UserService {
 
     /// The path of `keychaind`, which must be in the same folder as this program.
     func program() throws(ControlFailure) -> String {
-        // A relative path would name a file of the current directory.
+        // Without a folder, the path of `keychaind` would be relative, and name a file in the
+        // current directory.
         guard let own = EmbeddedKeychain.executablePath, let end = own.lastIndex(of: "/") else {
             throw ControlFailure(
                 .failure,

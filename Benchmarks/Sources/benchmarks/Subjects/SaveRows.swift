@@ -32,7 +32,7 @@ enum SaveRows {
             Row(
                 "symmetric key, saved and loaded", figures[4], .time,
                 [
-                    .times(figures[4], of: figures[5], "floor: both"),
+                    .times(figures[4], of: figures[5], "floor: a save and a load"),
                     .faster(
                         figures[4], than: ReferenceTime.symmetricKeyRoundTrip,
                         .roundTripReference),
