@@ -299,21 +299,23 @@ extension Replica {
         return Set(unopened.keys).subtracting(askedFor)
     }
 
-    /// The current epoch's keys for the versions' groups. Missing keys are generated, and granted
-    /// to all machines whose scope includes the group.
+    /// The current epoch's keys for the versions' groups. Missing keys are generated. All machines
+    /// whose scope includes the group, and to which no log grants the key, are owed it.
     private mutating func groupKeys(for versions: [SynchronizedItem]) -> [String: GroupKey] {
         var groups: [String: GroupKey] = [:]
+        let given = versions.isEmpty ? [:] : granted(by: Array(grants.keys))
         for group in Set(versions.map(\.record.accessGroup)) {
             let epoch = circle.roster.epoch
             let known = groupKeys.values.filter { $0.group == group && $0.epoch == epoch }
-            if let key = known.min(by: { $0.id < $1.id }) {
-                groups[group] = key
-                continue
-            }
-            let key = GroupKey.random(epoch: epoch, group: group, in: circle.id)
+            let key =
+                known.min { $0.id < $1.id }
+                ?? GroupKey.random(epoch: epoch, group: group, in: circle.id)
             groupKeys[key.id] = key
             groups[group] = key
-            owe(key)
+            for machine in recipients
+            where given[machine]?.contains(key.id) != true && mayHave(key, machine) {
+                owed[machine, default: []].insert(key.id)
+            }
         }
         return groups
     }

@@ -34,7 +34,6 @@ extension Replica {
         _ grant: KeyGrant, in entry: LogEntry, with keys: MachineKeys
     ) -> [Change] {
         let giver = entry.frame.writer
-        guard giver == id || !ledger.isVoid(giver, entry.index) else { return [] }
         let content: KeyGrant.Content
         do {
             content = try grant.open(with: keys, from: giver, in: circle)
@@ -49,9 +48,14 @@ extension Replica {
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []
+        // Nothing more is sealed under the keys of earlier epochs, so that these may come from a
+        // void entry, too.
+        let isVoid = giver != id && ledger.isVoid(giver, entry.index)
         let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
         for key in content.groupKeys
-        where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver) {
+        where groupKeys[key.id] == nil && key.epoch <= epoch && mayGive(key, giver)
+            && (!isVoid || key.epoch < circle.roster.epoch)
+        {
             groupKeys[key.id] = key
             answerRequests(for: key)
             for sealed in unopened.removeValue(forKey: key.id) ?? [] {

@@ -53,7 +53,7 @@ package struct Replica: Sendable {
     /// Versions that are earlier than the current ones, by item.
     var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
     /// Items with versions in void entries.
-    package internal(set) var voided: Set<Bytes16> = []
+    var voided: Set<Bytes16> = []
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
     /// the circle key, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
@@ -113,7 +113,7 @@ package struct Replica: Sendable {
         self.circleKey = circleKey
         self.groupKeys = Dictionary(groupKeys.map { ($0.id, $0) }) { first, _ in first }
         self.remembered = remembered
-        ledger = Ledger(me: keys.id, roster: circle.roster)
+        ledger = Ledger(me: keys.id, roster: circle.roster, reached: remembered.indexes)
         for (machine, membership) in circle.roster.machines {
             if let heads = circle.machine(machine)?.heads { claim(heads) }
             claimed.merge(membership.retiredInto) { max($0, $1) }
@@ -157,6 +157,19 @@ package struct Replica: Sendable {
     package var readHeads: LogHeads {
         var heads = cursors.mapValues(\.verified)
         heads[id] = myHead
+        return heads
+    }
+
+    /// How far this machine has read all logs, without those from which it may have missed deletions
+    /// and hasn't decided yet. The next session begins with this.
+    package var settledHeads: LogHeads {
+        var heads = readHeads.filter {
+            $0.key == id || $0.value.index <= ledger.reached[$0.key] ?? 0
+        }
+        for (machine, closed) in circle.closed
+        where circle.roster.isRetired(machine) && closed.index <= ledger.reached[machine] ?? 0 {
+            if closed.index > heads[machine]?.index ?? 0 { heads[machine] = closed }
+        }
         return heads
     }
 
@@ -304,11 +317,24 @@ package struct Replica: Sendable {
         return changes
     }
 
-    /// Records an item of the keychain that this machine's log contained before, and that no log
-    /// contains now that all were read. Unless an entry turns out to be missing, it was deleted.
-    package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
-        ledger.hold(name, stamp, until: neededClaims)
+    /// Records an item of the keychain that was sent before, and that no log contains now that all
+    /// were read to their ends.
+    package mutating func keep(_ name: Bytes16, _ stamp: VersionStamp) {
+        let mayBeVoid =
+            voided.contains(name)
+            || unopened.values.joined().contains {
+                ledger.isVoid($0.place.writer, $0.place.index)
+            }
+        if stamp.isDeletion || ledger.mayHaveMissedDeletions && !mayBeVoid {
+            ledger.hold(name, stamp, until: neededClaims)
+        } else {
+            write(name, stamp)
+        }
     }
+
+    /// Records that the keychain is an older copy of itself: its log has entries that it doesn't
+    /// know.
+    package mutating func noteOldCopy() { ledger.isOldCopy = true }
 
     /// Gives up a version that was written on this machine and isn't appended yet, because the
     /// keychain doesn't contain the item any more.
@@ -325,7 +351,7 @@ package struct Replica: Sendable {
         guard isOpened, cursors.values.allSatisfy(\.isWhole) else { return [] }
         var changes: [Change] = []
         // A version that can't be opened may be that of an item that seems to be deleted.
-        for outcome in ledger.settle(decidesOnHeld: isAllOpened) {
+        for outcome in ledger.settle(mayDelete: isAllOpened) {
             switch outcome {
             case .deleted(let name):
                 changes.append(.delete(name))
@@ -349,6 +375,14 @@ package struct Replica: Sendable {
     /// never arrive.
     private var isAllOpened: Bool {
         unopened.values.joined().allSatisfy { ledger.isVoid($0.place.writer, $0.place.index) }
+    }
+
+    /// Whether to read a removed machine's log beyond where it was closed. A void entry may confirm
+    /// that skipped ones aren't needed, or have a key that opens versions.
+    package func mayNeedVoidEntries(of machine: MachineID) -> Bool {
+        guard !circle.roster.isRetired(machine) else { return false }
+        let isWhole = cursors[machine]?.isWhole ?? true
+        return !isWhole || !isAllOpened && circle.member(id)?.scope == .all
     }
 
     /// Takes a machine's signed head.

@@ -164,15 +164,17 @@ struct MachineState: Sendable {
     /// Takes over what another process has stored since this state was loaded or saved.
     ///
     /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's
-    ///   log or signed a change of the members, or if the machine has left the circle. The session
-    ///   has to begin again.
+    ///   log or signed a change of the members, or if the machine has left the circle, even if it
+    ///   has joined one again. The session has to begin again.
     mutating func refresh(in engine: KeychainEngine) throws(KeychainFailure) {
         guard let (bytes, latest) = try Self.storedState(in: engine) else {
             guard revision == nil else { throw Self.otherProcess }
             return
         }
         guard latest != revision else { return }
-        guard revision != nil, let founding = membership.first else { throw Self.otherProcess }
+        guard revision != nil, let founding = membership.first,
+            try Self.item("keys", in: engine) == storedKeys.messageBytes
+        else { throw Self.otherProcess }
         let other = try StoredState(messageBytes: bytes)
         guard try Self.claim(of: other) == stored else { throw Self.otherProcess }
         if circleKey == nil { circleKey = other.circleKey.map { CircleKey(bytes: $0) } }

@@ -33,12 +33,14 @@ extension Session {
         try noteEnds(delivery)
         noteSightings()
         if isCurrent {
+            try signChangeAgain()
             try apply(replica.settle())
             try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
             try retireLogs()
             try suspendAbsent(after: delivery.absenceLimit)
-            try collect()
+            // Without the circle's key, a machine with some groups doesn't know which these are.
+            if replica.circleKey != nil { try collect() }
         }
         // `sent` is saved before another process, or another machine, can know of the entry.
         let entry = isCurrent ? try nextEntry() : nil
@@ -51,8 +53,7 @@ extension Session {
         }
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
-        state.heads.merge(replica.readHeads) { $1.index > $0.index ? $1 : $0 }
-        if isCurrent { forgetVoidEntries() }
+        state.heads.merge(replica.settledHeads) { $1.index > $0.index ? $1 : $0 }
         if state.saved != before { try state.save(in: engine) }
         return try demand(entry)
     }
@@ -67,8 +68,7 @@ extension Session {
                 guard (try? replica.take(entry)) != nil else { return }
                 try state.append(entry, in: engine)
             }
-            guard let change = state.change, change.index <= entry.index else { continue }
-            state.change = change == entry ? nil : try signedAgain(change.change)
+            if state.change == entry { state.change = nil }
         }
     }
 
@@ -132,6 +132,7 @@ extension Session {
                 next <= state.heads[replica.id]?.index ?? 0
                 || !(replica.cursors[replica.id]?.isWhole ?? true)
             isRestored = !isOwnLogMissing
+            if isRestored, next > state.sent.index + 1 { replica.noteOldCopy() }
             replica.isRestoring = isOwnLogMissing
         } else if !isCurrent, delivery.isMembershipEnd,
             wantedLogs.allSatisfy({
@@ -159,12 +160,10 @@ extension Session {
         return circle.roster.machines.keys.sorted().compactMap { machine in
             let next = replica.nextIndex(of: machine)
             guard machine != replica.id else { return nil }
-            // In the log of a removed machine, nothing counts beyond where it was closed. But this
-            // machine may have stored versions from further entries, which it has to append itself.
-            if circle.member(machine) == nil {
-                let closed = circle.closed[machine]?.index ?? 0
-                guard next <= max(closed, state.heads[machine]?.index ?? 0) else { return nil }
-            }
+            // In the log of a removed machine, nothing counts beyond where it was closed.
+            let isClosed =
+                circle.member(machine) == nil && next > circle.closed[machine]?.index ?? 0
+            if isClosed, !replica.mayNeedVoidEntries(of: machine) { return nil }
             return LogPosition(machine, next)
         }
     }
@@ -181,7 +180,7 @@ extension Session {
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
         // A server that has lost entries of this machine's log may have lost some of the membership
         // log, too. So no change is written before the own log is restored.
-        if isRestored, let change = state.change {
+        if let change = state.change, isCurrent || isRestored && change.index == 1 {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
         }
@@ -208,6 +207,7 @@ extension Session {
 
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {
         var missing: [Bytes16] = []
+        var reset: Set<Bytes16> = []
         var failure: KeychainFailure?
         let (engine, references, retained) = (engine, references, retained)
         let items = replica.ledger.items
@@ -225,7 +225,10 @@ extension Session {
                     return nil
                 }
                 // An item that was reset to an earlier version gets a later date first.
-                if let held = items[name], version.stamp < held.stamp { return nil }
+                if let held = items[name], version.stamp < held.stamp {
+                    reset.insert(name)
+                    return nil
+                }
                 return version
             } catch {
                 failure = error
@@ -235,6 +238,8 @@ extension Session {
         if let failure { throw failure }
         // An item that was deleted without a tombstone gets back the version that others have.
         for name in missing { replica.abandon(name) }
+        // It is collected again.
+        collected = collected.filter { !reset.contains($0.value) }
         return entry
     }
 }

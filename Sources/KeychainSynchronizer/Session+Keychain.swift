@@ -54,17 +54,13 @@ extension Session {
 
     /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
     mutating func compare() {
-        let mayBeVoid = hasReadMissingVoidEntries
         for (name, stamp) in uncompared {
-            if let held = replica.ledger.items[name] {
-                if stamp > held.stamp { replica.write(name, stamp) }
-            } else if mayBeVoid || replica.voided.contains(name) {
-                // The keychain took over a version before its entry became void, or the version was
-                // written on this machine. A void entry may also have replaced the version.
-                replica.write(name, stamp)
-            } else {
-                replica.hold(name, stamp)
+            guard let held = replica.ledger.items[name] else {
+                replica.keep(name, stamp)
+                continue
             }
+            // A void entry may have contained this version.
+            if stamp > held.stamp { replica.write(name, stamp) }
         }
         uncompared = [:]
         let added = state.membership.compactMap { entry -> MachineID? in
@@ -74,30 +70,6 @@ extension Session {
             return addition.machine.id
         }
         replica.oweKeys(to: added)
-    }
-
-    /// Whether an earlier session has read entries of a removed machine that don't count, and that
-    /// the server doesn't show any more. Items that are in no log may be from these entries. That
-    /// can't be told apart from deletions during a suspension of this machine.
-    private var hasReadMissingVoidEntries: Bool {
-        let circle = replica.circle
-        let read = replica.readHeads
-        return circle.closed[replica.id] == nil
-            && circle.closed.contains { machine, closed in
-                let earlier = state.heads[machine]?.index ?? 0
-                return circle.member(machine) == nil && earlier > closed.index
-                    && earlier > read[machine]?.index ?? 0
-            }
-    }
-
-    /// Once all changes are appended, no item depends on void entries any more.
-    mutating func forgetVoidEntries() {
-        guard !replica.ledger.items.contains(where: { $0.value.isPending }) else { return }
-        for (machine, closed) in replica.circle.closed where replica.circle.member(machine) == nil {
-            if let head = state.heads[machine], head.index > closed.index {
-                state.heads[machine] = closed
-            }
-        }
     }
 
     // MARK: To other machines

@@ -146,14 +146,18 @@ extension Session {
         return true
     }
 
-    /// Signs a change again, because another change has taken its place in the membership log.
-    /// `nil` if it isn't valid any more, or if this machine decides anew whether it is to be made.
-    func signedAgain(
-        _ change: MembershipEntry.Change
-    ) throws(KeychainFailure) -> MembershipEntry? {
-        switch change {
-        case .suspend, .retire: nil
-        case .found, .add, .remove: try signed(change)
+    /// Signs a change again if another change has taken its place in the membership log. The change
+    /// is given up if it isn't valid any more, or if this machine decides anew whether to make it.
+    mutating func signChangeAgain() throws(KeychainFailure) {
+        guard let entry = state.change, entry.index <= replica.circle.head.index else { return }
+        switch entry.change {
+        // No other entry can take the place of the one that founds the circle.
+        case .found: break
+        case .suspend, .retire: state.change = nil
+        case .add: state.change = try signed(entry.change)
+        case .remove(let closing):
+            // This machine may have read more in the meantime.
+            state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
     }
 

@@ -98,8 +98,9 @@ struct Session: Sendable {
             return true
         }
         let isIncomplete =
-            isOwnLogMissing || !replica.skipped.isEmpty || !rejected.isEmpty
-            || replica.lacksVersions
+            isOwnLogMissing
+            || isCurrent
+                && (!replica.skipped.isEmpty || !rejected.isEmpty || replica.lacksVersions)
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 

@@ -10,12 +10,28 @@ import Testing
     private let name = Bytes16(high: 1, low: 2)
     private let stamp = VersionStamp(modified: 1, isDeletion: false, digest: .zero)
 
-    /// Two machines. The second one begins a new session, and remembers how far it had read.
-    private func begunAgain() throws -> (one: TestMachine, two: TestMachine) {
+    /// Why the second machine may have missed a deletion.
+    enum Absence: CaseIterable {
+        /// The first machine has suspended it.
+        case suspension
+        /// Its keychain is an older copy of itself.
+        case olderCopy
+    }
+
+    /// Two machines. The second one begins a new session, and remembers how far it had read. In the
+    /// meantime, the first one has dropped entries of its log.
+    private func begunAgain(
+        after absence: Absence? = nil
+    ) throws -> (one: TestMachine, two: TestMachine) {
         let one = try TestMachine.founder(server)
         let two = try one.add("two")
         try one.set("a", "1")
         try converge(one, two)
+        if absence == .suspension { try one.carryOut(#require(one.replica.suspension(of: two.id))) }
+        for value in 2...4 {
+            try one.set("a", "\(value)")
+            try one.exchange()
+        }
         let again = TestMachine(
             Replica(
                 two.replica.keys, try server.circle(), circleKey: two.replica.circleKey,
@@ -25,27 +41,64 @@ import Testing
             _ = try again.replica.restore(LogEntry(decoding: bytes))
         }
         again.replica.isRestoring = false
+        if absence == .olderCopy { again.replica.noteOldCopy() }
         return (one, again)
     }
 
-    @Test func `an item that no log contains is deleted`() throws {
-        let (_, two) = try begunAgain()
-        try two.read()
-        two.replica.hold(name, stamp)
+    private func isPending(on machine: TestMachine) -> Bool {
+        machine.replica.ledger.items[name]?.isPending ?? false
+    }
+
+    @Test func `a machine that was always present appends an item that no log contains`() throws {
+        let (one, two) = try begunAgain()
+        #expect(server.logs[one.id]?[1] == nil)
+        try two.read(one.id)
+        two.replica.keep(name, stamp)
+        #expect(two.replica.settle() == [])
+        #expect(isPending(on: two))
+    }
+
+    @Test(arguments: Absence.allCases)
+    func `a machine that may have missed deletions deletes an item that no log contains`(
+        absence: Absence
+    ) throws {
+        let (one, two) = try begunAgain(after: absence)
+        try two.read(one.id)
+        two.replica.keep(name, stamp)
         #expect(two.replica.settle() == [.delete(name)])
         #expect(two.replica.settle() == [])
+        // From then on, it has missed nothing.
+        two.replica.keep(name, stamp)
+        #expect(isPending(on: two))
+    }
+
+    @Test(arguments: Absence.allCases)
+    func `an absent machine that has missed no entry appends an item that no log contains`(
+        absence: Absence
+    ) throws {
+        let one = try TestMachine.founder(server)
+        let two = try one.add("two")
+        try one.set("a", "1")
+        try converge(one, two)
+        switch absence {
+        case .suspension: try one.carryOut(#require(one.replica.suspension(of: two.id)))
+        case .olderCopy: two.replica.noteOldCopy()
+        }
+        try two.read(one.id)
+        two.replica.keep(name, stamp)
+        #expect(isPending(on: two))
     }
 
     @Test func `no item is deleted while entries that were read before are missing`() throws {
-        let (one, two) = try begunAgain()
+        let (one, two) = try begunAgain(after: .suspension)
         let entries = server.logs[one.id]
         server.logs[one.id] = nil
-        try two.read()
-        two.replica.hold(name, stamp)
+        let earlier = VersionStamp(modified: 0, isDeletion: false, digest: .zero)
+        let item = try #require(one.items.keys.first)
+        two.replica.keep(item, earlier)
         #expect(two.replica.settle() == [])
         server.logs[one.id] = entries
         try two.read()
-        #expect(two.items[name] == nil)
-        #expect(two.values == ["a": "1"])
+        #expect(two.values == ["a": "4"])
     }
 }

@@ -44,6 +44,60 @@ import Testing
         #expect(plan.versions == [name: stamp(1)])
     }
 
+    @Test func `an entry that makes earlier ones unneeded states all acknowledgements again`()
+        throws
+    {
+        var ledger = Ledger(me: me, roster: roster())
+        _ = ledger.take(entry(other, 1, known: 4, [name: stamp(1)]))
+        for value in 2...3 {
+            ledger.write(name, stamp(Double(value)))
+            let plan = try #require(ledger.plan(compacts: false))
+            #expect(plan.acknowledged == (value == 2 ? [other: 1] : [:]))
+            ledger.append(plan, knowing: 4)
+        }
+        let plan = try #require(ledger.plan(compacts: true))
+        #expect(plan.first > 1)
+        #expect(plan.acknowledged == [other: 1])
+    }
+
+    @Test func `a log is compacted if outdated versions keep it from being clean after a removal`()
+        throws
+    {
+        var ledger = Ledger(me: me, roster: Roster(founder: me))
+        for value in 1...2 {
+            ledger.write(name, stamp(Double(value)))
+            ledger.append(try #require(ledger.plan(compacts: false)), knowing: 1)
+        }
+        #expect(!ledger.isWorthCompacting)
+        ledger.revise(roster())
+        #expect(ledger.isWorthCompacting)
+    }
+
+    @Test func `an entry that was void before its log was retired stays void`() {
+        var roster = roster()
+        _ = roster.apply(.suspend(other, [other: 2]), at: 5)
+        _ = roster.apply(.retire(other, [other: 2, me: 1]), at: 6)
+        #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
+        // It was written without knowledge of the removal, whose signer had not read it.
+        #expect(roster.standing(of: other, at: 2, knowing: 3) == .void)
+    }
+
+    @Test func `a deletion that no log contains is appended again if a log has an older version`() {
+        var ledger = Ledger(me: me, roster: Roster(founder: me))
+        var roster = Roster(founder: me)
+        let third = MachineID(Bytes16(high: 0, low: 3))
+        _ = roster.apply(.add(other), at: 2)
+        _ = roster.apply(.add(third), at: 3)
+        ledger.revise(roster)
+        let deletion = VersionStamp(modified: 2, isDeletion: true, digest: .zero)
+        _ = ledger.take(entry(other, 1, known: 3, [name: stamp(1)]))
+        _ = ledger.take(entry(third, 1, known: 3, [name: deletion]))
+        _ = ledger.take(entry(third, 2, known: 3, first: 2))
+        #expect(ledger.settle() == [])
+        #expect(ledger.items[name]?.stamp == deletion)
+        #expect(ledger.items[name]?.isPending == true)
+    }
+
     @Test func `a version that is earlier than the current one isn't recorded as written`() {
         var ledger = Ledger(me: me, roster: roster())
         _ = ledger.take(entry(other, 1, known: 4, [name: stamp(2)]))

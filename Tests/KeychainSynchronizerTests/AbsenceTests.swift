@@ -111,7 +111,7 @@ import Testing
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         for device in [one, two] { device.clock.now += 11 * Self.day }
-        let racing = RacingStore(server, count: 1) { try await self.settle(two) }
+        let racing = HookedStore.racing(server, count: 1) { try await self.settle(two) }
         try await settle(one, racing)
         try await settle(two)
         #expect(suspensionCount == 1)

@@ -40,6 +40,21 @@ import Testing
         }
     }
 
+    @Test func `a circle is founded although the server stores nothing at first`() async throws {
+        let server = MemoryStore()
+        let one = try Device("one", server)
+        server.setReadOnly(true)
+        _ = try await one.relay.send(.found(name: "one"))
+        try one.set("a", "1")
+        for _ in 0..<4 { _ = try? await one.settle() }
+        server.setReadOnly(false)
+        try await one.settle()
+        #expect(server.records.keys.contains { $0.contains("/m/") })
+        let two = try Device("two", server)
+        try await one.add(two)
+        #expect(try two.values() == ["a": "1"])
+    }
+
     @Test(arguments: Interruption.Kind.allCases)
     func `an exchange that is interrupted at any step is completed later`(
         _ kind: Interruption.Kind

@@ -15,7 +15,10 @@ import Testing
 @Suite struct `Random operations of a circle whose members change` {
     // Machines get random identifiers, so a seed leads to several courses of events. Seed 331 was
     // the one that found a version which was lost in about half of its courses.
-    @Test(arguments: Array(1...20) + [331, 331, 331])
+    @Test(
+        arguments: ProcessInfo.processInfo.environment["SEEDS"].map {
+            let p = $0.split(separator: "-").map { Int($0)! }; return Array(p[0]...p[1])
+        } ?? (Array(1...20) + [331, 331, 331]))
     func `after random changes of members the present ones converge, and none loses a change`(
         seed: Int
     ) async throws {
@@ -30,7 +33,8 @@ import Testing
 private final class MembershipTrial {
     /// A change of an item on a machine. A deletion has no value.
     private struct Change {
-        let machine: Int
+        /// The number of the machine that made the change. `nil` if the change may be lost.
+        var machine: Int?
         let value: String?
         let modified: Double
     }
@@ -38,6 +42,11 @@ private final class MembershipTrial {
     private let server = MemoryStore()
     private let devices: [Device]
     private var random: SeededGenerator
+    /// Whether machines delete items also without tombstones. Such an item comes back from other
+    /// machines with the next session.
+    private var leavesTombstonesOut: Bool { seed.isMultiple(of: 2) }
+    /// Whether some machines join with one access group only.
+    private var hasSmallScopes: Bool { seed.isMultiple(of: 3) }
     private let seed: UInt64
     private var changes: [String: [Change]] = [:]
     /// What happened, for the report of a fault.
@@ -77,10 +86,21 @@ private final class MembershipTrial {
             // Without a circle the engine may delete an item without a tombstone.
             try? note(account, nil, machine)
             event = "delete \(account)"
-        case 10..<15:
+        case 10:
+            guard leavesTombstonesOut,
+                (try? device.delete(account, tombstones: .never)) != nil
+            else { return }
+            // A change that no other machine has is lost.
+            changes[account] = changes[account]?.map { change in
+                var change = change
+                if change.machine == machine { change.machine = nil }
+                return change
+            }
+            event = "delete \(account) without a tombstone"
+        case 11..<16:
             _ = try? await device.settle()
             event = "settle"
-        case 15..<21:
+        case 16..<21:
             let other = devices[number(below: devices.count)]
             let store = DisturbedStore(
                 server, requests: number(below: 14), isCarriedOut: number(below: 2) == 0,
@@ -124,21 +144,29 @@ private final class MembershipTrial {
         guard status.state == .none, other !== device else { return false }
         let description = try await device.relay.send(.describe).message
         _ = try? await other.settle()
+        let groups = hasSmallScopes && number(below: 2) == 0 ? [Device.group] : nil
         _ = try? await other.relay.send(
-            .add(machine: description, name: device.name, groups: nil))
+            .add(machine: description, name: device.name, groups: groups))
         _ = try? await other.settle()
         return (try? await device.joinListed()) != nil
     }
 
     private func note(_ account: String, _ value: String?, _ machine: Int) throws {
+        let date = try date(of: account, on: devices[machine], isTombstone: value == nil)
+        changes[account, default: []].append(
+            Change(machine: machine, value: value, modified: date))
+    }
+
+    private func date(
+        of account: String, on device: Device, isTombstone: Bool = false
+    ) throws -> Double {
         var query = Device.query(account)
-        query.isTombstone = value == nil
-        let found = try devices[machine].engine.perform(FindItems(query), as: Device.caller)
+        query.isTombstone = isTombstone
+        let found = try device.engine.perform(FindItems(query), as: Device.caller)
         guard case .date(let date) = found.first?.attributes[.modificationDate] else {
             throw KeychainFailure.itemNotFound
         }
-        changes[account, default: []].append(
-            Change(machine: machine, value: value, modified: date))
+        return date
     }
 
     // MARK: Outcome
@@ -148,12 +176,27 @@ private final class MembershipTrial {
         for _ in 0..<12 {
             for device in devices { try await device.settle() }
         }
-        var present: [Int] = []
-        for (number, device) in devices.enumerated()
-        where try await device.status().state == .current {
-            present.append(number)
+        if leavesTombstonesOut {
+            for device in devices { try device.restart() }
+            for _ in 0..<4 {
+                for device in devices { try await device.settle() }
+            }
         }
-        guard let first = present.first else { return ["no machine is in the circle"] }
+        var present: [Int] = []
+        var adding: Int?
+        for (number, device) in devices.enumerated() {
+            let status = try await device.status()
+            guard status.state == .current else { continue }
+            present.append(number)
+            if status.machines.contains(where: { $0.isThisOne && $0.seesAllGroups }) {
+                adding = number
+            }
+        }
+        if present.isEmpty { return ["no machine is in the circle"] }
+        // If the last machine with all groups has left, no machine can be added.
+        guard let first = adding else {
+            return hasSmallScopes ? [] : ["no machine has all groups"]
+        }
         let newcomer = try Device("newcomer", server)
         try await devices[first].add(newcomer)
         for device in present.map({ devices[$0] }) + [newcomer] { try await device.settle() }
@@ -169,9 +212,14 @@ private final class MembershipTrial {
         }
         for (account, changes) in changes.sorted(by: { $0.key < $1.key }) {
             // What a removed machine has written may count or not.
-            let latest = changes.filter { present.contains($0.machine) }.map(\.modified).max()
+            let counting = changes.filter { $0.machine.map(present.contains) ?? false }
+            let latest = counting.map(\.modified).max()
+            // An item that was deleted without a tombstone and added again may have got a later
+            // date when it was sent.
+            let date =
+                values[account] == nil ? nil : try date(of: account, on: devices[first])
             let isAllowed = changes.contains {
-                $0.value == values[account] && $0.modified >= latest ?? 0
+                $0.value == values[account] && date ?? $0.modified >= latest ?? 0
             }
             guard !isAllowed, latest != nil || values[account] != nil else { continue }
             faults.append("\(account) is \(values[account] ?? "deleted"): \(changes)")

@@ -108,6 +108,31 @@ import Testing
         #expect(try await two.settle().state == .removed)
     }
 
+    @Test func `a process of an earlier membership changes nothing of the circle joined since`()
+        async throws
+    {
+        defer { removeFolder() }
+        let (one, other, two) = try await processes()
+        try one.set("a", "1")
+        _ = try await other.relay.send(.forget)
+        let description = try await other.relay.send(.describe).message
+        _ = try await two.relay.send(.add(machine: description, name: "again", groups: nil))
+        try await two.settle()
+        try await other.joinListed()
+        let id = try await other.id()
+        // The first process finds that its session is over, and begins another one.
+        try await one.settle()
+        #expect(try await one.id() == id)
+        for device in [one, other] {
+            try device.restart()
+            try await device.settle()
+            #expect(try await device.id() == id)
+            #expect(try await device.status().notices == [])
+        }
+        try await converge(two)
+        #expect(try two.values() == ["a": "1"])
+    }
+
     @Test func `exchanges at the same time lose no change and report no problem`() async throws {
         defer { removeFolder() }
         let (one, other, two) = try await processes()

@@ -454,8 +454,8 @@ import Testing
 
     /// A server on which another machine is added before each of the first `count` changes of the
     /// membership log.
-    private func racing(_ one: Device, count: Int) -> RacingStore {
-        RacingStore(server, count: count) {
+    private func racing(_ one: Device, count: Int) -> HookedStore {
+        HookedStore.racing(server, count: count) {
             let machine = MachineKeys.random().description
             let addition = SynchronizationMessage.add(
                 machine: Data(machine.bytes), name: "other", groups: nil)

@@ -89,9 +89,10 @@ import Testing
 }
 
 @Suite struct `Changes while entries are missing` {
-    @Test func `items of a machine that joins are sent, although its keys arrive late`()
-        async throws
-    {
+    @Test(arguments: [nil, [Device.group]])
+    func `items of a machine that joins are sent, although its keys arrive late`(
+        groups: [String]?
+    ) async throws {
         let server = MemoryStore()
         let one = try Device("one", server)
         let two = try Device("two", server)
@@ -100,16 +101,41 @@ import Testing
         try await one.found()
         let before = Set(server.records.keys)
         let description = try await two.relay.send(.describe).message
-        _ = try await one.relay.send(.add(machine: description, name: "two", groups: nil))
+        _ = try await one.relay.send(.add(machine: description, name: "two", groups: groups))
         try await one.settle()
         // Machine two reads an entry that it can't open, and not the one with its keys.
         server.hide { !before.contains($0) && $0.contains("/l/") }
         try await two.joinListed()
         try await two.settle()
         server.hide { _ in false }
+        try two.restart()
         try await converge(one, two)
         #expect(try one.values() == ["a": "1", "b": "2"])
         #expect(try two.values() == ["a": "1", "b": "2"])
+    }
+
+    @Test func `reading that takes longer than five minutes ends, although entries were skipped`()
+        async throws
+    {
+        let server = MemoryStore()
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        for number in 0..<200 {
+            try one.set("a", "\(number)")
+            try one.set("item \(number)", "1")
+            try await one.settle()
+        }
+        try two.restart()
+        let (clock, requests) = (two.clock, Counter())
+        let slow = HookedStore(server) { _ in
+            clock.now += 200
+            requests.increment()
+            if requests.value > 200 { throw HookedStore.Lost() }
+        }
+        try await two.relay(through: slow).settle()
+        #expect(try await two.status().state == .current)
+        #expect(try two.values() == one.values())
     }
 
     /// The machine reads the grants to the code in a session that doesn't have the code's keys.

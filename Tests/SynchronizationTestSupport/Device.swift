@@ -159,6 +159,17 @@ package final class Device: Sendable {
             DeleteItems(Self.query(account), tombstones: tombstones), as: Self.caller)
     }
 
+    /// Changes an item, which then belongs to this machine only.
+    package func makeLocal(_ account: String, _ value: String) throws {
+        clock.now += 1
+        try engine.perform(
+            UpdateItems(
+                Self.query(account),
+                ItemChanges(
+                    protection: .whenUnlockedThisDeviceOnly, data: Data(value.utf8))),
+            as: Self.caller)
+    }
+
     package static func query(
         _ account: String? = nil, group: String? = nil, isSynchronizable: Bool? = true
     ) -> ItemQuery {

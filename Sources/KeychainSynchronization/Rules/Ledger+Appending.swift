@@ -78,7 +78,8 @@ extension Ledger {
         var isAcknowledging = known < roster.lastClosing
         for (other, theirs) in logs where other != me && !incomplete.contains(other) {
             let before = log.acknowledged[other] ?? 0
-            if theirs.head > before { acknowledged[other] = theirs.head }
+            // The entries that stated the earlier acknowledgements may be deleted with this one.
+            if theirs.head > before || first > log.first { acknowledged[other] = theirs.head }
             if theirs.lastOfInterest > before { isAcknowledging = true }
         }
         guard !names.isEmpty || isAcknowledging || first > log.first else { return nil }
@@ -91,9 +92,12 @@ extension Ledger {
     private static let spareCount: UInt64 = 64
 
     /// Whether this machine's log has more entries without a version than current versions, so that
-    /// it pays to append these versions again.
+    /// it pays to append these versions again. The same applies if only outdated versions keep the
+    /// log from being clean after a change that closed logs: other machines wait for that.
     package var isWorthCompacting: Bool {
-        guard let log = logs[me], log.head - log.first >= Self.spareCount else { return false }
+        guard let log = logs[me] else { return false }
+        if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }
+        guard log.head - log.first >= Self.spareCount else { return false }
         let length = Int(log.head - log.first) + 1
         let current = log.items.values.reduce(0) { $0 + $1.count { !isDone($0) } }
         return length - log.items.count > max(Int(Self.spareCount), current)
@@ -148,7 +152,7 @@ extension Ledger {
             for name in log.items[index] ?? [] {
                 let wasCounting = items[name]?.places[me] != nil
                 remove(name, from: me)
-                if wasCounting { doubt(name, .dropped(by: me, needed: [:])) }
+                if wasCounting { doubt(name, .unlogged(needed: [:])) }
             }
         }
     }

@@ -1,27 +1,37 @@
-// Ledger+Doubts: whether an item that no log contains any more was deleted, or whether a version of
-// it may still arrive. Documentation/Synchronization.md, "Deletions".
+// Ledger+Doubts: whether an item that no log contains any more was deleted.
+// Documentation/Synchronization.md, "Deletions".
+//   (1) A deletion stays in its log until every present machine has acknowledged it. So only a
+//       machine that counted as absent, or whose keychain is an older copy, can have missed one.
+//   (2) All other machines append such an item again: its version was in an entry that is void.
 
 import KeychainCore
 
 extension Ledger {
-    /// Whether this machine has read enough to decide on an item in doubt.
-    func isSettled(_ doubt: Doubt) -> Bool {
-        switch doubt {
-        case .abandoned: true
-        case .dropped(_, let needed), .retired(let needed), .held(let needed):
-            isRead(needed) && roster.members.allSatisfy { isClean($0) || !isPresent($0) }
-        }
+    /// Whether a deletion may have been in entries that this machine hasn't read, and that other
+    /// machines have dropped without waiting for it.
+    package var mayHaveMissedDeletions: Bool {
+        guard isOldCopy || roster.machines[me]?.suspended != nil else { return false }
+        return ends.contains { writer, end in writer != me && end > reached[writer] ?? 0 }
     }
 
-    /// Whether an absent machine may have had a version of the item in a void entry, and no other
-    /// machine may have it.
-    func mayBeLost(_ doubt: Doubt) -> Bool {
-        switch doubt {
-        case .abandoned, .held: false
-        // A present writer has appended again what it had read in void entries.
-        case .dropped(let writer, let needed): !isPresent(writer) && hasVoid(needed)
-        case .retired(let needed): hasVoid(needed)
+    /// Records that this machine has decided on all items that no log contains.
+    mutating func noteReached() {
+        reached.merge(ends) { max($0, $1) }
+    }
+
+    /// The indexes of the last entries of all logs that were read, and of those logs that were
+    /// retired and may have been deleted.
+    private var ends: LogIndexes {
+        var ends = logs.mapValues(\.head)
+        for (writer, membership) in roster.machines where roster.isRetired(writer) {
+            ends[writer] = max(membership.closed, ends[writer] ?? 0)
         }
+        return ends
+    }
+
+    /// Whether all other present machines are clean.
+    var areAllClean: Bool {
+        roster.members.allSatisfy { isClean($0) || !isPresent($0) }
     }
 
     /// Whether a machine has appended a clean entry since the last change that closed logs. Until
@@ -32,52 +42,19 @@ extension Ledger {
 
     /// Whether this machine has read logs that far. A retired log may have been deleted from the
     /// server. In its place, the logs count into which it was retired.
-    private func isRead(_ needed: LogIndexes) -> Bool {
-        successors(needed).allSatisfy { writer, index in
-            writer == me || logs[writer]?.head ?? 0 >= min(index, end(of: writer))
-                || roster.isRetired(writer)
-        }
-    }
-
-    private func hasVoid(_ needed: LogIndexes) -> Bool {
-        successors(needed).contains { writer, index in
-            writer != me && !isPresent(writer)
-                && (index > end(of: writer) || hasVoid(writer, upTo: index))
-        }
-    }
-
-    private func successors(_ needed: LogIndexes) -> LogIndexes {
-        var result: LogIndexes = [:]
-        var seen: Set<MachineID> = []
+    func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
+        var followed: Set<MachineID> = []
         while let (writer, index) = left.popLast() {
             guard let membership = roster.machines[writer] else { continue }
-            let isRetired = min(index, end(of: writer)) <= membership.retired
-            // Entries beyond the end are void, and were not retired.
-            if !isRetired || index > end(of: writer) {
-                result[writer] = max(index, result[writer] ?? 0)
+            // Nothing counts beyond where the log of a removed machine was closed.
+            let end = membership.removed == nil ? index : min(index, membership.closed)
+            if end <= membership.retired {
+                if followed.insert(writer).inserted { left += Array(membership.retiredInto) }
+            } else if writer != me, logs[writer]?.head ?? 0 < end {
+                return false
             }
-            if isRetired, seen.insert(writer).inserted { left += Array(membership.retiredInto) }
         }
-        return result
-    }
-
-    /// The index of the last entry of a removed machine's log that may count.
-    private func end(of writer: MachineID) -> UInt64 {
-        guard let membership = roster.machines[writer], membership.removed != nil else {
-            return .max
-        }
-        return membership.closed
-    }
-
-    private func hasVoid(_ writer: MachineID, upTo index: UInt64) -> Bool {
-        guard let log = logs[writer] else { return false }
-        // Of the entries written with the same knowledge, the last one is void if any is.
-        let ends = log.knowledge.dropFirst().map { $0.index - 1 } + [log.head]
-        return zip(log.knowledge, ends).contains { step, end in
-            let last = min(end, index)
-            return last >= step.index
-                && roster.standing(of: writer, at: last, knowing: step.known) == .void
-        }
+        return true
     }
 }

@@ -62,8 +62,8 @@ package struct Ledger: Hashable, Sendable {
     /// What happens to an item whose current version no log contains any more.
     package enum Outcome: Hashable, Sendable {
         case deleted(Bytes16)
-        /// An earlier version is current again, because the deletion that superseded it was
-        /// dropped, or the version that superseded it was abandoned.
+        /// An earlier version is current again, because the version that superseded it was
+        /// abandoned.
         case replaced(Bytes16, VersionStamp)
     }
 
@@ -71,18 +71,10 @@ package struct Ledger: Hashable, Sendable {
     enum Doubt: Hashable, Sendable {
         /// This machine gave up the version before it was appended.
         case abandoned
-        /// The writer of the last log that contained the version dropped it. `needed` is how far
-        /// the writer had read other logs.
-        case dropped(by: MachineID, needed: LogIndexes)
-        /// The last log that contained the version was retired into other logs. `needed` is how far
-        /// these go.
-        case retired(needed: LogIndexes)
-        /// The item was in the keychain before the logs were read.
-        case held(needed: LogIndexes)
-
-        var isHeld: Bool {
-            if case .held = self { true } else { false }
-        }
+        /// The writer of the last log that contained the version dropped it, the log was retired,
+        /// or the item was in the keychain before the logs were read. Entries up to `needed` may
+        /// contain the version, or a later one.
+        case unlogged(needed: LogIndexes)
     }
 
     struct Log: Hashable, Sendable {
@@ -126,9 +118,18 @@ package struct Ledger: Hashable, Sendable {
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
 
-    package init(me: MachineID, roster: Roster) {
+    /// How far this machine has read each log without a gap, or with gaps after which it has decided
+    /// on all items that no log contains. See ``mayHaveMissedDeletions``.
+    package internal(set) var reached: LogIndexes
+    /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
+    /// has acknowledged.
+    package var isOldCopy = false
+
+    /// `reached` is how far this machine had read all logs when it last stopped.
+    package init(me: MachineID, roster: Roster, reached: LogIndexes = [:]) {
         self.me = me
         self.roster = roster
+        self.reached = reached
     }
 
     // MARK: Changes on this machine
@@ -140,12 +141,12 @@ package struct Ledger: Hashable, Sendable {
         awaitAppending(name)
     }
 
-    /// Records an item that this machine has, that was in its log before, and that no log contains
-    /// any more. It was deleted, unless an entry up to `needed` turns out to contain it.
+    /// Records an item that this machine has, that was in a log before, and that no log contains
+    /// any more, unless an entry up to `needed` turns out to contain it.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp, until needed: LogIndexes) {
         guard items[name] == nil else { return }
         items[name] = Held(stamp: stamp)
-        doubts[name] = .held(needed: needed)
+        doubts[name] = .unlogged(needed: needed)
     }
 
     /// Gives up a version that this machine has yet to append, because it doesn't have the item any
@@ -202,6 +203,8 @@ package struct Ledger: Hashable, Sendable {
         let writer = entry.writer
         var log = logs[writer] ?? Log()
         log.head = entry.index
+        let before = reached[writer] ?? 0
+        if entry.index == before + 1 { reached[writer] = entry.index }
         if log.knowledge.last?.known != entry.known {
             log.knowledge.append(.init(index: entry.index, known: entry.known))
         }
@@ -225,7 +228,7 @@ package struct Ledger: Hashable, Sendable {
                 remove(name, from: writer)
                 guard wasCounting else { continue }
                 if standing == .counts {
-                    doubt(name, .dropped(by: writer, needed: log.acknowledged))
+                    doubt(name, .unlogged(needed: log.acknowledged))
                 } else if items[name]?.places.isEmpty ?? false {
                     // The void entry had the only copy that is left in this log.
                     awaitAppending(name)
@@ -246,7 +249,7 @@ package struct Ledger: Hashable, Sendable {
                     remove(name, from: writer)
                     guard wasCounting, items[name]?.places.isEmpty ?? false else { continue }
                     if standing == .retired {
-                        doubt(name, .retired(needed: roster.machines[writer]?.retiredInto ?? [:]))
+                        doubt(name, .unlogged(needed: roster.machines[writer]?.retiredInto ?? [:]))
                     } else {
                         awaited[name] = writer
                     }
@@ -260,23 +263,28 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Decides on the items whose current version no log contains any more, if the logs have been
-    /// read far enough.
+    /// read far enough. This machine appends such a version again, unless the item was deleted.
     ///
-    /// - Parameter decidesOnHeld: Whether to decide on items that were recorded by
-    ///   ``hold(_:_:until:)``, too.
+    /// - Parameter mayDelete: Whether an item that seems to be deleted is. Otherwise it stays in
+    ///   doubt.
     /// - Returns: The items that were deleted, or whose earlier version is current again.
-    package mutating func settle(decidesOnHeld: Bool = true) -> [Outcome] {
+    package mutating func settle(mayDelete: Bool = true) -> [Outcome] {
         for (name, writer) in awaited where isClean(writer) {
             // Its writer had the version no longer, and appended a clean entry without it.
             awaitAppending(name)
         }
         var outcomes: [Outcome] = []
-        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key })
-        where decidesOnHeld || !doubt.isHeld {
-            guard let held = items[name], isSettled(doubt) else { continue }
-            if mayBeLost(doubt) {
-                awaitAppending(name)
-                continue
+        let mayHaveMissed = mayHaveMissedDeletions
+        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key }) {
+            guard let held = items[name] else { continue }
+            if case .unlogged(let needed) = doubt {
+                guard isRead(needed) else { continue }
+                let isDeletion = held.stamp.isDeletion
+                if isDeletion ? !held.earlier.isEmpty : !mayHaveMissed {
+                    awaitAppending(name)
+                    continue
+                }
+                guard mayDelete || isDeletion, areAllClean else { continue }
             }
             doubts[name] = nil
             if let next = held.earlier.max(by: { $0.key < $1.key }) {
@@ -289,6 +297,7 @@ package struct Ledger: Hashable, Sendable {
                 if !held.stamp.isDeletion { outcomes.append(.deleted(name)) }
             }
         }
+        if doubts.isEmpty { noteReached() }
         return outcomes
     }
 

@@ -45,6 +45,13 @@ package struct Roster: Hashable, Sendable {
         package fileprivate(set) var retired: UInt64 = 0
         /// How far the other logs go that contain the retired entries.
         package fileprivate(set) var retiredInto: LogIndexes = [:]
+        fileprivate var retirements: [Retirement] = []
+    }
+
+    /// The entry at `index` of the membership log retired a log up to its entry at `end`.
+    fileprivate struct Retirement: Hashable, Sendable {
+        let index: UInt64
+        let end: UInt64
     }
 
     private struct Closing: Hashable, Sendable {
@@ -104,12 +111,15 @@ package struct Roster: Hashable, Sendable {
     package func standing(
         of writer: MachineID, at index: UInt64, knowing known: UInt64
     ) -> Standing {
-        if index <= machines[writer]?.retired ?? 0 { return .retired }
-        let isClosed = closings.contains { closing in
-            closing.index > known && (closing.machine ?? writer) == writer
+        let retirement = machines[writer]?.retirements.first { index <= $0.end }
+        // What was void when the log was retired isn't in other logs.
+        let isVoid = closings.contains { closing in
+            closing.index > known && closing.index < retirement?.index ?? .max
+                && (closing.machine ?? writer) == writer
                 && index > closing.counted[writer] ?? 0
         }
-        return isClosed ? .void : .counts
+        if isVoid { return .void }
+        return retirement == nil ? .counts : .retired
     }
 
     /// Whether a machine was removed and its whole log is retired, so that the log may be deleted
@@ -146,6 +156,7 @@ package struct Roster: Hashable, Sendable {
                 let end = into[machine], end == membership.closed, end >= membership.retired
             else { return false }
             machines[machine]?.retired = end
+            machines[machine]?.retirements.append(Retirement(index: index, end: end))
             machines[machine]?.retiredInto = into.filter { $0.key != machine }
         }
         return true

@@ -1,0 +1,48 @@
+// RestoredItemTests: items of a circle that are restored from a backup, with earlier dates.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `Items that are restored while changes wait` {
+    /// The items are too large for one entry, so that some of them are not in the entry that waits
+    /// for the server.
+    @Test func `restored versions of waiting items, which have earlier dates, reach all machines`()
+        async throws
+    {
+        let server = MemoryStore()
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        let accounts = ["a", "b", "c", "d", "e"]
+        let (old, new) = (
+            String(repeating: "1", count: 300_000), String(repeating: "2", count: 300_000)
+        )
+        for account in accounts { try one.set(account, old) }
+        try await converge(one, two)
+        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data().write(to: URL(filePath: path))
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        let identity = AgeIdentity.x25519(.random(byteCount: 32))
+        _ = try one.engine.backUp(
+            to: AgeWriter([try #require(identity.recipient)], to: file.fileDescriptor))
+        server.setReadOnly(true)
+        for account in accounts { try one.set(account, new) }
+        await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
+        for account in accounts { try one.delete(account, tombstones: .never) }
+        let source = BackupSource(descriptor: file.fileDescriptor, identities: [identity])
+        _ = try one.engine.restore(source, .merge)
+        server.setReadOnly(false)
+        try await converge(one, two)
+        #expect(try await one.status().waitingCount == 0)
+        for device in [one, two] {
+            #expect(
+                try device.values() == Dictionary(uniqueKeysWithValues: accounts.map { ($0, old) }))
+        }
+    }
+}
