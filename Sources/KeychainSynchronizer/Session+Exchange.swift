@@ -141,6 +141,7 @@ extension Session {
         {
             compare()
             isCurrent = true
+            begun = engine.milliseconds
         }
     }
 

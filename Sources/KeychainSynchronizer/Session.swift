@@ -46,8 +46,8 @@ struct Session: Sendable {
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
-    /// When the session began, in milliseconds since 1970-01-01 UTC.
-    private let begun: Int64
+    /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
+    var begun: Int64
     /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.
     var lastHead: Int64 = 0
 
