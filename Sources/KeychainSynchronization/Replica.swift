@@ -319,16 +319,16 @@ package struct Replica: Sendable {
 
     /// Records an item of the keychain that was sent before, and that no log contains now that all
     /// were read to their ends.
-    package mutating func keep(_ name: Bytes16, _ stamp: VersionStamp) {
+    package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
         let mayBeVoid =
             voided.contains(name)
             || unopened.values.joined().contains {
                 ledger.isVoid($0.place.writer, $0.place.index)
             }
-        if stamp.isDeletion || ledger.mayHaveMissedDeletions && !mayBeVoid {
-            ledger.hold(name, stamp, until: neededClaims)
-        } else {
+        if mayBeVoid, !stamp.isDeletion {
             write(name, stamp)
+        } else {
+            ledger.hold(name, stamp, until: neededClaims)
         }
     }
 

@@ -180,7 +180,7 @@ extension Session {
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
         // A server that has lost entries of this machine's log may have lost some of the membership
-        // log, too. So no change is written before the own log is restored.
+        // log, too. And a change that was signed by an earlier session may have to be signed again.
         if let change = state.change, isCurrent || isRestored && change.index == 1 {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index

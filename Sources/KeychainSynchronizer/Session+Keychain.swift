@@ -56,7 +56,7 @@ extension Session {
     mutating func compare() {
         for (name, stamp) in uncompared {
             guard let held = replica.ledger.items[name] else {
-                replica.keep(name, stamp)
+                replica.hold(name, stamp)
                 continue
             }
             // A void entry may have contained this version.

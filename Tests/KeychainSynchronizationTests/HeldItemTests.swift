@@ -53,7 +53,7 @@ import Testing
         let (one, two) = try begunAgain()
         #expect(server.logs[one.id]?[1] == nil)
         try two.read(one.id)
-        two.replica.keep(name, stamp)
+        two.replica.hold(name, stamp)
         #expect(two.replica.settle() == [])
         #expect(isPending(on: two))
     }
@@ -64,11 +64,12 @@ import Testing
     ) throws {
         let (one, two) = try begunAgain(after: absence)
         try two.read(one.id)
-        two.replica.keep(name, stamp)
+        two.replica.hold(name, stamp)
         #expect(two.replica.settle() == [.delete(name)])
         #expect(two.replica.settle() == [])
         // From then on, it has missed nothing.
-        two.replica.keep(name, stamp)
+        two.replica.hold(name, stamp)
+        #expect(two.replica.settle() == [])
         #expect(isPending(on: two))
     }
 
@@ -85,7 +86,8 @@ import Testing
         case .olderCopy: two.replica.noteOldCopy()
         }
         try two.read(one.id)
-        two.replica.keep(name, stamp)
+        two.replica.hold(name, stamp)
+        #expect(two.replica.settle() == [])
         #expect(isPending(on: two))
     }
 
@@ -95,7 +97,7 @@ import Testing
         server.logs[one.id] = nil
         let earlier = VersionStamp(modified: 0, isDeletion: false, digest: .zero)
         let item = try #require(one.items.keys.first)
-        two.replica.keep(item, earlier)
+        two.replica.hold(item, earlier)
         #expect(two.replica.settle() == [])
         server.logs[one.id] = entries
         try two.read()
