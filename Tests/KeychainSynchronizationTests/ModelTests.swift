@@ -1,5 +1,6 @@
 // ModelTests: the rules of synchronization, with all sequences of up to six events of three
-// machines, and of up to five events after an item has reached all machines.
+// machines, of up to five events after an item has reached all machines, and of up to four with
+// machines that begin anew.
 
 import KeychainCore
 import KeychainSynchronization
@@ -12,18 +13,22 @@ import Testing
         var seen: [Set<World>]
         var outcomes = 0
         var fault: (what: String, events: [World.Event])?
+        private let possible: [World.Event]
 
-        init(depth: Int) { seen = Array(repeating: [], count: depth + 1) }
+        init(_ possible: [World.Event], depth: Int) {
+            self.possible = possible
+            seen = Array(repeating: [], count: depth + 1)
+        }
 
         mutating func visit(_ world: World, _ events: [World.Event], depth: Int) {
             guard fault == nil, seen[events.count].insert(world).inserted else { return }
             outcomes += 1
-            if let what = world.fault() {
+            if let what = world.fault(restarts: possible.contains(.restart2)) {
                 fault = (what, events)
                 return
             }
             guard events.count < depth else { return }
-            for event in World.Event.allCases {
+            for event in possible {
                 var next = world
                 guard next.carryOut(event, tick: events.count) else { continue }
                 visit(next, events + [event], depth: depth)
@@ -47,14 +52,27 @@ import Testing
         search(start, depth: 5, outcomes: 90_000)
     }
 
+    @Test(arguments: [
+        [World.Event.write1, .exchange1, .exchange2, .exchange3],
+        [.write3, .exchange3, .exchange1, .exchange2],
+    ])
+    func `no four events, restarts among them, after an item reached all machines break a rule`(
+        _ start: [World.Event]
+    ) {
+        search(start, depth: 4, outcomes: 9_000, World.Event.withRestarts)
+    }
+
     /// A search that looks at fewer than `outcomes` states fails.
-    private func search(_ start: [World.Event], depth: Int, outcomes: Int) {
+    private func search(
+        _ start: [World.Event], depth: Int, outcomes: Int,
+        _ possible: [World.Event] = World.Event.withoutRestarts
+    ) {
         var world = World()
         for (tick, event) in start.enumerated() {
             let happens = world.carryOut(event, tick: tick)
             #expect(happens)
         }
-        var search = Search(depth: start.count + depth)
+        var search = Search(possible, depth: start.count + depth)
         search.visit(world, start, depth: start.count + depth)
         if let fault = search.fault {
             Issue.record("\(fault.what): \(fault.events)")

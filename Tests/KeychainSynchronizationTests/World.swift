@@ -30,15 +30,38 @@ struct World: Hashable {
         case suspend3, remove3
         /// The first machine takes over what the third wrote.
         case retire3
+        /// The machine begins a new session, with which it reads all logs again, and exchanges.
+        case restart2, restart3
+
+        static let withoutRestarts = allCases.filter { $0 != .restart2 && $0 != .restart3 }
+        static let withRestarts: [Event] = [
+            .write1, .write2, .write3, .delete1, .delete2, .exchange1, .exchange2, .exchange3,
+            .suspend3, .remove3, .retire3, .restart2, .restart3,
+        ]
     }
 
     struct Machine: Hashable {
         var ledger: Ledger
         /// How much of the membership log it has read.
         var known: UInt64 = 3
-        /// What its programs see: nil where there is no item.
-        var value: VersionStamp?
+        /// What its keychain has: an item or a tombstone.
+        var kept: VersionStamp?
+        /// Whether its outbox has a change that isn't appended yet.
+        var isInOutbox = false
         var read: LogIndexes = [:]
+
+        /// What its programs see. `nil` if there is no item.
+        var value: VersionStamp? { kept.flatMap { $0.isDeletion ? nil : $0 } }
+
+        /// Stores a version from a log, unless the keychain has a later one, which is then
+        /// appended.
+        mutating func store(_ stamp: VersionStamp) {
+            if let kept, kept > stamp {
+                ledger.write(World.item, kept)
+            } else {
+                kept = stamp
+            }
+        }
     }
 
     struct Write: Hashable {
@@ -83,6 +106,8 @@ struct World: Hashable {
         case .glance2: return glance(1)
         case .suspend3, .remove3: return exclude(for: event)
         case .retire3: return retireAbsent()
+        case .restart2: restart(1)
+        case .restart3: restart(2)
         }
         return true
     }
@@ -97,7 +122,8 @@ struct World: Hashable {
             digest: Digest([UInt8(index), UInt8(tick)] + [UInt8](repeating: 0, count: 30)) ?? .zero
         )
         machines[index].ledger.write(Self.item, stamp)
-        machines[index].value = isDeletion ? nil : stamp
+        machines[index].kept = stamp
+        machines[index].isInOutbox = true
         writes.append(Write(machine: index, stamp: stamp))
     }
 
@@ -137,6 +163,30 @@ struct World: Hashable {
             || before.2 != logs[id]?.count
     }
 
+    /// A new session reads all logs and compares the keychain with them.
+    private mutating func restart(_ index: Int) {
+        let id = Self.machines[index]
+        readMembership(&machines[index])
+        var machine = machines[index]
+        guard machine.ledger.roster.isMember(id) else { return }
+        machine.ledger = Ledger(
+            me: id, roster: machine.ledger.roster, reached: machine.ledger.reached)
+        machine.read = [:]
+        for entry in logs[id] ?? [] { take(entry, &machine) }
+        readLogs(&machine)
+        if let kept = machine.kept {
+            if let held = machine.ledger.items[Self.item] {
+                if kept > held.stamp { machine.ledger.write(Self.item, kept) }
+            } else {
+                machine.ledger.hold(Self.item, kept, until: [:])
+            }
+        }
+        isMisled = settle(&machine) || isMisled
+        if machine.isInOutbox, let kept = machine.kept { machine.ledger.write(Self.item, kept) }
+        machines[index] = machine
+        _ = append(index)
+    }
+
     private mutating func glance(_ index: Int) -> Bool {
         let before = machines[index]
         readMembership(&machines[index])
@@ -156,22 +206,36 @@ struct World: Hashable {
 
     /// - Returns: Whether an item is treated as deleted although it isn't.
     private func read(_ machine: inout Machine, only one: MachineID? = nil) -> Bool {
+        readLogs(&machine, only: one)
+        return settle(&machine)
+    }
+
+    private func readLogs(_ machine: inout Machine, only one: MachineID? = nil) {
         for (writer, log) in logs.sorted(by: { $0.key < $1.key })
         where writer != machine.ledger.me && one ?? writer == writer {
             for entry in log where entry.index > machine.read[writer] ?? 0 {
                 machine.read[writer] = entry.index
-                for name in machine.ledger.take(entry) {
-                    let stamp = machine.ledger.items[name]?.stamp
-                    machine.value = stamp.flatMap { $0.isDeletion ? nil : $0 }
-                }
+                take(entry, &machine)
             }
         }
+    }
+
+    private func take(_ entry: Ledger.Entry, _ machine: inout Machine) {
+        for name in machine.ledger.take(entry) {
+            if let stamp = machine.ledger.items[name]?.stamp { machine.store(stamp) }
+        }
+    }
+
+    /// - Returns: Whether an item is treated as deleted although it isn't.
+    private func settle(_ machine: inout Machine) -> Bool {
         for outcome in machine.ledger.settle() {
             switch outcome {
             case .deleted:
-                machine.value = nil
+                // A change that waits stays.
+                if machine.isInOutbox { continue }
+                machine.kept = nil
                 if let uploaded, !uploaded.isDeletion { return true }
-            case .replaced(_, let stamp): machine.value = stamp.isDeletion ? nil : stamp
+            case .replaced(_, let stamp): machine.store(stamp)
             }
         }
         return false
@@ -212,6 +276,7 @@ struct World: Hashable {
             acknowledged: plan.acknowledged, isClean: plan.isClean,
             versions: plan.versions)
         machines[index].ledger.append(plan, knowing: machines[index].known)
+        if !plan.versions.isEmpty { machines[index].isInOutbox = false }
         logs[id, default: []].append(entry)
         uploaded = (plan.versions.map(\.value) + [uploaded].compactMap { $0 }).max()
         logs[id]?.removeAll { $0.index < plan.first }
@@ -220,20 +285,14 @@ struct World: Hashable {
 
     // MARK: Outcome
 
-    /// What is wrong after all machines have exchanged everything, or `nil`.
-    func fault() -> String? {
+    /// What is wrong after all machines have exchanged everything, or `nil`. With `restarts`, also
+    /// after all of them have then begun a new session.
+    func fault(restarts: Bool) -> String? {
         var world = self
-        var rounds = 0
-        var isOver = false
-        while !isOver {
-            isOver = true
-            for index in 0..<3 {
-                if let fault = world.newcomersFault { return fault }
-                if world.exchange(index) { isOver = false }
-            }
-            if world.retireAbsent() { isOver = false }
-            rounds += 1
-            if rounds == 12 { return "the exchanges don't come to an end" }
+        if let fault = world.converge() { return fault }
+        if restarts {
+            for index in 0..<3 { world.restart(index) }
+            if let fault = world.converge() { return fault }
         }
         if world.isMisled { return "an item is treated as deleted although it isn't" }
         let present = isRemoved ? [0, 1] : [0, 1, 2]
@@ -249,6 +308,20 @@ struct World: Hashable {
         }
         if world.newcomer.value != value { return "a new machine sees something else" }
         return verdict(on: value, in: world)
+    }
+
+    /// Lets all machines exchange until nothing changes.
+    private mutating func converge() -> String? {
+        for _ in 0..<12 {
+            var isOver = true
+            for index in 0..<3 {
+                if let fault = newcomersFault { return fault }
+                if exchange(index) { isOver = false }
+            }
+            if retireAbsent() { isOver = false }
+            if isOver { return nil }
+        }
+        return "the exchanges don't come to an end"
     }
 
     /// A new machine that has read all logs.

@@ -100,6 +100,28 @@ import Testing
         #expect(suspensionCount == 1)
     }
 
+    /// It has also missed entries, so that it takes other items that no log contains for deleted.
+    @Test func `what a machine wrote while it was away is sent by the process that returns`()
+        async throws
+    {
+        let (one, two, three) = try await devices()
+        try await pass(7, one, two)
+        #expect(try await suspended(one) == ["three"])
+        try one.delete("a")
+        for number in 0..<80 {
+            try one.set("c", "\(number)")
+            try await settle(one)
+        }
+        try await pass(1, one, two)
+        try three.set("b", "while away")
+        three.clock.now = one.clock.now
+        try three.restart()
+        try await converge(three, one, two)
+        for device in [one, two, three] {
+            #expect(try device.values() == ["b": "while away", "c": "79"])
+        }
+    }
+
     @Test func `one machine suspends all others that are away`() async throws {
         let (one, _, _) = try await devices()
         try await pass(7, one)
