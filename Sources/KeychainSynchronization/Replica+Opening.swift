@@ -21,9 +21,6 @@ extension Replica {
         let (name, stamp) = (version.name, version.stamp)
         let taken = ledger.take(
             [name: stamp], of: sealed.place.writer, at: sealed.place.index)
-        if ledger.items[name]?.earlier[stamp] != nil {
-            passedOver[name, default: [:]][stamp] = sealed
-        }
         if ledger.isVoid(sealed.place.writer, sealed.place.index) {
             voided.insert(name)
         }

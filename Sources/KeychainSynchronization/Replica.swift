@@ -50,8 +50,6 @@ package struct Replica: Sendable {
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// Versions that are earlier than the current ones, by item.
-    var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
     /// Items with versions in void entries.
     var voided: Set<Bytes16> = []
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
@@ -102,18 +100,19 @@ package struct Replica: Sendable {
     }
 
     /// Creates the replica of a machine that was added to the circle. `circle` is verified at least
-    /// up to this addition. `remembered` is how far the machine had read all logs, its own
-    /// included, when it last stopped.
+    /// up to this addition. `remembered` and `decided` are the ``settledHeads`` and the
+    /// ``Ledger/decided`` of the machine's last session.
     package init(
         _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
-        groupKeys: [GroupKey] = [], remembering remembered: LogHeads = [:]
+        groupKeys: [GroupKey] = [], remembering remembered: LogHeads = [:], decided: UInt64 = 0
     ) {
         self.keys = keys
         self.circle = circle
         self.circleKey = circleKey
         self.groupKeys = Dictionary(groupKeys.map { ($0.id, $0) }) { first, _ in first }
         self.remembered = remembered
-        ledger = Ledger(me: keys.id, roster: circle.roster, reached: remembered.indexes)
+        ledger = Ledger(
+            me: keys.id, roster: circle.roster, reached: remembered.indexes, decided: decided)
         for (machine, membership) in circle.roster.machines {
             if let heads = circle.machine(machine)?.heads { claim(heads) }
             claimed.merge(membership.retiredInto) { max($0, $1) }
@@ -214,7 +213,9 @@ package struct Replica: Sendable {
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
-            cursors[machine]?.isWhole ?? true, isAllOpened
+            // What was read in earlier sessions is in the keychain.
+            cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
+            isAllOpened
         else { return nil }
         let left = ledger.adopt(machine, unloadable: unloadable)
         lacksVersions = lacksVersions || !left.isDisjoint(with: unloadable)
@@ -317,20 +318,18 @@ package struct Replica: Sendable {
         return changes
     }
 
-    /// Records an item of the keychain that was sent before, and that no log contains now that all
-    /// were read to their ends.
+    /// Records an item of the keychain that no log contains now that all were read to their ends.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
-        let mayBeVoid =
-            voided.contains(name)
-            || unopened.values.joined().contains {
-                ledger.isVoid($0.place.writer, $0.place.index)
-            }
-        if mayBeVoid, !stamp.isDeletion {
+        if ledger.mayHaveMissedDeletions, voided.contains(name), !stamp.isDeletion {
+            // This machine wrote the version while it was away.
             write(name, stamp)
         } else {
             ledger.hold(name, stamp, until: neededClaims)
         }
     }
+
+    /// Forgets a version that came and went while the logs were being read.
+    package mutating func forget(_ name: Bytes16) -> Bool { ledger.forget(name) }
 
     /// Records that the keychain is an older copy of itself: its log has entries that it doesn't
     /// know.
@@ -344,37 +343,23 @@ package struct Replica: Sendable {
         if ledger.items[name]?.places.isEmpty == false { unloadable.insert(name) }
     }
 
-    /// Returns the changes for items that have turned out to be deleted, after logs were read.
-    package mutating func settle() -> [Change] {
-        // A version that can't be opened yet may be that of any item.
-        let isOpened = isAllOpened || circle.member(id)?.scope != .all
-        guard isOpened, cursors.values.allSatisfy(\.isWhole) else { return [] }
-        var changes: [Change] = []
-        // A version that can't be opened may be that of an item that seems to be deleted.
-        for outcome in ledger.settle(mayDelete: isAllOpened) {
-            switch outcome {
-            case .deleted(let name):
-                changes.append(.delete(name))
-            case .replaced(let name, let stamp):
-                guard let sealed = passedOver[name]?[stamp],
-                    let key = groupKeys[sealed.version.key],
-                    let version = try? sealed.version.open(with: key, at: sealed.place)
-                else { continue }
-                changes.append(.store(version))
-            }
-        }
-        for (name, versions) in passedOver {
-            let earlier = ledger.items[name]?.earlier ?? [:]
-            let left = versions.filter { earlier[$0.key] != nil }
-            passedOver[name] = left.isEmpty ? nil : left
-        }
-        return changes
+    /// Decides on items that no log contains, after logs were read.
+    ///
+    /// - Parameter isComplete: Whether no entry was rejected.
+    /// - Returns: The items that were deleted.
+    package mutating func settle(isComplete: Bool = true) -> [Change] {
+        let hasAllGroups = circle.member(id)?.scope == .all
+        // A version that can't be opened may be that of any item.
+        let isOpened = isAllOpened || !hasAllGroups
+        return ledger.settle(
+            isComplete: isComplete && isOpened && cursors.values.allSatisfy(\.isWhole),
+            hasAllGroups: hasAllGroups
+        ).map { .delete($0) }
     }
 
-    /// Whether all versions that were read and count could be opened. The keys of void entries may
-    /// never arrive.
+    /// Whether all versions that were read and are needed could be opened.
     private var isAllOpened: Bool {
-        unopened.values.joined().allSatisfy { ledger.isVoid($0.place.writer, $0.place.index) }
+        !unopened.values.joined().contains { ledger.isNeeded($0.place.writer, $0.place.index) }
     }
 
     /// Whether to read a removed machine's log beyond where it was closed. A void entry may confirm

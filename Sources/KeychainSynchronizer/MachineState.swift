@@ -28,7 +28,7 @@ struct MachineState: Sendable {
     var groupKeys: [GroupKey] = []
     /// The membership log as far as it was verified. Empty until the machine has joined.
     private(set) var membership: [MembershipEntry] = []
-    /// How far the machine has read all logs, its own included.
+    /// How far the machine has read all logs, its own included. See ``Replica/settledHeads``.
     var heads: LogHeads = [:]
     /// The last entry of its own log that the machine has given to the relay to store. This field
     /// is saved first, so no other machine can have read an entry that isn't recorded here.
@@ -37,6 +37,8 @@ struct MachineState: Sendable {
     /// again: another entry in their place would be a fork for a machine to which the server has
     /// shown this one.
     var entry: LogEntry?
+    /// See ``StoredState/decided``.
+    var decided: UInt64 = 0
     /// When the other members were last heard of.
     var sightings: [MachineID: Sighting] = [:]
     /// A change of the membership that this machine has signed and that isn't in the log yet.
@@ -118,6 +120,7 @@ struct MachineState: Sendable {
             groupKeys = stored.groupKeys.map { $0.key(in: CircleID(founding.digest)) }
         }
         heads = stored.heads
+        decided = stored.decided
         sightings = stored.sightings
         self.stored = try Self.claim(of: stored)
         (sent, change) = (self.stored.sent, self.stored.change)
@@ -146,13 +149,15 @@ struct MachineState: Sendable {
         let sightings: [MachineID: Sighting]
         let sent: LogHead
         let hasEntry: Bool
+        let decided: UInt64
         let change: MembershipEntry?
     }
 
     var saved: Saved {
         Saved(
             hasCircleKey: circleKey != nil, groupKeys: Set(groupKeys.map(\.id)), heads: heads,
-            sightings: sightings, sent: sent, hasEntry: entry != nil, change: change)
+            sightings: sightings, sent: sent, hasEntry: entry != nil, decided: decided,
+            change: change)
     }
 
     /// The number of attempts to save while other processes save.
@@ -180,6 +185,7 @@ struct MachineState: Sendable {
         if circleKey == nil { circleKey = other.circleKey.map { CircleKey(bytes: $0) } }
         keep(other.groupKeys.map { $0.key(in: CircleID(founding.digest)) })
         heads.merge(other.heads) { $1.index > $0.index ? $1 : $0 }
+        decided = max(decided, other.decided)
         sightings.merge(other.sightings) { $1.seen > $0.seen ? $1 : $0 }
         revision = latest
     }
@@ -189,6 +195,7 @@ struct MachineState: Sendable {
         circleKey = nil
         groupKeys = []
         heads = [:]
+        decided = 0
         sightings = [:]
         sent = .empty
         entry = nil
@@ -209,7 +216,8 @@ struct MachineState: Sendable {
             let state = StoredState(
                 circleKey: circleKey?.bytes, groupKeys: groupKeys.map(StoredGroupKey.init),
                 heads: heads, sightings: sightings, sent: sent,
-                change: change.map { Data($0.bytes) }, entry: entry.map { Data($0.bytes) })
+                change: change.map { Data($0.bytes) }, entry: entry.map { Data($0.bytes) },
+                decided: decided)
             let next = Bytes16.random()
             if try Self.replace(revision, by: next, state.messageBytes, in: engine) {
                 revision = next

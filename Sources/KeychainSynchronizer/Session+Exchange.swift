@@ -34,7 +34,7 @@ extension Session {
         noteSightings()
         if isCurrent {
             try signChangeAgain()
-            try apply(replica.settle())
+            try apply(replica.settle(isComplete: rejected.isEmpty))
             try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
             try retireLogs()
@@ -54,6 +54,7 @@ extension Session {
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.settledHeads) { $1.index > $0.index ? $1 : $0 }
+        state.decided = replica.ledger.decided
         if state.saved != before { try state.save(in: engine) }
         return try demand(entry)
     }
@@ -139,7 +140,7 @@ extension Session {
                 ends.contains($0) || rejected.contains(MachineID($0.machine))
             })
         {
-            compare()
+            try compare()
             isCurrent = true
             begun = engine.milliseconds
         }

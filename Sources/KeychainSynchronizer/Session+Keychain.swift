@@ -34,7 +34,10 @@ extension Session {
             switch outcome {
             case .stored(let reference):
                 note(version.name, reference)
-                if !isCurrent { uncompared[version.name] = version.stamp }
+                guard !isCurrent else { continue }
+                if uncompared.updateValue(version.stamp, forKey: version.name) == nil {
+                    arrived.insert(version.name)
+                }
             case .kept(let item):
                 let present = SynchronizedItem(item)
                 note(item, present)
@@ -53,16 +56,21 @@ extension Session {
     }
 
     /// Compares the keychain with the logs. Call this when all logs have been read to their ends.
-    mutating func compare() {
-        for (name, stamp) in uncompared {
+    mutating func compare() throws(KeychainFailure) {
+        // What came and went is from entries that aren't needed any more, and that the server still
+        // has.
+        let gone = arrived.filter { replica.forget($0) }
+        try apply(gone.map { .delete($0) })
+        for (name, stamp) in uncompared where !gone.contains(name) {
             guard let held = replica.ledger.items[name] else {
                 replica.hold(name, stamp)
                 continue
             }
-            // A void entry may have contained this version.
+            // The version was changed without the outbox, or its entry is void.
             if stamp > held.stamp { replica.write(name, stamp) }
         }
         uncompared = [:]
+        arrived = []
         let added = state.membership.compactMap { entry -> MachineID? in
             guard case .add(let addition) = entry.change, entry.signer == replica.id else {
                 return nil

@@ -34,8 +34,11 @@ struct Session: Sendable {
     /// is shared, and tombstones. By name.
     var references: [Bytes16: ItemReference] = [:]
     var names: [ItemReference: Bytes16] = [:]
-    /// The versions in the keychain when the session began, until they are compared.
+    /// What the keychain has, until it is compared with the logs.
     var uncompared: [Bytes16: VersionStamp] = [:]
+    /// Items that the keychain didn't have when the session began, until it is compared with the
+    /// logs.
+    var arrived: Set<Bytes16> = []
     /// Synchronizable items that don't travel.
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
     /// Versions that were read from logs and whose items don't travel any more, by name. The
@@ -59,7 +62,7 @@ struct Session: Sendable {
         begun = engine.milliseconds
         replica = Replica(
             state.keys, circle, circleKey: state.circleKey, groupKeys: state.groupKeys,
-            remembering: state.heads)
+            remembering: state.heads, decided: state.decided)
         replica.isRestoring = true
         let id = StoredCircle(circle.id.digest.bytes)
         if let id, try engine.circle() != id {

@@ -15,10 +15,14 @@ struct StoredState: MessageCodable, Sendable {
     var change: Data?
     /// The bytes of the entry with the head `sent`, until the server is known to have it.
     var entry: Data?
+    /// The last addition or suspension of this machine after which it has decided on all items that
+    /// no log contained, by its index in the membership log.
+    var decided: UInt64 = 0
 
     init(
         circleKey: SecretBytes?, groupKeys: [StoredGroupKey], heads: LogHeads,
-        sightings: [MachineID: Sighting], sent: LogHead, change: Data?, entry: Data?
+        sightings: [MachineID: Sighting], sent: LogHead, change: Data?, entry: Data?,
+        decided: UInt64
     ) {
         self.circleKey = circleKey
         self.groupKeys = groupKeys
@@ -27,6 +31,7 @@ struct StoredState: MessageCodable, Sendable {
         self.sent = sent
         self.change = change
         self.entry = entry
+        self.decided = decided
     }
 
     func encode(to writer: inout MessageWriter) {
@@ -46,8 +51,8 @@ struct StoredState: MessageCodable, Sendable {
         }
         Self.encode(sent, to: &writer)
         change.encode(to: &writer)
-        // `nil` is not encoded, because earlier versions of this module don't know the field.
-        entry?.encode(to: &writer)
+        (entry ?? Data()).encode(to: &writer)
+        writer.number(decided)
     }
 
     init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -66,7 +71,12 @@ struct StoredState: MessageCodable, Sendable {
         }
         sent = try Self.head(from: &reader)
         change = try .init(from: &reader)
-        if reader.remainingCount > 0 { entry = try Data(from: &reader) }
+        // Earlier versions of this module don't know these fields.
+        if reader.remainingCount > 0 {
+            let bytes = try Data(from: &reader)
+            entry = bytes.isEmpty ? nil : bytes
+        }
+        if reader.remainingCount > 0 { decided = try reader.number() }
     }
 
     private static func encode(_ head: LogHead, to writer: inout MessageWriter) {

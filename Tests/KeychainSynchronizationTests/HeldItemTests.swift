@@ -35,7 +35,7 @@ import Testing
         let again = TestMachine(
             Replica(
                 two.replica.keys, try server.circle(), circleKey: two.replica.circleKey,
-                remembering: two.replica.readHeads), server)
+                remembering: two.replica.readHeads, decided: two.replica.ledger.decided), server)
         again.replica.isRestoring = true
         while let bytes = server.logs[two.id]?[again.replica.nextIndex(of: two.id)] {
             _ = try again.replica.restore(LogEntry(decoding: bytes))

@@ -76,10 +76,23 @@ import Testing
     @Test func `an entry that was void before its log was retired stays void`() {
         var roster = roster()
         _ = roster.apply(.suspend(other, [other: 2]), at: 5)
-        _ = roster.apply(.retire(other, [other: 2, me: 1]), at: 6)
+        _ = roster.apply(.retire(other, [other: 2, me: 1], signer: me), at: 6)
         #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
         // It was written without knowledge of the removal, whose signer had not read it.
         #expect(roster.standing(of: other, at: 2, knowing: 3) == .void)
+    }
+
+    @Test func `retired entries are void if entries that contain their versions become void`() {
+        let third = MachineID(Bytes16(high: 0, low: 4))
+        var roster = Roster(founder: me)
+        _ = roster.apply(.add(other), at: 2)
+        _ = roster.apply(.add(third), at: 3)
+        _ = roster.apply(.suspend(other, [other: 1]), at: 4)
+        _ = roster.apply(.retire(other, [other: 1, third: 5], signer: third), at: 5)
+        #expect(roster.standing(of: other, at: 1, knowing: 3) == .retired)
+        // The signer has not read the last entry to which the retirement refers.
+        _ = roster.apply(.remove(third, [other: 1, third: 4]), at: 6)
+        #expect(roster.standing(of: other, at: 1, knowing: 3) == .void)
     }
 
     @Test func `a deletion that no log contains is appended again if a log has an older version`() {

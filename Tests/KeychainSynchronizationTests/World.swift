@@ -170,7 +170,8 @@ struct World: Hashable {
         var machine = machines[index]
         guard machine.ledger.roster.isMember(id) else { return }
         machine.ledger = Ledger(
-            me: id, roster: machine.ledger.roster, reached: machine.ledger.reached)
+            me: id, roster: machine.ledger.roster, reached: machine.ledger.reached,
+            decided: machine.ledger.decided)
         machine.read = [:]
         for entry in logs[id] ?? [] { take(entry, &machine) }
         readLogs(&machine)
@@ -228,15 +229,11 @@ struct World: Hashable {
 
     /// - Returns: Whether an item is treated as deleted although it isn't.
     private func settle(_ machine: inout Machine) -> Bool {
-        for outcome in machine.ledger.settle() {
-            switch outcome {
-            case .deleted:
-                // A change that waits stays.
-                if machine.isInOutbox { continue }
-                machine.kept = nil
-                if let uploaded, !uploaded.isDeletion { return true }
-            case .replaced(_, let stamp): machine.store(stamp)
-            }
+        for _ in machine.ledger.settle() {
+            // A change that waits stays.
+            if machine.isInOutbox { continue }
+            machine.kept = nil
+            if let uploaded, !uploaded.isDeletion { return true }
         }
         return false
     }
@@ -258,7 +255,7 @@ struct World: Hashable {
         var into = machine.read
         into[Self.machines[0]] = UInt64(logs[Self.machines[0]]?.last?.index ?? 0)
         into[absent] = membership.closed
-        self.membership.append(.retire(absent, into))
+        self.membership.append(.retire(absent, into, signer: Self.machines[0]))
         readMembership(&machine)
         return true
     }

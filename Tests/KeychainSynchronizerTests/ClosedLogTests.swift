@@ -274,6 +274,73 @@ import Testing
         #expect(try newcomer.values().count == 192)
     }
 
+    /// After the removal no log contains the item, and entries that a present machine hasn't read
+    /// are gone.
+    @Test func `a machine that was suspended by mistake before takes no such item for deleted`()
+        async throws
+    {
+        let devices = try await circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        // A clock jumps ahead.
+        one.clock.now += 100 * Self.day
+        let relay = one.relay(through: server, absenceLimit: Self.limit)
+        for _ in 0..<3 { try await relay.settle() }
+        one.clock.now -= 100 * Self.day
+        try await converge(two, three, one)
+        #expect(try await one.status().machines.allSatisfy { !$0.isSuspended })
+        try await signRemoval(of: three, by: one)
+        try three.set("a", "1")
+        try await three.settle()
+        try await two.settle()
+        #expect(try two.values() == ["a": "1"])
+        for number in 0..<200 {
+            try await one.settle()
+            try one.set("b", "\(number)")
+        }
+        try two.restart()
+        try await converge(two, one)
+        for device in [one, two] { #expect(try device.values() == ["a": "1", "b": "199"]) }
+    }
+
+    /// A machine copies a suspended machine's item, retires that machine's log, and is removed by a
+    /// third machine, which has read neither entry.
+    @Test(arguments: [false, true])
+    func `a suspended machine's item stays, although the only copy of it is void`(
+        removesOther: Bool
+    ) async throws {
+        let devices = try await circle("one", "two", "absent", "four")
+        let (one, two, absent, four) = (devices[0], devices[1], devices[2], devices[3])
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let before = Set(server.records.keys)
+        try absent.set("a", "1")
+        try await absent.settle()
+        let own = Set(server.records.keys).subtracting(before)
+        try await two.settle()
+        for days in [59, 2] {
+            for device in [two, one, four] { device.clock.now += Double(days) * Self.day }
+            server.hide { own.contains($0) }
+            for device in [one, four] { try await device.settle() }
+            server.hide { _ in false }
+            if days == 59 { try await two.settle() }
+        }
+        let present = Set(server.records.keys)
+        let relay = two.relay(through: server, absenceLimit: Self.limit)
+        for _ in 0..<4 { try await relay.settle() }
+        server.hide { own.contains($0) || $0.contains(log) && !present.contains($0) }
+        try await one.settle()
+        try await remove(removesOther ? four : two, by: one)
+        server.hide { _ in false }
+        if removesOther { try await remove(two, by: one) }
+        for _ in 0..<3 {
+            try await beginAgain(one)
+            try await one.settle()
+        }
+        absent.clock.now = one.clock.now
+        try absent.restart()
+        try await converge(absent, one)
+        for device in [absent, one] { #expect(try device.values() == ["a": "1"]) }
+    }
+
     @Test func `a removal that waited for a restart deletes nothing of other machines`()
         async throws
     {

@@ -119,7 +119,8 @@ package struct Circle: Hashable, Sendable {
             change = .add(addition.machine.id)
         case .remove(let closing): change = .remove(closing.machine, closing.heads.indexes)
         case .suspend(let closing): change = .suspend(closing.machine, closing.heads.indexes)
-        case .retire(let closing): change = .retire(closing.machine, closing.heads.indexes)
+        case .retire(let closing):
+            change = .retire(closing.machine, closing.heads.indexes, signer: entry.signer)
         }
         guard roster.apply(change, at: entry.index) else {
             throw .notEntitled("\(name) doesn't fit the current members")

@@ -112,6 +112,13 @@ extension Ledger {
             versions: [:])
     }
 
+    /// Whether the content of an entry that was taken is a part of the current state.
+    package func isNeeded(_ writer: MachineID, _ index: UInt64) -> Bool {
+        guard let log = logs[writer] else { return false }
+        return index >= log.first
+            && roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .counts
+    }
+
     /// Whether an entry that was taken is void.
     package func isVoid(_ writer: MachineID, _ index: UInt64) -> Bool {
         guard let log = logs[writer] else { return false }
@@ -152,7 +159,7 @@ extension Ledger {
             for name in log.items[index] ?? [] {
                 let wasCounting = items[name]?.places[me] != nil
                 remove(name, from: me)
-                if wasCounting { doubt(name, .unlogged(needed: [:])) }
+                if wasCounting { doubt(name, [:]) }
             }
         }
     }
@@ -160,7 +167,7 @@ extension Ledger {
     /// Whether an item is a deletion that no longer has to stay in this machine's log.
     private func isDone(_ name: Bytes16) -> Bool {
         guard let held = items[name], held.stamp.isDeletion, !held.isPending,
-            let place = held.places[me], outdated[name] == nil
+            let place = held.places[me], held.earlier.isEmpty, outdated[name] == nil
         else { return false }
         return roster.machines.allSatisfy { machine, membership in
             if machine == me { return true }

@@ -1,8 +1,10 @@
 // Ledger+Doubts: whether an item that no log contains any more was deleted.
 // Documentation/Synchronization.md, "Deletions".
 //   (1) A deletion stays in its log until every present machine has acknowledged it. So only a
-//       machine that counted as absent, or whose keychain is an older copy, can have missed one.
-//   (2) All other machines append such an item again: its version was in an entry that is void.
+//       machine that counted as absent, that was added later, or whose keychain is an older copy
+//       can have missed one. All other machines append such an item again.
+//   (2) An item that is appended again by mistake is deleted again by each machine whose keychain
+//       has its tombstone. A lost item can't come back. So in doubt the item is appended.
 
 import KeychainCore
 
@@ -10,13 +12,20 @@ extension Ledger {
     /// Whether a deletion may have been in entries that this machine hasn't read, and that other
     /// machines have dropped without waiting for it.
     package var mayHaveMissedDeletions: Bool {
-        guard isOldCopy || roster.machines[me]?.suspended != nil else { return false }
+        guard isOldCopy || absence > decided else { return false }
         return ends.contains { writer, end in writer != me && end > reached[writer] ?? 0 }
     }
 
     /// Records that this machine has decided on all items that no log contains.
-    mutating func noteReached() {
+    mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
+        decided = absence
+    }
+
+    /// The index of the entry of the membership log that added or last suspended this machine.
+    private var absence: UInt64 {
+        guard let membership = roster.machines[me] else { return 0 }
+        return max(membership.added, membership.suspended ?? 0)
     }
 
     /// The indexes of the last entries of all logs that were read, and of those logs that were
@@ -35,7 +44,7 @@ extension Ledger {
     }
 
     /// Whether a machine has appended a clean entry since the last change that closed logs. Until
-    /// then it may append versions from void entries again.
+    /// then it may have to append versions from void entries again.
     func isClean(_ writer: MachineID) -> Bool {
         writer == me || logs[writer]?.settledKnown ?? 0 >= roster.lastClosing
     }

@@ -59,24 +59,6 @@ package struct Ledger: Hashable, Sendable {
         package internal(set) var isPending = false
     }
 
-    /// What happens to an item whose current version no log contains any more.
-    package enum Outcome: Hashable, Sendable {
-        case deleted(Bytes16)
-        /// An earlier version is current again, because the version that superseded it was
-        /// abandoned.
-        case replaced(Bytes16, VersionStamp)
-    }
-
-    /// Why no log contains an item's current version any more.
-    enum Doubt: Hashable, Sendable {
-        /// This machine gave up the version before it was appended.
-        case abandoned
-        /// The writer of the last log that contained the version dropped it, the log was retired,
-        /// or the item was in the keychain before the logs were read. Entries up to `needed` may
-        /// contain the version, or a later one.
-        case unlogged(needed: LogIndexes)
-    }
-
     struct Log: Hashable, Sendable {
         var head: UInt64 = 0
         var first: UInt64 = 1
@@ -108,9 +90,10 @@ package struct Ledger: Hashable, Sendable {
     package private(set) var roster: Roster
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
-    /// Items whose current version no log contains any more. Either they were deleted, or an entry
-    /// that was not read yet contains a newer version.
-    var doubts: [Bytes16: Doubt] = [:]
+    /// Items whose current version no log contains, and that this machine doesn't have to append.
+    /// ``settle(isComplete:hasAllGroups:)`` decides on them once the logs are read that far: entries
+    /// up to there may contain the version, or a later one.
+    var doubts: [Bytes16: LogIndexes] = [:]
     /// Items whose current version was in an entry that became void, each with the entry's writer,
     /// which is expected to append the version again.
     var awaited: [Bytes16: MachineID] = [:]
@@ -119,17 +102,23 @@ package struct Ledger: Hashable, Sendable {
     var outdated: [Bytes16: UInt64] = [:]
 
     /// How far this machine has read each log without a gap, or with gaps after which it has decided
-    /// on all items that no log contains. See ``mayHaveMissedDeletions``.
+    /// on all items in no log. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
+    /// The last addition or suspension of this machine after which it has decided on these items, by
+    /// its index in the membership log.
+    package internal(set) var decided: UInt64
     /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
     /// has acknowledged.
     package var isOldCopy = false
 
-    /// `reached` is how far this machine had read all logs when it last stopped.
-    package init(me: MachineID, roster: Roster, reached: LogIndexes = [:]) {
+    /// `reached` and `decided` are those of the session before.
+    package init(
+        me: MachineID, roster: Roster, reached: LogIndexes = [:], decided: UInt64 = 0
+    ) {
         self.me = me
         self.roster = roster
         self.reached = reached
+        self.decided = decided
     }
 
     // MARK: Changes on this machine
@@ -141,20 +130,37 @@ package struct Ledger: Hashable, Sendable {
         awaitAppending(name)
     }
 
-    /// Records an item that this machine has, that was in a log before, and that no log contains
-    /// any more, unless an entry up to `needed` turns out to contain it.
+    /// Records an item of the keychain that no log contains. The decision on it needs entries up to
+    /// `needed`.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp, until needed: LogIndexes) {
         guard items[name] == nil else { return }
         items[name] = Held(stamp: stamp)
-        doubts[name] = .unlogged(needed: needed)
+        doubts[name] = needed
     }
 
     /// Gives up a version that this machine has yet to append, because it doesn't have the item any
     /// more. An earlier version, if a log contains one, becomes current again.
     package mutating func abandon(_ name: Bytes16) {
-        guard items[name]?.isPending ?? false else { return }
+        guard let held = items[name], held.isPending else { return }
         items[name]?.isPending = false
-        doubt(name, .abandoned)
+        guard held.places.isEmpty else { return }
+        guard let next = held.earlier.max(by: { $0.key < $1.key }) else {
+            items[name] = nil
+            return
+        }
+        items[name]?.stamp = next.key
+        items[name]?.places = next.value
+        items[name]?.earlier[next.key] = nil
+        if outdated[name] == next.value[me] { outdated[name] = nil }
+    }
+
+    /// Forgets a version that came and went while the logs were being read.
+    ///
+    /// - Returns: `false` if a log contains the item, or this machine has to append it.
+    package mutating func forget(_ name: Bytes16) -> Bool {
+        guard doubts.removeValue(forKey: name) != nil else { return false }
+        items[name] = nil
+        return true
     }
 
     // MARK: Reading
@@ -222,13 +228,14 @@ package struct Ledger: Hashable, Sendable {
         if standing == .counts || writer == me { log.first = max(old, entry.first) }
         logs[writer] = log
         guard log.first > old else { return }
+        if writer == me { outdated = outdated.filter { $0.value >= log.first } }
         for index in log.items.keys where index < log.first {
             for name in log.items[index] ?? [] {
                 let wasCounting = items[name]?.places[writer] != nil
                 remove(name, from: writer)
                 guard wasCounting else { continue }
                 if standing == .counts {
-                    doubt(name, .unlogged(needed: log.acknowledged))
+                    doubt(name, log.acknowledged)
                 } else if items[name]?.places.isEmpty ?? false {
                     // The void entry had the only copy that is left in this log.
                     awaitAppending(name)
@@ -249,7 +256,7 @@ package struct Ledger: Hashable, Sendable {
                     remove(name, from: writer)
                     guard wasCounting, items[name]?.places.isEmpty ?? false else { continue }
                     if standing == .retired {
-                        doubt(name, .unlogged(needed: roster.machines[writer]?.retiredInto ?? [:]))
+                        doubt(name, roster.machines[writer]?.retiredInto ?? [:])
                     } else {
                         awaited[name] = writer
                     }
@@ -260,45 +267,43 @@ package struct Ledger: Hashable, Sendable {
             // No other machine is expected to append the version again.
             awaitAppending(name)
         }
+        // Other machines ignore what void entries acknowledge.
+        if let head = logs[me]?.head, isVoid(me, head) { logs[me]?.acknowledged = [:] }
     }
 
-    /// Decides on the items whose current version no log contains any more, if the logs have been
-    /// read far enough. This machine appends such a version again, unless the item was deleted.
+    /// Decides on items whose current version no log contains. This machine appends the version
+    /// again, unless the item was deleted.
     ///
-    /// - Parameter mayDelete: Whether an item that seems to be deleted is. Otherwise it stays in
-    ///   doubt.
-    /// - Returns: The items that were deleted, or whose earlier version is current again.
-    package mutating func settle(mayDelete: Bool = true) -> [Outcome] {
+    /// - Parameters:
+    ///   - isComplete: Whether this machine has read and opened all that the logs need. Otherwise
+    ///     no item is taken for deleted.
+    ///   - hasAllGroups: Whether this machine sees all access groups. Otherwise it can't open all
+    ///     versions, and takes no item for deleted that it may have missed the deletion of.
+    /// - Returns: The items that were deleted.
+    package mutating func settle(
+        isComplete: Bool = true, hasAllGroups: Bool = true
+    ) -> [Bytes16] {
         for (name, writer) in awaited where isClean(writer) {
             // Its writer had the version no longer, and appended a clean entry without it.
             awaitAppending(name)
         }
-        var outcomes: [Outcome] = []
+        var deleted: [Bytes16] = []
         let mayHaveMissed = mayHaveMissedDeletions
-        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key }) {
+        for (name, needed) in doubts.sorted(by: { $0.key < $1.key }) {
             guard let held = items[name] else { continue }
-            if case .unlogged(let needed) = doubt {
-                guard isRead(needed) else { continue }
-                let isDeletion = held.stamp.isDeletion
-                if isDeletion ? !held.earlier.isEmpty : !mayHaveMissed {
-                    awaitAppending(name)
-                    continue
-                }
-                guard mayDelete || isDeletion, areAllClean else { continue }
-            }
-            doubts[name] = nil
-            if let next = held.earlier.max(by: { $0.key < $1.key }) {
-                items[name]?.stamp = next.key
-                items[name]?.places = next.value
-                items[name]?.earlier[next.key] = nil
-                outcomes.append(.replaced(name, next.key))
-            } else {
+            let isDeletion = held.stamp.isDeletion
+            guard isRead(needed) else { continue }
+            if !held.earlier.isEmpty || !isDeletion && !mayHaveMissed {
+                awaitAppending(name)
+            } else if isComplete, areAllClean, isDeletion || hasAllGroups {
+                doubts[name] = nil
                 items[name] = nil
-                if !held.stamp.isDeletion { outcomes.append(.deleted(name)) }
+                if !isDeletion { deleted.append(name) }
             }
         }
-        if doubts.isEmpty { noteReached() }
-        return outcomes
+        let isUndecided = doubts.keys.contains { items[$0]?.stamp.isDeletion == false }
+        if isComplete, !mayHaveMissed || !isUndecided { noteDecided() }
+        return deleted
     }
 
     /// Whether a machine is a member, and has appended an entry since it was last suspended.
@@ -377,9 +382,10 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// Notes a doubt about an item if no log contains its current version any more.
-    mutating func doubt(_ name: Bytes16, _ doubt: Doubt) {
+    /// Notes a doubt about an item if no log contains its current version any more. The decision on
+    /// it needs entries up to `needed`.
+    mutating func doubt(_ name: Bytes16, _ needed: LogIndexes) {
         guard let held = items[name], held.places.isEmpty, !held.isPending else { return }
-        doubts[name] = doubt
+        doubts[name] = needed
     }
 }

@@ -20,8 +20,9 @@ package struct Roster: Hashable, Sendable {
         /// machine may append to the log again once it knows this change.
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
-        /// given for them, contain what counts of it.
-        case retire(MachineID, LogIndexes)
+        /// given for them, contain what counts of it; the signer has copied into its own log what
+        /// no other log had.
+        case retire(MachineID, LogIndexes, signer: MachineID)
     }
 
     /// Whether an entry of a machine's log counts.
@@ -48,10 +49,13 @@ package struct Roster: Hashable, Sendable {
         fileprivate var retirements: [Retirement] = []
     }
 
-    /// The entry at `index` of the membership log retired a log up to its entry at `end`.
+    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The log of
+    /// `signer`, up to its entry at `copied`, contains what only that log had.
     fileprivate struct Retirement: Hashable, Sendable {
         let index: UInt64
         let end: UInt64
+        let signer: MachineID
+        let copied: UInt64
     }
 
     private struct Closing: Hashable, Sendable {
@@ -119,7 +123,11 @@ package struct Roster: Hashable, Sendable {
                 && index > closing.counted[writer] ?? 0
         }
         if isVoid { return .void }
-        return retirement == nil ? .counts : .retired
+        guard let retirement else { return .counts }
+        // If the copies became void, so does what was copied.
+        let copies = standing(
+            of: retirement.signer, at: retirement.copied, knowing: retirement.index - 1)
+        return copies == .void ? .void : .retired
     }
 
     /// Whether a machine was removed and its whole log is retired, so that the log may be deleted
@@ -150,13 +158,15 @@ package struct Roster: Hashable, Sendable {
             machines[machine]?.suspended = index
             machines[machine]?.closed = counted[machine] ?? 0
             closings.append(Closing(index: index, machine: machine, counted: counted))
-        case .retire(let machine, let into):
+        case .retire(let machine, let into, let signer):
             guard let membership = machines[machine],
                 membership.removed != nil || membership.suspended != nil,
                 let end = into[machine], end == membership.closed, end >= membership.retired
             else { return false }
             machines[machine]?.retired = end
-            machines[machine]?.retirements.append(Retirement(index: index, end: end))
+            machines[machine]?.retirements.append(
+                Retirement(
+                    index: index, end: end, signer: signer, copied: into[signer] ?? 0))
             machines[machine]?.retiredInto = into.filter { $0.key != machine }
         }
         return true
