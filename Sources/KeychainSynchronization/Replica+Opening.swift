@@ -21,8 +21,12 @@ extension Replica {
         let (name, stamp) = (version.name, version.stamp)
         let taken = ledger.take(
             [name: stamp], of: sealed.place.writer, at: sealed.place.index)
-        if ledger.isVoid(sealed.place.writer, sealed.place.index) {
-            voided.insert(name)
+        if sealed.place.writer == id {
+            if ledger.isVoid(id, sealed.place.index) {
+                voided.insert(name)
+            } else {
+                voided.remove(name)
+            }
         }
         return taken.isEmpty ? [] : [.store(version)]
     }

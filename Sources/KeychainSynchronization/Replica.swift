@@ -50,7 +50,7 @@ package struct Replica: Sendable {
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// Items with versions in void entries.
+    /// Items whose last version in this machine's own log is in a void entry.
     var voided: Set<Bytes16> = []
     /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
     /// the circle key, which is in every grant.

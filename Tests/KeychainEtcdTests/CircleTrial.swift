@@ -112,7 +112,13 @@ struct CircleTrial {
         let machine = machines[index]
         let isShared = any(2) == 0
         let account = "planted \(isShared ? "shared" : machine.name) \(any(3))"
-        let seen: String?? = isShared ? .some(try machine.values()[account]) : .none
+        var seen: String??
+        do {
+            if isShared { seen = .some(try machine.values()[account]) }
+        } catch where troubles.contains(.fullDisk(index)) {
+            // The service carries out no request that it can't record in its audit.
+            return
+        }
         let outcome =
             if let value { try machine.set(account, value) } else { try machine.delete(account) }
         tally.changeCount += 1

@@ -91,6 +91,33 @@ import Testing
         #expect(isPending(on: two))
     }
 
+    @Test func `an older copy of a keychain doesn't bring back what it had deleted`() throws {
+        let one = try TestMachine.founder(server)
+        try one.set("a", "1")
+        try one.exchange()
+        let item = try #require(one.items.values.first)
+        let old = one.replica
+        try one.delete("a")
+        for value in 1...3 {
+            try one.set("b", "\(value)")
+            try one.exchange()
+        }
+        var copy = Replica(
+            old.keys, try server.circle(), circleKey: old.circleKey,
+            groupKeys: Array(old.groupKeys.values), remembering: old.readHeads,
+            decided: old.ledger.decided)
+        copy.isRestoring = true
+        let log = server.logs[one.id, default: [:]]
+        copy.skip(one.id, to: try #require(log.keys.min()))
+        for (_, bytes) in log.sorted(by: { $0.key < $1.key }) {
+            _ = try copy.restore(LogEntry(decoding: bytes))
+        }
+        copy.isRestoring = false
+        copy.noteOldCopy()
+        copy.hold(item.name, item.stamp)
+        #expect(copy.settle() == [.delete(item.name)])
+    }
+
     @Test func `no item is deleted while entries that were read before are missing`() throws {
         let (one, two) = try begunAgain(after: .suspension)
         let entries = server.logs[one.id]

@@ -341,6 +341,33 @@ import Testing
         for device in [absent, one] { #expect(try device.values() == ["a": "1"]) }
     }
 
+    /// The machine's log has the item in a void entry and in a later one that counted.
+    @Test func `an item that was deleted during a suspension stays deleted`() async throws {
+        let devices = try await circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await signRemoval(of: three, by: one)
+        try two.set("a", "1")
+        try await two.settle()
+        try await converge(one, two)
+        #expect(try one.values() == ["a": "1"])
+        try await suspendOthers(by: one)
+        try one.delete("a")
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        // The machine that has the tombstone leaves.
+        let four = try Device("four", server)
+        four.clock.now = one.clock.now
+        try await one.add(four)
+        try await converge(one, four)
+        try await remove(one, by: four)
+        two.clock.now = four.clock.now
+        try two.restart()
+        try await converge(two, four)
+        for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
+    }
+
     @Test func `a removal that waited for a restart deletes nothing of other machines`()
         async throws
     {

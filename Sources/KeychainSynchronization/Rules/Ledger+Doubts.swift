@@ -13,7 +13,10 @@ extension Ledger {
     /// machines have dropped without waiting for it.
     package var mayHaveMissedDeletions: Bool {
         guard isOldCopy || absence > decided else { return false }
-        return ends.contains { writer, end in writer != me && end > reached[writer] ?? 0 }
+        // An older copy may have missed its own deletions, too.
+        return ends.contains { writer, end in
+            (isOldCopy || writer != me) && end > reached[writer] ?? 0
+        }
     }
 
     /// Records that this machine has decided on all items that no log contains.
