@@ -16,7 +16,8 @@ package struct BlindIndex: Sendable {
 
     private let keyed: KeyedHash
     /// Caches of labels that many requests have in common: those of access groups and of the first
-    /// key attribute (service or server). A program uses few different ones.
+    /// attribute of the primary key, such as the service of a password. A program uses few
+    /// different ones.
     private let recentGroups = RecentLabels()
     private let recentKeys = RecentLabels()
 

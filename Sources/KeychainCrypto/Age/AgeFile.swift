@@ -1,6 +1,6 @@
 // AgeFile: writes and reads files in the age v1 format, 64 KiB at a time.
 //   (1) Each chunk is authenticated together with its number and with whether it is the last one.
-//       Chunks can't be removed, repeated, moved or cut off at the end.
+//       A reader therefore detects that chunks were removed, repeated, moved or cut off at the end.
 //   (2) The last chunk is empty only if the whole content is. Nothing follows it.
 //   (3) A reader returns a chunk after checking its tag. Only at the end is it known that the file
 //       is complete.
@@ -15,7 +15,7 @@ package enum AgeFile {
     static let tagByteCount = 16
     static let nonceByteCount = 16
 
-    /// N = 2^18, as in age itself, which takes 256 MiB of memory.
+    /// N = 2^18, the default of age itself. It takes 256 MiB of memory.
     package static let passphraseCost = PasscodeCost(logN: 18, blockSize: 8, parallelism: 1)
 
     static func payloadKey(_ fileKey: SecretBytes, _ nonce: [UInt8]) -> SymmetricKey {

@@ -1,6 +1,6 @@
-// AgeHeader: the text at the start of an age file. It contains the file key for each recipient, and
-// a MAC over the rest of the header. The format is age-encryption.org/v1, published as
-// c2sp.org/age.
+// AgeHeader: the text at the start of an age file. It contains the file key, wrapped for each
+// recipient, and a MAC over the rest of the header. The format is age-encryption.org/v1, published
+// as c2sp.org/age.
 //   (1) A reader accepts exactly the grammar of the specification, which gives each header one
 //       encoding. It rejects headers of more than 1 MiB.
 //   (2) The MAC is computed over the bytes that were read, not over a new encoding of the parsed
@@ -11,9 +11,9 @@ import Crypto
 import FoundationEssentials
 import KeychainCore
 
-/// The reason why an age file was not opened.
+/// The reason why an age file was not opened or written.
 package enum AgeFailure: Error, Hashable, Sendable {
-    /// The header is invalid.
+    /// The header is invalid, or none can be created for the recipients.
     case header
     /// None of the identities opens the file.
     case noMatch
@@ -38,7 +38,7 @@ struct AgeStanza: Hashable {
         let encoded = Array(AgeBase64.encode(body).utf8)
         var text = "-> " + arguments.joined(separator: " ") + "\n"
         var position = 0
-        // The last line is always shorter than the others; it is empty if the text fills whole
+        // The last line is always shorter than `lineLength`; it is empty if the body fills whole
         // lines.
         repeat {
             let end = min(position + AgeHeader.lineLength, encoded.count)
@@ -176,8 +176,8 @@ struct AgeInput {
         return !part.isEmpty
     }
 
-    /// Reads a line and returns it without its end. Throws ``AgeFailure/header`` if the line is
-    /// longer than the limit or has no end.
+    /// Reads a line and returns it without its end. Throws ``AgeFailure/header`` if the line has
+    /// no end within the limit, which includes the end.
     mutating func line(atMost limit: Int) throws(AgeFailure) -> [UInt8] {
         var line: [UInt8] = []
         while line.count < limit, try fill() {

@@ -3,7 +3,7 @@
 //   (1) The anchor is overwritten in place, within one disk sector, so that the file no longer
 //       contains the earlier key. A disk or file system that keeps old blocks may still have it.
 //   (2) Only a process that had the key of a record can write an anchor in which this record is the
-//       next.
+//       next and which passes verification.
 
 import Glibc
 package import KeychainCore
@@ -98,7 +98,7 @@ package struct AuditPosition: Sendable {
 }
 
 extension AuditFolder {
-    /// Reads the anchor. Returns `nil` if there is none.
+    /// Reads the anchor. Returns `nil` if there is none, or if the file is empty.
     /// - Throws: `ioError` if the anchor is damaged.
     package func position() throws(KeychainFailure) -> AuditPosition? {
         guard let descriptor = Files.open(anchorPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {

@@ -5,7 +5,8 @@
 //       next record, because the key of an earlier record can't be derived from a later one.
 //   (3) The first records may be missing together with their files if a later record of the service
 //       says so.
-//   (4) An incomplete last line is not an alteration: the service was terminated while writing it.
+//   (4) An incomplete last line doesn't count as an alteration: a service that is terminated while
+//       it writes leaves one behind.
 
 import Glibc
 package import KeychainCore
@@ -13,7 +14,8 @@ package import KeychainCore
 /// A problem in an audit, and its location.
 package enum AuditFinding: Hashable, Sendable {
     case missing(ClosedRange<UInt64>)
-    /// The line in the place of the record with this number was altered.
+    /// The line in the place of the record with this number was altered, or the header of the file
+    /// that begins with this record.
     case altered(UInt64, file: String)
     /// A record occurs after a later one, or a second time.
     case misplaced(UInt64, file: String)
@@ -60,7 +62,7 @@ package struct AuditVerification {
     package private(set) var validCount = 0
     /// The number of the first record in the files. It is 1 unless earlier files were removed.
     package private(set) var first: UInt64 = 1
-    /// The head of all records; `nil` if there are findings.
+    /// The number of all records and their head; `nil` if there are findings.
     package private(set) var witness: AuditWitness?
     /// The size of an incomplete record at the end, in bytes.
     package private(set) var unfinishedByteCount = 0
@@ -123,8 +125,8 @@ package struct AuditVerification {
         if let header = content.lines.first,
             let before = AuditFolder.head(in: header, of: file)
         {
-            // The header states the head before the file's first record. After a gap, or if earlier
-            // files were removed, the head can't be computed and is taken from the header.
+            // The header states the head before the file's first record. After any finding, or if
+            // earlier files were removed, the head can't be computed and is taken from the header.
             if hasGap || file.first == first, first > 1 || file.first > 1 { head = before }
             if head != before { findings.append(.altered(file.first, file: file.path)) }
         } else if !(isLast && content.lines.isEmpty) {

@@ -1,4 +1,5 @@
-// KeyHierarchy+Changes: changes of the passcode, the other ways in, and the machine.
+// KeyHierarchy+Changes: changes of the passcode, the other ways in, and the machine; and summaries
+// of the slots.
 //   (1) Each change returns a hierarchy with a new keybag of the next generation. The receiver is
 //       unchanged.
 
@@ -37,9 +38,9 @@ extension KeyHierarchy {
         return try replacing(slots: keybag.slots.filter { $0.kind != .passcode } + [slot])
     }
 
-    /// Removes the protection of the guarded tier: the tier's key, all ways in that open it, and
-    /// the keys of the when-passcode-set class. A recovery code that also opens the machine key
-    /// stays, for the machine key only.
+    /// Removes the protection of the guarded tier: the tier key, all ways in that open it, and the
+    /// keys of the when-passcode-set class. A recovery code that also opens the machine key stays,
+    /// for the machine key only.
     package func removingPasscode(_ way: WayIn) throws(KeychainFailure) -> KeyHierarchy {
         let keys = try allKeys(provedBy: way).keys
         return try replacing(
@@ -130,9 +131,9 @@ extension KeyHierarchy {
     // MARK: Machine
 
     /// Binds the *this device only* classes to this machine. The proof is a way in, required if the
-    /// guarded tier has one. Throws `param` if the keychain is already bound to this machine, or
-    /// the machine has no identity, and ``KeychainFailure/boundElsewhere(_:)`` if it is bound to
-    /// another machine.
+    /// guarded tier has one. Throws `param` if the keychain is already bound to this machine, or if
+    /// the machine has neither a chip nor a permanent identity, and `notAvailable` if the keychain
+    /// is bound to another machine.
     package func binding(
         provedBy proof: WayIn?, at now: Double
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -218,7 +219,7 @@ extension KeyHierarchy {
         return keybag.nextSlotNumber
     }
 
-    /// Returns the next keybag of the keychain, with all keys wrapped again.
+    /// Returns a hierarchy with the keychain's next keybag, in which all keys are wrapped again.
     func replacing(
         _ keys: [KeyName: SecretBytes], slots: [KeySlot], _ protectors: Protectors
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -228,8 +229,8 @@ extension KeyHierarchy {
             machineKey: protectors.machineKey)
     }
 
-    /// Returns the next keybag. It contains the wrapped keys of this keybag unless `keys` are
-    /// given.
+    /// Returns a hierarchy with the keychain's next keybag. It contains the wrapped keys of this
+    /// keybag unless `keys` are given.
     func replacing(
         slots: [KeySlot], keys: [WrappedKey]? = nil, machineKey: SecretBytes?? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {
@@ -253,7 +254,8 @@ extension KeyHierarchy {
 // MARK: - Status
 
 extension KeyHierarchy {
-    /// Whether a key is wrapped identically in another keybag, and therefore is the same key.
+    /// Whether a key is wrapped identically in another keybag, and therefore is the same key. Also
+    /// `true` if neither keybag contains it.
     package func hasSameKey(_ name: KeyName, as other: KeyHierarchy) -> Bool {
         keybag.keys.first { $0.name == name } == other.keybag.keys.first { $0.name == name }
     }

@@ -1,6 +1,6 @@
 // KeyHierarchy+Rotation: replaces the device key and all other keys.
-//   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. The old
-//       device key and the old ways in therefore open nothing in the new keybag.
+//   (1) No key of the new keybag is derived from, or wrapped under, a key of the old one. With the
+//       old device key, no way in therefore opens anything in the new keybag.
 //   (2) The earlier class keys of some classes are kept as retired keys, to open blobs that
 //       applications store and that are sealed under these keys.
 //   (3) A way in whose secret is not presented can't be kept, because the secret is needed to
@@ -33,8 +33,8 @@ extension KeyHierarchy {
     /// - Returns: The new key hierarchy, the unlocked tier before and after the rotation, and the
     ///   slots that became invalid.
     /// - Throws: `authFailed` if the proof is wrong or missing; `param` if it is not the passcode
-    ///   although one is set, or if the keybag has no room for the retired keys; `notAvailable` on
-    ///   another machine.
+    ///   although one is set, if `new` is given although there is a way in, or if the keybag has no
+    ///   room for the retired keys; `notAvailable` on another machine.
     package func rotating(
         to deviceKey: SecretBytes, provedBy proof: WayIn?, guardingWith new: WayIn? = nil,
         retiring classes: Set<ProtectionClass>, credential: SecretBytes? = nil, cost: PasscodeCost,

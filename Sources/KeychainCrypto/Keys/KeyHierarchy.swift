@@ -61,8 +61,8 @@ package struct UnlockedTier: Sendable {
     /// slot.
     let machineKey: SecretBytes?
     package let keys: TierKeys
-    /// The keys of the open tier that become available with that machine key: those of the *always,
-    /// this device only* class, if the keychain is bound to another machine.
+    /// The classes of the open tier, opened with the machine key of a recovery code's slot. Empty
+    /// if the machine key was already known, or if there is none.
     package let openClasses: [ProtectionClass: ClassKeys]
 }
 
@@ -171,9 +171,10 @@ package struct KeyHierarchy: Sendable {
             state: slot == nil ? .notBound : .thisMachine, machineKey: protectors.machineKey)
     }
 
-    /// Converts a keybag of version 1. The keychain identifier and class keys stay the same, index
-    /// and integrity keys are new, and the result is not bound. If the old keybag has a passcode,
-    /// it is required and stays set. Throws `authFailed` if the passcode is wrong.
+    /// Converts a keybag of version 1. The keychain's identifier, class keys and metadata keys stay
+    /// the same, index and integrity keys are new, and the result is not bound. If the old keybag
+    /// has a passcode, it is required and stays set. Throws `authFailed` if the passcode is wrong,
+    /// and `param` if it is missing, or given although none is set.
     package static func converting(
         _ old: KeyHierarchyVersion1, passcode: SecretBytes?, deviceKey: SecretBytes,
         machine: Machine = .unidentified, cost: PasscodeCost, at now: Double
@@ -233,8 +234,8 @@ package struct KeyHierarchy: Sendable {
         return try tierKeys(.guarded, Protectors(tierKey: nil, machineKey: machineKey))
     }
 
-    /// - Throws: `authFailed` if the way in is wrong; `param` if the keychain has none of this
-    ///   kind.
+    /// - Throws: `authFailed` if the way in is wrong or opens only the machine key; `param` if the
+    ///   keychain has none of this kind, or if the guarded tier has no way in.
     package func unlock(_ way: WayIn) throws(KeychainFailure) -> UnlockedTier {
         let opened = try open(way)
         guard let tierKey = opened[.tier] else {

@@ -1,4 +1,5 @@
-// KeySlot: one way to open the tier key or the machine key, comparable to the key slots of LUKS.
+// KeySlot: one way to open the tier key, the machine key or both, comparable to the key slots of
+// LUKS.
 
 package import FoundationEssentials
 import KeychainCore
@@ -61,7 +62,7 @@ package struct KeySlot: Hashable, Sendable {
     /// The time of creation, in seconds since 2001-01-01 00:00:00 UTC.
     package var madeAt: Double
     package var opens: Opens
-    /// 16 random bytes.
+    /// 16 random bytes. Empty for a slot of an unknown kind.
     package var salt: [UInt8]
     /// The scrypt cost, for a passcode.
     package var cost: PasscodeCost?

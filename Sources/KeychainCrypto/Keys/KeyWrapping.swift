@@ -1,4 +1,4 @@
-// KeyWrapping: seals the keys and slots of a keybag under the device key.
+// KeyWrapping: seals and opens the keys and slots of a keybag.
 // Documentation/Formats/keybag-v2.md specifies the derivations and the associated data.
 
 import FoundationEssentials
@@ -10,7 +10,7 @@ struct Protectors {
     let machineKey: SecretBytes?
 }
 
-/// Seals keys and slots under the device key.
+/// Seals and opens keys and slots under keys that are derived from the device key.
 struct SlotWrapper {
     let keychainID: [UInt8]
     let deviceKey: SecretBytes

@@ -162,7 +162,7 @@ package struct Keybag: Hashable, Sendable {
 package enum KeyName: Hashable, Sendable {
     /// Computes the labels of the blind index.
     case indexKey(Tier)
-    /// Authenticates the rows and their count.
+    /// Authenticates the header, the rows and the anchor.
     case integrityKey(Tier)
     /// Wraps row keys.
     case classKey(ProtectionClass)
@@ -224,7 +224,7 @@ package enum KeyName: Hashable, Sendable {
         return protector
     }
 
-    /// The keys that every keybag has, in order.
+    /// The keys that every keybag with or without a tier key has, in order.
     static func fixed(hasTier: Bool) -> [KeyName] {
         Tier.allCases.flatMap { [.indexKey($0), .integrityKey($0)] }
             + ProtectionClass.allCases

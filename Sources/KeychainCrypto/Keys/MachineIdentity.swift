@@ -21,7 +21,7 @@ package struct MachineIdentity: Sendable {
     /// The files from which the identity is read. Tests use other files.
     package struct Sources: Sendable {
         package var machineID = "/etc/machine-id"
-        /// Files that exist only in containers of systemd-nspawn, Docker and Podman.
+        /// Files that exist only in containers: of systemd, Docker and Podman.
         package var containerMarks = [
             "/run/systemd/container", "/.dockerenv", "/run/.containerenv",
         ]

@@ -3,7 +3,7 @@
 //   (1) The key is derived from the device key and the salt of the file. A page of another file
 //       therefore fails authentication.
 //   (2) Every tag has a random nonce of 96 bits. The format limits the number of tags under one key
-//       to 2^32.
+//       to 2^32; the tags are not counted.
 //   (3) Copies of the key in the crypto library's memory are erased, see `MemoryScrubber`.
 
 import Crypto
@@ -41,7 +41,7 @@ package struct PageKey: Sendable {
                 [UInt8](), using: $0, nonce: random, authenticating: data)
         }
         guard let box else {
-            // This is reached only with a key of a wrong size, and this module creates all keys.
+            // This is reached only with a key of a wrong size, and a derived key has 32 bytes.
             preconditionFailure("authentication failed")
         }
         unsafe UnsafeMutableRawBufferPointer(start: tag, count: Self.tagByteCount)

@@ -166,8 +166,9 @@ package enum StandardStreams {
     /// Moves a new descriptor to a number above those of the standard streams.
     ///
     /// - Parameter descriptor: A descriptor that this process has just opened, or -1.
-    /// - Returns: The descriptor to use from now on, which programs that are started don't inherit.
-    ///   If no descriptor is free, returns -1, sets `errno` and closes `descriptor`.
+    /// - Returns: The descriptor to use from now on. If it was moved, programs that are started
+    ///   don't inherit it. If no descriptor is free, returns -1, sets `errno` and closes
+    ///   `descriptor`.
     package static func moveAbove(_ descriptor: Int32) -> Int32 {
         guard (STDIN_FILENO...STDERR_FILENO).contains(descriptor) else { return descriptor }
         let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)

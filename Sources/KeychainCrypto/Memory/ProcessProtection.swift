@@ -2,9 +2,10 @@
 //   (1) If a process can't be traced, the kernel hides its executable from all users but root. A
 //       keychain service has to see the executable in order to identify the process. While
 //       ``whileIdentifiable(_:)`` runs, the process can therefore be traced like any other.
-//   (2) If a process can be identified, its memory can also be read. A process is therefore either
-//       identifiable or holds a secret: after ``beginHoldingSecrets()`` it is never identifiable
-//       again.
+//   (2) If a process can be identified, its memory can also be read. A process that has called
+//       ``apply()`` is therefore either identifiable or holds a secret: after
+//       ``beginHoldingSecrets()`` it is never identifiable again. Only the project's own programs
+//       call ``apply()``; other programs that use the library stay identifiable.
 //   (3) Swift's crash report, which shows registers and memory, is disabled.
 
 import Glibc
@@ -56,8 +57,8 @@ package enum ProcessProtection {
         return body()
     }
 
-    /// Declares that a secret is about to be read into memory. From now on, no other process of
-    /// this user can see the executable of this process.
+    /// Declares that a secret is about to be read into memory. After ``apply()``, no other process
+    /// of this user can then see the executable of this process.
     package static func beginHoldingSecrets() {
         state.withLock { state in
             state.holdsSecrets = true

@@ -1,5 +1,5 @@
 // SecretBytes+Files: reads secrets from file descriptors into locked memory, and writes them from
-// there.
+// there; reads and writes ordinary bytes; and describes the system's errors.
 
 import KeychainCore
 package import Glibc
@@ -64,7 +64,8 @@ extension SecretBytes {
         unsafe withUnsafeBytes { unsafe Descriptor.write(all: $0, to: descriptor) }
     }
 
-    /// Writes the bytes at an offset of a file, as pwrite(2) does.
+    /// Writes the bytes at an offset of a file, as pwrite(2) does. Returns `false` if not all were
+    /// written.
     package func write(to descriptor: Int32, at offset: off_t) -> Bool {
         // SAFETY: the bytes are read during the call.
         unsafe withUnsafeBytes { bytes in
@@ -90,7 +91,8 @@ extension SecretBytes {
 }
 
 extension [UInt8] {
-    /// Writes the bytes at an offset of a file, as pwrite(2) does.
+    /// Writes the bytes at an offset of a file, as pwrite(2) does. Returns `false` if not all were
+    /// written.
     @discardableResult
     package func withPlainBytes(writeTo descriptor: Int32, at offset: off_t) -> Bool {
         // SAFETY: the buffer is used only during the call.

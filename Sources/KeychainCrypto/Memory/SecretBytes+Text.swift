@@ -4,7 +4,7 @@ import KeychainCore
 
 extension SecretBytes {
     /// The number of characters of UTF-8 text, as code points, and of its words, which are
-    /// separated by white space.
+    /// separated by ASCII white space.
     var textCounts: (characters: Int, words: Int) {
         var characters = 0
         var words = 0

@@ -28,7 +28,8 @@ package enum Descriptor {
     /// Opens `/dev/null` under a closed number, so that no file gets this number. Programs that are
     /// started don't inherit it.
     ///
-    /// - Returns: `false` if the system has no such number; `errno` contains the reason.
+    /// - Returns: `false` if the system has no such number, or if no descriptors are left; `errno`
+    ///   contains the reason.
     package static func reserve(_ descriptor: Int32) -> Bool {
         guard fcntl(descriptor, F_GETFD) == -1 else { return true }
         guard let null = Files.open("/dev/null", O_RDONLY) else { return false }

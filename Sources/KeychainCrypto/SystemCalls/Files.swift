@@ -1,11 +1,11 @@
-// Files: operations on files and folders by path.
+// Files: operations on files and folders, by path or descriptor.
 // As in C, a path ends at its first NUL byte.
 
 package import FoundationEssentials
 package import Glibc
 
-/// Identifies a state of a file. Only root can set `changed` back. States within one tick of the
-/// file system's clock are not distinguished.
+/// Identifies a state of a file. Only root can set `changed` back. States of the same size within
+/// one tick of the file system's clock are not distinguished.
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -208,8 +208,8 @@ package enum Files {
     /// Reserves disk space up to an offset of a file without changing the file's size. The
     /// corresponding C function is `fallocate`, which is missing from Swift's Glibc module.
     ///
-    /// - Returns: `false` if there is not enough space. If the file system can't reserve space,
-    ///   returns `true`.
+    /// - Returns: `false` if that failed, for example because there is not enough space; `errno`
+    ///   contains the reason. If the file system can't reserve space, returns `true`.
     package static func keepRoom(in descriptor: OwnedDescriptor, until end: Int64) -> Bool {
         typealias Call = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
         // SAFETY: the symbol is glibc's function of this type, and no pointer is passed to it.

@@ -6,7 +6,7 @@ import Synchronization
 
 package final class Interruption: Sendable {
     /// Shutting down the second end makes the first readable. `nil` if no descriptors were left; a
-    /// wait then ends only when the event that it waits for occurs.
+    /// wait then ends only when the event that it waits for occurs or its time is over.
     private let ends: (OwnedDescriptor, OwnedDescriptor)?
     private let interrupted = Mutex(false)
 

@@ -58,7 +58,7 @@ package struct Terminal: ~Copyable {
     /// The outcome of a hidden question.
     package enum HiddenLine {
         case line(SecretBytes)
-        /// Control-D on an empty line, or the terminal was closed.
+        /// Control-D on an empty line, or the terminal was closed or its modes can't be changed.
         case ended
         /// Control-C. The signal was not raised.
         case signalled

@@ -1,4 +1,5 @@
-// UnixSockets: creates and addresses Unix sockets, and reads peer credentials.
+// UnixSockets: creates, addresses and connects Unix sockets, sends bytes over them, and reads peer
+// credentials.
 
 package import Glibc
 

@@ -218,7 +218,7 @@ package struct KeyHierarchyVersion1: Sendable {
         return classes
     }
 
-    /// Returns a keybag of the same keychain with these keys, in the fixed order.
+    /// Returns a hierarchy of the same keychain with these keys, in the fixed order.
     private func replacing(
         slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
     ) -> KeyHierarchyVersion1 {
