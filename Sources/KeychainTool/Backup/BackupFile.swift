@@ -82,7 +82,7 @@ struct BackupFile: ~Copyable {
                 return sync()
             }
             if errno == EEXIST { throw Self.exists(path) }
-            // The file system doesn't support hard links.
+            // Linking can fail for other reasons, above all without hard links in the file system.
             guard Files.status(ofLink: path) == nil else { throw Self.exists(path) }
         }
         guard Files.rename(part, path) else { throw failed() }

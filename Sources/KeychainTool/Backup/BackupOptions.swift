@@ -8,7 +8,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainEngine
 
-/// The recipients of a new backup.
+/// The recipients or the passphrase of a new backup.
 struct BackupRecipientOptions: ParsableArguments {
     @Option(
         name: [.customShort("r"), .long],
@@ -126,8 +126,7 @@ struct BackupIdentityOptions: ParsableArguments {
         guard Files.status(of: file)?.isPlainFile == true else {
             throw ControlFailure(
                 .failure,
-                "\(printable(path)) is not a regular file. A backup must be read twice: copy it to "
-                    + "a file first.")
+                "\(printable(path)) is not a regular file. Copy the backup to a file first.")
         }
         let identities = try identities(for: file, mayAsk: mayAsk)
         return try body(BackupSource(descriptor: file.number, identities: identities))

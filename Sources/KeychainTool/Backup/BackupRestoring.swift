@@ -1,5 +1,5 @@
-// BackupRestoring: restores a backup into the keychain: verifies it, shows the changes, asks for
-// confirmation and applies them.
+// BackupRestoring: restores a backup into the keychain: verifies it, applies its changes and shows
+// them. Unless `--yes` is given, the changes are shown and confirmed first.
 
 import KeychainCore
 import KeychainCrypto

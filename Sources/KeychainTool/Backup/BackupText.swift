@@ -4,7 +4,8 @@ import KeychainCore
 import KeychainEngine
 
 enum BackupText {
-    /// The maximum number of items of each list that the plan of a restore shows.
+    /// The maximum number of items that the plan of a restore shows in each list of changes. Items
+    /// that are left out are all shown.
     private static let shownCount = 20
 
     static func text(of summary: BackupSummary) -> String {
@@ -70,7 +71,7 @@ enum BackupText {
         case .passcodeBound: "exists only on its device and only while a passcode is set"
         case .hardware: "its key is in hardware"
         case .systemBound: "bound to its system by `sysb` or by its group"
-        case .unidentifiedMachine: "this-device-only, but this machine has no identity"
+        case .unidentifiedMachine: "this-device-only, but its machine has no identity"
         case .otherMachine: "this-device-only, from another machine"
         case .applicationPassword: "its application password works only in its own keychain"
         case .passcodeNeeded: "requires the passcode, but none is set"

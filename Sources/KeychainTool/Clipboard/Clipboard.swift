@@ -3,7 +3,8 @@
 //   (1) Such a program gets the secret as a file in memory on its standard input, never as an
 //       argument.
 //   (2) A background process clears the clipboard after the given time, if the clipboard still
-//       contains the same secret. That process knows only the secret's SHA-256.
+//       contains the same secret. Until it reads the clipboard, that process knows only the
+//       secret's SHA-256.
 
 import FoundationEssentials
 import Glibc
@@ -17,8 +18,8 @@ struct Clipboard {
         case xclip
         case xsel
 
-        /// The environment variable that identifies the display. Without it, the program can't be
-        /// used.
+        /// The environment variable that identifies the display. The program is used only if the
+        /// variable is set.
         var display: String { self == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY" }
 
         var filling: [String] {
@@ -105,7 +106,8 @@ struct Clipboard {
     @discardableResult
     func empty() -> Bool { run(tool.emptying, input: []) == 0 }
 
-    /// The clipboard's content, or `nil` if it can't be read or exceeds `limit` bytes.
+    /// What the clipboard program writes: the clipboard's content, or nothing if the program fails.
+    /// Returns `nil` if the program can't be started or writes more than `limit` bytes.
     func content(atMost limit: Int) -> [UInt8]? {
         guard let (reading, writing) = Descriptor.pipe(),
             let process = spawn(tool.reading, input: [], output: writing.number)

@@ -1,4 +1,4 @@
-// AuditCommand: shows and verifies the service's audit.
+// AuditCommand: shows and verifies the service's audit, and takes its verification key.
 
 import ArgumentParser
 import KeychainCore
@@ -19,10 +19,10 @@ struct AuditCommand: ParsableCommand {
             next to the audit, and an attacker who takes over the service can rewrite the audit \
             undetected.
 
-            At the end --verify prints a value that represents all records: a number and digits. \
-            Store it elsewhere and pass it to a later --verify with --expect: this detects whether \
-            the whole audit was replaced by an earlier state. The service also writes the value to \
-            its log at each start and stop.
+            If nothing is missing or altered, --verify prints a value that represents all records: \
+            a number and digits. Store it elsewhere and pass it to a later --verify with --expect: \
+            this detects whether the whole audit was replaced by an earlier state. The service \
+            also writes the value to its log at each start and stop.
             """)
 
     @Flag(help: "Checks that every record is present and unaltered.")
@@ -145,7 +145,7 @@ struct AuditCommand: ParsableCommand {
         try Output.print(json ? AuditText.json(of: found).text : AuditText.text(of: found))
         guard found.findings.isEmpty else {
             throw ControlFailure(
-                .damaged, "The audit was altered: see the findings above.")
+                .damaged, "The audit was not fully verified: see the findings above.")
         }
         if witness != nil, !found.isExpectedReached {
             throw ControlFailure(

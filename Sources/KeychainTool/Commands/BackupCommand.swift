@@ -13,9 +13,9 @@ struct BackupCommand: ParsableCommand {
             The file has the format of age, so `age` can open it too. It is encrypted to \
             recipients, given by their public keys, or with a passphrase. Anyone who can open it \
             has every secret in it. Items of this device only can be restored only on this \
-            machine. Items that exist only while a passcode is set, and keys in hardware, are left \
-            out and listed. `keychainctl restore --backup` restores the items; `keychainctl check \
-            --backup` checks whether a file is intact.
+            machine. Some items are left out and listed, such as those that exist only while a \
+            passcode is set, and keys in hardware. `keychainctl restore --backup` restores the \
+            items; `keychainctl check --backup` checks whether a file is intact.
             """)
 
     @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
@@ -89,7 +89,8 @@ struct BackupCommand: ParsableCommand {
 }
 
 extension FileSession {
-    /// Unlocks the keychain if it is locked. A credential may have unlocked it already.
+    /// Unlocks the keychain if it is locked. A credential may have unlocked it already. If the
+    /// passcode can't be obtained, the keychain stays locked.
     func unlockIfLocked() throws {
         if engine.lockState != .unlocked { _ = try session.unlock() }
     }

@@ -11,8 +11,8 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Verifies the structure of the keychain and every item in it.",
         discussion: """
-            Nothing is changed unless --set-aside is given: it sets damaged items aside, so that \
-            their names can be used again. If part of the file is damaged, only `keychainctl \
+            No item is changed unless --set-aside is given, which sets damaged items aside, so \
+            that their names can be used again. If part of the file is damaged, only `keychainctl \
             recover` does this. `keychainctl doctor` lists the items that were set aside.
 
             With --backup, the whole backup file is opened and read instead of the keychain.

@@ -6,8 +6,8 @@ struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",
         abstract: "Prints a completion script for a shell.",
-        discussion: "The script also completes the names of items, as far as they are readable "
-            + "without a prompt.")
+        discussion: "The script also completes the names of generic passwords, as far as they are "
+            + "readable without a prompt.")
 
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish

@@ -1,5 +1,5 @@
-// ConvertCommand: converts a keychain of an earlier format version if the conversion requires the
-// passcode.
+// ConvertCommand: converts a keychain of an earlier format version, with the passcode if the
+// conversion requires it.
 
 import ArgumentParser
 import KeychainCore

@@ -14,7 +14,7 @@ struct DeleteCommand: ParsableCommand {
         abstract: "Deletes an item.",
         discussion: """
             The options must match exactly one item. --all deletes all matching items and requires \
-            --service or --server. --all-items deletes every item of the --class, after a \
+            a service or a server. --all-items deletes every item of the --class, after a \
             confirmation at the terminal.
             """,
         aliases: ["rm"])
@@ -45,7 +45,7 @@ struct DeleteCommand: ParsableCommand {
             }
         } else if all {
             guard selection.key.namesPlace else {
-                throw ValidationError("--all requires --service or --server.")
+                throw ValidationError("--all requires a service or a server.")
             }
         } else {
             try selection.requireNarrowed()
@@ -92,7 +92,8 @@ struct DeleteCommand: ParsableCommand {
 
 /// Asks the user at the terminal to confirm an action by typing a phrase.
 enum Confirmation {
-    /// - Throws: ``ControlFailure`` if there is no terminal, or the answer is not the phrase.
+    /// - Throws: ``ControlFailure`` if `noPrompt` is `true`, there is no terminal, or the answer is
+    ///   not the phrase.
     static func require(
         _ consequence: String, phrase: String, noPrompt: Bool
     ) throws(ControlFailure) {

@@ -63,7 +63,8 @@ enum DirectGet {
             return true
         }
 
-        /// The request, or `nil` if the class doesn't follow from the options.
+        /// The request, or `nil` if the class doesn't follow from the options, or if both a word
+        /// and options name the item.
         var request: GetRequest? {
             if let item {
                 guard service == nil, account == nil, server == nil else { return nil }

@@ -69,9 +69,9 @@ struct DoctorCommand: ParsableCommand {
                 Finding(
                     kind: .otherMachine,
                     text: "The keychain is bound to another machine, or the identity of this "
-                        + "machine has changed: \(count) can't be read here. Use the original "
-                        + "machine, or bind the keychain to this one with the recovery code: "
-                        + "`keychainctl bind --recovery-code`.")
+                        + "machine has changed or can't be used: \(count) can't be read here. Use "
+                        + "the original machine, or bind the keychain to this one with the "
+                        + "recovery code: `keychainctl bind --recovery-code`.")
             ]
         case .thisMachine where status.deviceItemCount > 0 && !status.hasRecoveryCode:
             return [

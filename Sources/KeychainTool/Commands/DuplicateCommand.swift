@@ -16,7 +16,9 @@ struct DuplicateCommand: ParsableCommand {
         discussion: """
             The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. For an internet \
             password it is SERVER/ACCOUNT. The copy has the item's secret, attributes, access \
-            group, protection class and access control, but a new reference and new dates.
+            group, protection class and access control, but a new reference and new dates. An item \
+            that --replace replaces keeps its reference, its creation date, and the attributes \
+            that the copied item doesn't have.
             """,
         aliases: ["cp"])
 

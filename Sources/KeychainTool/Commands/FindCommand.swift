@@ -1,5 +1,6 @@
 // FindCommand: finds items by a part of their name or label, without opening a secret.
-//   (1) Each line names one item in the form that other verbs accept, quoted for a shell.
+//   (1) Without --tree and --json, each line names one item in the form that other verbs accept,
+//       quoted for a shell.
 
 import ArgumentParser
 import FoundationEssentials
@@ -11,7 +12,7 @@ struct FindCommand: ParsableCommand {
         abstract: "Finds items by part of their name or label.",
         discussion: """
             Case is ignored. If several texts are given, all must match. Each line names one item, \
-            quoted for bash, zsh and ksh, so that it can be used as an argument of other verbs. No \
+            quoted for bash, zsh and ksh, so that other verbs accept it as their arguments. No \
             secret is opened.
             """)
 
@@ -193,7 +194,7 @@ struct NameTree {
     }
 
     /// Splits a name at slashes. A leading slash, or one that follows another, belongs to the next
-    /// part; a scheme and its host are one part.
+    /// part, or is itself a part if none follows; a scheme and its host are one part.
     static func parts(of place: String) -> [String] {
         var parts: [String] = []
         var rest = place[...]

@@ -15,7 +15,7 @@ struct HistoryCommand: ParsableCommand {
             opens no secret: `keychainctl get --version` shows one, `keychainctl restore \
             --version` brings a version back, and `keychainctl purge` deletes versions \
             permanently. Incrementing the counter of an otp item, and the helpers `git`, `docker` \
-            and `security`, keep none.
+            and `security`, keep versions only with --programs all.
 
             --keep, --days and --programs set which versions are kept from now on, for the whole \
             keychain. Versions that exceed the new limits are deleted at once.
