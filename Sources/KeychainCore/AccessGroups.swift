@@ -1,8 +1,8 @@
 // AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
-//   (1) If a caller has no entitlements and its query specifies only an item class, the name of its
-//       program determines which items the query can change or delete. The name has no other
-//       meaning: it is not a secret, and a program that can choose its name gains access to no
-//       item.
+//   (1) If a caller has no entitlements and its query identifies no particular items
+//       (`ItemQuery.isOfClassAlone`), the name of its program determines which items an update or
+//       deletion affects. The name has no other meaning: it is not a secret, and a program that can
+//       choose its name gains access to no item.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
@@ -21,16 +21,17 @@ package struct AccessGroups: Hashable, Sendable {
     /// Whether the caller can use all groups.
     package let includesAll: Bool
     /// The name of a program without entitlements. Items that the program adds are marked with this
-    /// name. An update or deletion whose query specifies only an item class applies only to items
+    /// name. An update or deletion whose query identifies no particular items applies only to items
     /// with that mark. `nil` if the caller has entitlements, or is a tool that sees all groups.
-    /// Empty if the name is unknown; items are then not marked.
+    /// Empty if the name is unknown; items are then not marked, and no such update or deletion
+    /// affects any.
     package let program: String?
 
     package init(_ names: [String], program: String? = nil) {
         self.program = program
         var seen: Set<String> = []
         let unique = names.filter { $0 != Self.wildcard && seen.insert($0).inserted }
-        // The token group comes last, wherever it was named, so that it is never the default.
+        // The token group comes last, wherever it was named, because it is never the default.
         self.names =
             unique.filter { $0 != Self.token } + unique.filter { $0 == Self.token }
         self.includesAll = names.contains(Self.wildcard)
@@ -60,7 +61,8 @@ package struct AccessGroups: Hashable, Sendable {
         name != Self.token && contains(name)
     }
 
-    /// The group of an item that is added without a group.
+    /// The group of an item that is added without a group; `nil` if the caller has no group that it
+    /// can write to, or only the wildcard.
     package var defaultGroup: String? {
         names.first { $0 != Self.token }
     }

@@ -42,7 +42,8 @@ package enum AttributeValue: Hashable, Sendable {
         }
     }
 
-    /// The bytes by which the values of one attribute are compared and indexed.
+    /// The bytes by which the values of one attribute are indexed, and by which text and data are
+    /// compared.
     ///
     /// Text and data with the same bytes are equal. A number equals only numbers: the first byte
     /// distinguishes it from text and data. There is no Unicode normalization, and the comparison

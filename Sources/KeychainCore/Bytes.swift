@@ -1,4 +1,5 @@
-// ByteReader and ByteWriter: fixed-size big-endian fields, on which all formats here are built.
+// ByteReader and ByteWriter: read and write big-endian numbers and strings of bytes, of which the
+// files, blobs and synchronized data consist.
 //   (1) A read past the end returns `nil` and doesn't move the position. No input traps.
 
 /// Reads fields from the front of a byte array.
@@ -13,12 +14,12 @@ package struct ByteReader {
     package var isAtEnd: Bool { position == source.count }
     package var remainingCount: Int { source.count - position }
 
-    /// Reads the next `count` bytes, where `count` is at least 0.
+    /// Reads the next `count` bytes. Returns `nil` if fewer are left or `count` is negative.
     package mutating func bytes(_ count: Int) -> [UInt8]? {
         slice(count).map { Array($0) }
     }
 
-    /// Reads the next `count` bytes without copying them, where `count` is at least 0.
+    /// Reads the next `count` bytes like ``bytes(_:)``, but without copying them.
     package mutating func slice(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, count <= remainingCount else { return nil }
         defer { position += count }

@@ -18,7 +18,8 @@ package final class ChangeSubscribers: Sendable {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
 
-    /// - Returns: The subscription. It ends when the last reference to it is released.
+    /// - Returns: The subscription. It ends at the latest when the last reference to it is
+    ///   released.
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) -> any ChangeSubscription {

@@ -8,7 +8,7 @@ package protocol ChangeSubscription: AnyObject, Sendable {
 }
 
 extension RequestHandler {
-    /// The implementation for services that can't report changes.
+    /// The implementation for handlers that can't report changes.
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {

@@ -3,7 +3,8 @@
 /// The result of a check.
 package struct CheckReport: Hashable, Sendable {
     package struct DamagedItem: Hashable, Sendable {
-        /// `nil` if the row is too damaged to identify its item.
+        /// `nil` if the row, or the earlier version of an item, is too damaged to identify its
+        /// item.
         package let reference: ItemReference?
         package let what: String
 
@@ -14,7 +15,8 @@ package struct CheckReport: Hashable, Sendable {
     }
 
     package var itemCount = 0
-    /// The number of items whose class was locked. Their attributes and secrets were not checked.
+    /// The number of items whose class was locked or is bound to another machine. Their attributes
+    /// and secrets were not checked.
     package var lockedCount = 0
     package var damagedItems: [DamagedItem] = []
     /// Descriptions of structural problems.

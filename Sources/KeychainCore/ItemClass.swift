@@ -81,8 +81,9 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     /// The attributes of the primary key, except access group and synchronizable.
     package var primaryKey: [Attribute] { [firstKey, secondKey] + otherKeys }
 
-    /// The class-specific attributes of the primary key. If an item lacks one of them, an empty
-    /// value is returned for it, as on Apple's platforms, where the empty value is stored.
+    /// The class-specific attributes of the primary key. If an item lacks one of them, the SecItem
+    /// functions return an empty value for it, as on Apple's platforms, where the empty value is
+    /// stored.
     package var ownKeys: [Attribute] { [firstKey, secondKey] + otherOwnKeys }
 
     /// The attributes of the primary key other than the first and the second.

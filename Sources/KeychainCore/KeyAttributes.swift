@@ -1,4 +1,5 @@
-// KeyAttributes: the attributes of a key's item that state what the key can be used for.
+// KeyAttributes: the attributes of a key's item that state its type and size, and what it can be
+// used for.
 
 extension Attributes {
     /// Returns the attributes of an asymmetric key.
@@ -9,7 +10,8 @@ extension Attributes {
     ///   - isPrivate: Whether the key is a private key.
     ///   - isRSA: Whether the key is an RSA key, whose public key can undo the private operation.
     ///   - agrees: Whether the key can be used for key agreement.
-    /// - Returns: The attributes, without those that identify the key.
+    /// - Returns: The attributes, without the application label, which identifies the key, and
+    ///   those that the program chooses.
     package static func ofKey(
         type: Int64, sizeInBits: Int, isPrivate: Bool, isRSA: Bool, agrees: Bool
     ) -> Attributes {

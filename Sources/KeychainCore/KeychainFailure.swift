@@ -1,13 +1,13 @@
 // KeychainFailure: the reason why a request was not carried out.
-//   (1) `reason` is a text for users. It can contain a file name, the name of an attribute or an
-//       item's reference, but never the value of an attribute or a secret.
+//   (1) `reason` is a text for users. It can contain a path, the name of an attribute or an item's
+//       reference, but never the value of an item's attribute or a secret.
 
 /// The error of every request. The layers below convert their own errors to it, and the facades
 /// convert it to theirs.
 package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as one of Apple's status codes.
     package let status: Status
-    /// What happened and what to do next, in one or two sentences.
+    /// What happened and, if there is something to do, what to do next, in a few sentences.
     package let reason: String
     /// Distinguishes failures that have the same status.
     package let cause: Cause
@@ -25,7 +25,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         case contention
         /// The keychain service didn't answer. It is unknown whether the change was made.
         case interruption
-        /// The item is *this device only*, and this is another device.
+        /// The item or key is bound to another machine or chip, or the one that it is bound to
+        /// can't be used.
         case otherMachine
         /// The request's proofs don't satisfy the item's constraints.
         case authentication(AccessConstraints)

@@ -4,13 +4,14 @@ package struct KeychainStatus: Hashable, Sendable {
     /// ":memory:" for a keychain in memory.
     package let directory: String
     package let formatVersion: Int
-    /// The number of commits so far.
+    /// The number of the last commit. A rotation or recovery continues the numbers.
     package let generation: UInt64
     package let itemCount: UInt64
     package let setAsideCount: UInt64
+    /// Whether a passcode or another way to unlock the keychain is set, so that it can be locked.
     package let hasPasscode: Bool
     package let lockState: LockState
-    /// Whether all key material of this process is locked in memory.
+    /// Whether all key material of the process that has the keychain open is locked in memory.
     package let isMemoryLocked: Bool
     /// The size of the database and its log in bytes; 0 for a keychain in memory.
     package let byteCount: Int

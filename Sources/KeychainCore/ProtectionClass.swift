@@ -74,7 +74,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
 package enum Tier: CaseIterable, Hashable, Sendable {
     /// Always available. Only the device key is needed.
     case open
-    /// If a passcode or a credential is set, available only from the first unlock on; otherwise
-    /// always.
+    /// If a passcode or another way to unlock the keychain is set, available only from the first
+    /// unlock on; otherwise always.
     case guarded
 }

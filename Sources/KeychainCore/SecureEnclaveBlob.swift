@@ -1,7 +1,8 @@
 // SecureEnclaveBlob: the form in which a keychain returns a hardware key.
 // Documentation/Formats/secure-enclave-key-v1.md.
-//   (1) The unencrypted part contains the protection class, the constraints and the public key. The
-//       keychain that created the blob verifies all of it each time it uses the key.
+//   (1) The part that the keychain doesn't encrypt contains the identifier, the protection class,
+//       the constraints, the public key and the wrapped key. The keychain that created the blob
+//       verifies all of it each time it uses the key.
 //   (2) Decoding checks only the format. A decoded blob encodes to the same bytes.
 
 #if canImport(Darwin)
@@ -72,7 +73,7 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
 
     // MARK: Decoding
 
-    /// - Returns: `nil` if ``encoded`` can't have produced these bytes.
+    /// - Returns: `nil` if the bytes don't have the format of a blob.
     package init?(decoding blob: Data) {
         var reader = ByteReader(Array(blob))
         guard reader.bytes(Self.magic.count) == Self.magic,

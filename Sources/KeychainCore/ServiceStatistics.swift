@@ -1,6 +1,6 @@
-// ServiceStatistics: the statistics that a service keeps about one keychain, from the time when it
-// first served a program for this keychain. They contain no attribute value, and no name of an
-// item, a program or a group.
+// ServiceStatistics: the statistics that a service keeps about one keychain, from the first
+// connection for this keychain on. They contain no attribute value, and no name of an item, a
+// program or a group.
 
 package struct ServiceStatistics: Hashable, Sendable {
     /// The requests of one operation.
@@ -13,7 +13,7 @@ package struct ServiceStatistics: Hashable, Sendable {
         package fileprivate(set) var longestMicroseconds = 0
         /// A histogram of durations. Each count is the number of requests that took less than the
         /// limit at the same position in ``ServiceStatistics/limits``, and at least the limit
-        /// before it. The last count is for all longer requests.
+        /// before it, if there is one. The last count is for all longer requests.
         package fileprivate(set) var counts = Array(repeating: 0, count: limits.count + 1)
 
         package init(_ name: String) { self.name = name }
@@ -29,17 +29,17 @@ package struct ServiceStatistics: Hashable, Sendable {
         }
     }
 
-    /// The upper limits of the histogram in microseconds, from 64 µs to 4 s. Each is four times the
-    /// one before.
+    /// The upper limits of the histogram in microseconds, from 64 µs to 4.2 s. Each is four times
+    /// the one before.
     package static let limits = (0..<9).map { 64 << (2 * $0) }
 
-    /// The seconds since the service first served a program for this keychain.
+    /// The seconds since the first connection to the service for this keychain.
     package var seconds = 0
-    /// The number of open connections.
+    /// The number of open connections, including a verification by the service itself.
     package var connectionCount = 0
-    /// The number of programs that were refused.
+    /// The number of connections of programs that may not use the keychain.
     package var refusalCount = 0
-    /// The operations, in the order in which they were first requested.
+    /// The operations, in the order in which they were first answered.
     package var operations: [Operation] = []
 
     package init() {}

@@ -1,4 +1,4 @@
-// Status: the result codes of the engine, with Apple's numbers.
+// Status: the result codes of the engine and the facades, with Apple's numbers.
 
 /// A result code. The raw value is Apple's `OSStatus`. `SecBase.h` defines all of them except that
 /// of ``authenticationNeeded``.

@@ -20,9 +20,9 @@ package struct VerificationState: Hashable, Sendable {
     }
 
     package let standing: Standing
-    /// The time of the last verification, in seconds since 2001-01-01.
+    /// The time of the last verification, in seconds since 2001-01-01; `nil` if it is unknown.
     package let moment: Double?
-    /// A description of the problem.
+    /// A description of the damage; `nil` unless the verification failed.
     package let problem: String?
 
     package init(_ standing: Standing, at moment: Double? = nil, problem: String? = nil) {

@@ -1,5 +1,5 @@
-// WayIn: the secrets that open a keychain in addition to the device key, and a summary of their
-// slots.
+// WayIn: the secrets that open a keychain in addition to the device key, summaries of the key
+// slots, and the state of the binding to a machine.
 
 /// A secret that opens the items for which the device key is not enough.
 package enum WayIn: Sendable {

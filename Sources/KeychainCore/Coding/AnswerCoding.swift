@@ -1,4 +1,5 @@
-// AnswerCoding: encodes and decodes the answers to requests, and failures, in messages.
+// AnswerCoding: the encoding in messages of the answers to requests, progress, failures and
+// entitlements.
 
 #if canImport(Darwin)
 import Foundation

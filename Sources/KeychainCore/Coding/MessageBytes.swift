@@ -1,6 +1,6 @@
 // MessageBytes: the bytes of one message.
-//   (1) Written bytes are in one block, which is erased when it becomes too small and when the last
-//       reference to the finished frame is released.
+//   (1) Written bytes are in one block. It is erased when it becomes too small, when the writer is
+//       destroyed unfinished, and when the last reference to the finished frame is released.
 //   (2) A read past the end throws `param`. No memory is allocated for a stated size before that
 //       many bytes are known to be present.
 

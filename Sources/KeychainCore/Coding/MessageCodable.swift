@@ -3,8 +3,10 @@
 //   (1) Numbers have a fixed size and are big-endian. Text and data are preceded by their size, a
 //       list by its count, and an optional value by a byte that says whether it is present.
 //   (2) Input may come from an attacker. Every read is checked against the end of the bytes, and
-//       every value against its allowed range. Either failure is `param`.
-//   (3) Output is written to memory that is erased.
+//       every value against the range of its type. Either failure is `param`. Whoever carries out a
+//       request checks the limits of its values.
+//   (3) Output is written to memory that is erased. Only `messageBytes` copies it to ordinary
+//       memory.
 
 #if canImport(Darwin)
 package import Foundation
@@ -69,7 +71,7 @@ extension Bool: MessageCodable {
     }
 }
 
-/// The number must not be negative.
+/// The number must not be negative; a negative one is encoded as 0.
 extension Int: MessageCodable {
     package func encode(to writer: inout MessageWriter) { writer.number(UInt64(clamping: self)) }
 

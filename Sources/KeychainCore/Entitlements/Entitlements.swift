@@ -11,9 +11,11 @@ package struct Entitlements: Hashable, Sendable {
     /// The maximum size of a list, in bytes.
     package static let byteLimit = 1 << 20
 
-    /// The groups in order of precedence. New items go into the first.
+    /// The groups in order of precedence. An item that is added without a group goes into the first
+    /// that is not the group of hardware tokens.
     package let accessGroups: AccessGroups
-    /// All entries of the list, with variables expanded where their values are known.
+    /// All entries of the list, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)`
+    /// expanded in their values.
     package let values: [String: PropertyListValue]
 
     package init(accessGroups: AccessGroups, values: [String: PropertyListValue] = [:]) {
@@ -29,15 +31,16 @@ package struct Entitlements: Hashable, Sendable {
     /// - Parameters:
     ///   - propertyList: The contents of the file, at most 1 MiB.
     ///   - name: The name of the list in error messages.
-    /// - Throws: `missingEntitlement` if the bytes are not such a list, or if an access group is
-    ///   not text or contains a variable that can't be expanded.
+    /// - Throws: `missingEntitlement` if the bytes are not such a list, are more than 1 MiB, or
+    ///   contain too many arrays and dictionaries or a zero byte outside the binary form; or if an
+    ///   access group is not text or contains a variable that can't be expanded.
     package init(propertyList: Data, name: String) throws(KeychainFailure) {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")
         }
         guard propertyList.count <= Self.byteLimit else { throw failure("are larger than 1 MiB") }
         guard PropertyListValue.isReadable(propertyList) else {
-            throw failure("contain too many arrays and dictionaries")
+            throw failure("contain too many arrays and dictionaries, or aren't UTF-8")
         }
         var list: [String: PropertyListValue]
         do {

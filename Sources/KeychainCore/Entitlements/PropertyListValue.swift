@@ -62,8 +62,8 @@ extension PropertyListValue: Decodable {
             // The count doesn't work in encodings with several bytes per character, so these are
             // rejected.
             case (_, 0): return false
-            // `<array`, `<dict`, and the brackets of the older form. Some other elements are
-            // counted too.
+            // `<array`, `<dict`, and the brackets of the older form. Some other elements, and
+            // brackets in texts, are counted too.
             case (UInt8(ascii: "<"), UInt8(ascii: "a")), (UInt8(ascii: "<"), UInt8(ascii: "d")),
                 (_, UInt8(ascii: "(")), (_, UInt8(ascii: "{")):
                 containers += 1

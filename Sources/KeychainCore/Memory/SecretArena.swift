@@ -21,7 +21,7 @@ struct SecretArena: ~Copyable, Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether all pages so far could be locked. The limit is `RLIMIT_MEMLOCK`.
+    /// Whether all pages so far could be locked. `RLIMIT_MEMLOCK` limits their size.
     var isLocked: Bool { state.withLock { $0.isLocked } }
 
     /// - Returns: `byteCount` zeroed bytes at an address that doesn't change.

@@ -1,6 +1,7 @@
 // SecretBytes: owns the keychain's key material in this process.
-//   (1) The bytes are in one block of locked memory. `slice` and `appending` copy them to another
-//       such block, and `data` copies them to ordinary memory.
+//   (1) The bytes are in one block of memory that is locked if the system permits it. `slice`,
+//       `appending` and `init(joining:)` copy them to another such block, and `data` copies them to
+//       ordinary memory.
 //   (2) The block is zeroed before it is released, on every path.
 //   (3) No description, dump or error contains the bytes.
 //   (4) The bytes do not change after the initializer returns, so reads need no lock.
@@ -41,7 +42,8 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         unsafe SecretArena.shared.release(bytes)
     }
 
-    /// Copies the first `byteCount` bytes. The caller is responsible for erasing the original.
+    /// Copies the first `byteCount` bytes. If there are fewer, zeros follow them. The caller is
+    /// responsible for erasing the original.
     package convenience init(copying source: some Sequence<UInt8>, byteCount: Int) {
         unsafe self.init(byteCount: byteCount) { target in
             // A loop over a sequence of unknown type is slow.
@@ -137,7 +139,8 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Whether all secret memory of this process is locked; `false` once `RLIMIT_MEMLOCK` is
+    /// Whether all secret memory that this process has allocated so far is locked; `false` for good
+    /// once the system has refused to lock some, for example because `RLIMIT_MEMLOCK` was
     /// exhausted.
     package static var isMemoryLocked: Bool { SecretArena.shared.isLocked }
 

@@ -1,4 +1,5 @@
-// AdministrationRequests: requests about the passcode, lock and state of a keychain.
+// AdministrationRequests: requests about the passcode, lock and state of a keychain, and to check
+// it.
 //   (1) All except `Authenticate` and `HasPasscode` are permitted only to programs that may
 //       administer the keychain.
 
@@ -41,7 +42,8 @@ package struct HasPasscode: GeneralRequest {
 
 /// Makes all items readable until ``Lock``, except those that are bound to another machine.
 ///
-/// Throws `authFailed` if the passcode is wrong, and `param` if none is set.
+/// Throws `authFailed` if the passcode is wrong, `param` if none is set, and `notAvailable` if the
+/// keychain is locked or its passcode changed meanwhile.
 package struct Unlock: GeneralRequest {
     package static let code = RequestCode.unlock
     package var passcode: SecretBytes
@@ -60,7 +62,7 @@ package struct Unlock: GeneralRequest {
 }
 
 /// Erases the keys of the when-unlocked classes from memory and ends all grants. Throws `param` if
-/// neither a passcode nor a credential is set.
+/// neither a passcode nor another way to unlock the keychain is set.
 package struct Lock: GeneralRequest {
     package static let code = RequestCode.lock
 
@@ -74,8 +76,8 @@ package struct Lock: GeneralRequest {
 }
 
 /// Erases from memory all keys that a passcode protects, as before the first unlock, and ends all
-/// grants. Only items of the *always* classes can then be read. Throws `param` if neither a
-/// passcode nor a credential is set.
+/// grants. Only items of the *always* classes can then be read. Throws `param` in the same case as
+/// ``Lock``.
 package struct LockAll: GeneralRequest {
     package static let code = RequestCode.lockAll
 
@@ -88,9 +90,10 @@ package struct LockAll: GeneralRequest {
     }
 }
 
-/// Sets the first passcode. The keychain stays unlocked. All keys are rotated and all items sealed
-/// again. Throws `param` if a passcode, a credential or a recovery code is already set, or if the
-/// new passcode is empty. The answer is the same as that of ``RotateKeys``.
+/// Sets the first passcode. The keychain stays unlocked. Unless the keychain is in memory, all keys
+/// are rotated and all items sealed again. Throws `param` if a passcode, a credential or a recovery
+/// code that unlocks the keychain is already set, or if the new passcode is empty or weaker than
+/// the policy permits. The answer is the same as that of ``RotateKeys``.
 package struct SetPasscode: StreamRequest {
     package static let code = RequestCode.setPasscode
     /// At least 1 byte.
@@ -112,7 +115,8 @@ package struct SetPasscode: StreamRequest {
     }
 }
 
-/// Changes the passcode. Throws `authFailed` if the old one is wrong, and then changes nothing.
+/// Changes the passcode. Throws `authFailed` if the old one is wrong, and `param` if none is set or
+/// the new one is empty or weaker than the policy permits.
 package struct ChangePasscode: GeneralRequest {
     package static let code = RequestCode.changePasscode
     package var old: SecretBytes
@@ -138,15 +142,16 @@ package struct ChangePasscode: GeneralRequest {
 }
 
 /// Removes the passcode and all other ways to unlock the keychain, and permanently deletes all
-/// items of the when-passcode-set class. The answer is the number of deleted items. Throws
-/// `authFailed` if the passcode is wrong, and then changes nothing.
+/// items of the when-passcode-set class and their earlier versions. Damaged rows of the class are
+/// set aside instead. The answer is the number of deleted items. Throws `authFailed` if the
+/// passcode is wrong, and `param` if none is set.
 package struct RemovePasscode: GeneralRequest {
     package static let code = RequestCode.removePasscode
     package var passcode: SecretBytes
 
     package init(_ passcode: SecretBytes) { self.passcode = passcode }
 
-    /// `survey`, because the request derives a key and then deletes all items of a class.
+    /// `survey`, because the request examines all items to delete those of a class.
     package var effort: RequestEffort { .survey }
 
     package func execute<Executor: RequestExecutor>(
@@ -183,8 +188,9 @@ package struct ReadStatistics: GeneralRequest {
     }
 }
 
-/// Reads the whole keychain once and reports damage. The only change to the keychain is that a
-/// keybag file that differs from the keybag in the database is rewritten.
+/// Reads the whole keychain once and reports damage. The only change to its files is that a keybag
+/// file that differs from the keybag in the database is rewritten. The result of the verification
+/// is recorded.
 package struct CheckKeychain: StreamRequest {
     package typealias Answer = CheckReport
     package static let code = RequestCode.check

@@ -15,8 +15,8 @@ package struct Identity: Hashable, Sendable {
     }
 }
 
-/// The conditions that select identities. Both the certificate and the key must match. The classes
-/// of the two queries are `certificate` and `key`.
+/// The conditions that select identities. Both the certificate and the key have to match their
+/// query. The classes of the two queries are `certificate` and `key`.
 package struct IdentityQuery: Hashable, Sendable {
     package var certificate: ItemQuery
     package var key: ItemQuery
@@ -128,7 +128,7 @@ package struct DeleteIdentities: UnauthorizedRequest {
 }
 
 extension IdentityQuery {
-    /// The authorization for both the certificate and the key.
+    /// The authorization for the certificate. Setting it also sets that for the key.
     package var authorization: Authorization {
         get { certificate.authorization }
         set {

@@ -1,7 +1,7 @@
 // IdentitySearch: finds identities by searching for certificates and keys.
 
 extension RequestExecutor {
-    /// Searches for certificates, then for the key of each, and only then for their data. The user
+    /// Searches for certificates, then for the keys of each, and only then for their data. The user
     /// is therefore not asked to authenticate for a certificate without a key.
     package func search(
         _ request: FindIdentities, as caller: AccessGroups

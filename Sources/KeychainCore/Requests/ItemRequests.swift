@@ -32,7 +32,8 @@ package struct AddItem: Request {
 }
 
 /// Adds all items, or none of them. The answer is the items as stored, with their data, in the same
-/// order.
+/// order. In place of an item that was not added because of ``NewItem/keepsExisting``, it has the
+/// existing item with the data of the request.
 ///
 /// Throws `duplicateItem` if an item's primary key already exists, in the keychain or earlier in
 /// the list, and the item's ``NewItem/keepsExisting`` is not set.
@@ -43,7 +44,7 @@ package struct AddItems: Request {
 
     package init(_ items: [NewItem]) { self.items = items }
 
-    /// The authorization for all items.
+    /// The authorization of the first item. Setting it sets that of all items.
     package var authorization: Authorization {
         get { items.first?.authorization ?? Authorization() }
         set { for index in items.indices { items[index].authorization = newValue } }
@@ -67,7 +68,7 @@ package struct AddItems: Request {
 }
 
 /// Finds items, in the order in which they were added; with a limit of one, any matching item.
-/// Throws `itemNotFound` if no item matches.
+/// Throws `itemNotFound` if no item matches or the limit is 0.
 package struct FindItems: Request {
     package static let code = RequestCode.find
     package var query: ItemQuery
@@ -139,7 +140,7 @@ package struct UpdateItems: Request {
 /// Adds an item, or changes the existing item that has the same primary key.
 ///
 /// The query must match this existing item. Only the adapter for Apple's functions searches with
-/// it, limited to the access group of the new item. The engine uses only the query's authorization.
+/// it, limited to the access group of the new item. The engine uses only its authorization.
 package struct PutItem: Request {
     package static let code = RequestCode.put
     package var item: NewItem
@@ -158,7 +159,7 @@ package struct PutItem: Request {
         self.keepsVersions = keepsVersions
     }
 
-    /// The authorization for both the item and the query.
+    /// The authorization of the item. Setting it also sets that of the query.
     package var authorization: Authorization {
         get { item.authorization }
         set {
@@ -186,7 +187,8 @@ package struct PutItem: Request {
     }
 }
 
-/// Deletes all matching items, or none of them. The answer is the number of items, at least 1.
+/// Deletes all matching items, or none of them. The answer is the number of items, at least 1. It
+/// includes damaged rows that were set aside.
 package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
@@ -232,8 +234,8 @@ package struct NewItem: Hashable, Sendable {
     /// The application password to encrypt with, if the constraints require one.
     package var authorization: Authorization
     /// Whether an existing item with the same primary key is accepted in place of this item, in a
-    /// request that adds several. An existing certificate with another public key is still a
-    /// duplicate.
+    /// request that adds several. An existing certificate with another public key, or an existing
+    /// item that can't be opened, is still a duplicate.
     package var keepsExisting = false
 
     package init(
@@ -321,7 +323,8 @@ package struct Retrieval: Hashable, Sendable {
     }
 }
 
-/// The changes that an update makes. Values that are `nil` or absent stay as they are.
+/// The changes that an update makes. Values that are `nil` or absent stay as they are, except that
+/// a new ``protection`` can remove the constraints.
 package struct ItemChanges: Hashable, Sendable {
     package var attributes: Attributes
     package var accessGroup: String?
@@ -349,7 +352,7 @@ package struct ItemChanges: Hashable, Sendable {
 
 /// Whether a deletion leaves a tombstone.
 package enum TombstonePolicy: CaseIterable, Hashable, Sendable {
-    /// A tombstone for synchronizable items, none for local items.
+    /// A tombstone for synchronizable items, none for local items and for tombstones.
     case automatic
     case always
     case never
@@ -379,9 +382,9 @@ extension ItemChanges {
         constraints?.contains(.applicationPassword) == true ? .both : .use
     }
 
-    /// Whether the changes seal a secret with keys that a lock erases. `protection` is the class of
-    /// the changed items. If neither the query nor the changes name a class, it can be any, and
-    /// counts as one of the when-unlocked classes.
+    /// Whether the changes may seal a secret with keys that a lock erases. `protection` is the
+    /// class that the query names. If neither the query nor the changes name one, the class counts
+    /// as one of the when-unlocked classes, because the items can be of any.
     func needUnlock(of protection: ProtectionClass?) -> Bool {
         guard data != nil || self.protection != nil || constraints != nil else { return false }
         guard let sealing = self.protection ?? protection else { return true }

@@ -1,7 +1,6 @@
 // Request: an operation on a keychain, as a value with the type of its answer.
-//   (1) An operation is declared in five places: its struct, its code, its coding, an overload of
-//       `RequestExecutor`, and the service's switch over the codes. The compiler reports any that
-//       is missing.
+//   (1) An operation has a struct, a code, a coding, an overload of `RequestExecutor`, and a case
+//       in every switch over the codes. The compiler reports any that is missing.
 //   (2) A request that fails has changed nothing, unless the cause of the failure is
 //       `interruption`.
 
@@ -37,8 +36,8 @@ package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     /// The maximum amount of work for the request.
     var effort: RequestEffort { get }
 
-    /// Whether the answer shows that the request used keys that a lock erases. The keychain then
-    /// counts as in use.
+    /// Whether the request used, or may have used, keys that a lock erases, as far as its answer
+    /// shows. The keychain then counts as in use.
     func usedUnlockedKeys(_ answer: Answer) -> Bool
 
     /// Calls the executor's overload for this request.
@@ -132,8 +131,8 @@ package struct RequestProgress: Hashable, Sendable {
     }
 }
 
-/// The operations. Every switch over them lists all cases. The numbers are those of the protocol,
-/// and a number is never reused for another operation.
+/// The operations. Every switch over them lists all cases, so that none is forgotten. The numbers
+/// are those of the protocol, and a number is never reused for another operation.
 package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case add = 1
     case addAll = 2
@@ -184,9 +183,9 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// it.
     package var isAdministration: Bool { rawValue >= Self.unlock.rawValue }
 
-    /// Whether the operation changes no items, settings or keys of the keychain, so that a client
-    /// whose connection was lost can repeat it. This includes the creation of a hardware key, which
-    /// the keychain doesn't store.
+    /// Whether the operation changes no items, settings, keys or lock of the keychain, so that a
+    /// client whose connection was lost can repeat it. This includes the creation of a hardware
+    /// key, which the keychain doesn't store.
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,

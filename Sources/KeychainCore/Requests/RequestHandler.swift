@@ -2,10 +2,10 @@
 // them out.
 //   (1) There are three kinds of calls: `perform` returns one answer, `stream` reports progress
 //       before it returns, and `subscribe` is in effect until the subscription ends.
-//   (2) All functions can be called concurrently from any thread. A change is durable when the call
-//       returns.
+//   (2) All functions can be called concurrently from any thread. A change to a keychain on disk is
+//       durable when the call returns.
 
-/// Carries out requests for a caller, in this process or another. Callers can't see the difference.
+/// Carries out requests for a caller, in this process or another. Callers use both in the same way.
 package protocol RequestHandler: Sendable {
     /// Carries out a request.
     ///
@@ -64,7 +64,7 @@ extension RequestHandler {
 }
 
 extension RequestHandler {
-    /// The implementation for handlers that don't report progress.
+    /// The implementation for handlers that don't report progress and can't cancel a request.
     package func stream<R: StreamRequest>(
         _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> R.Answer {

@@ -27,7 +27,7 @@ package struct NewSecureEnclaveKey: Hashable, Sendable {
 
 /// A P-256 key that never leaves the hardware that created it.
 package struct MadeSecureEnclaveKey: Hashable, Sendable {
-    /// The encrypted form by which the keychain and its hardware use the key. It is useless
+    /// The wrapped form by which the keychain and its hardware use the key. It is useless
     /// elsewhere.
     package var blob: Data
     /// 04 ‖ X ‖ Y, 65 bytes.
@@ -80,7 +80,9 @@ package struct MakeSecureEnclaveKey: Request {
 
 /// Signs a digest with a hardware key, with ECDSA. The answer is r ‖ s, 64 bytes.
 ///
-/// Throws `decode` if the blob is damaged or belongs to another keychain or other hardware.
+/// Throws `decode` if the blob is damaged or belongs to another keychain or other hardware,
+/// `authFailed` if its access control doesn't permit the use of the key, `param` if the digest
+/// doesn't have 32 bytes, and `unimplemented` if there is no hardware.
 package struct SignDigest: Request {
     package static let code = RequestCode.sign
     /// 32 bytes: the leftmost bytes of a longer digest, or a shorter digest with leading zeros.
@@ -109,7 +111,8 @@ package struct SignDigest: Request {
 /// Performs Diffie-Hellman key agreement on P-256 with a hardware key. The answer is the x
 /// coordinate of the shared point, 32 bytes.
 ///
-/// Throws `param` if the public key is not a point on P-256.
+/// Throws `param` if the public key is not a point on P-256, and otherwise the same errors as
+/// ``SignDigest``.
 package struct DeriveSharedSecret: Request {
     package static let code = RequestCode.sharedSecret
     /// The blob of a ``MadeSecureEnclaveKey``.

@@ -1,7 +1,8 @@
 // SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
 
-/// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong, and `param` if
-/// the keychain has none of this kind.
+/// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong or is a
+/// recovery code that opens only the machine key, and `param` if the keychain has none of this kind
+/// or nothing is locked.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -39,20 +40,22 @@ package struct ChangeSlots: GeneralRequest {
 
     package enum Change: Sendable {
         /// Adds a way in: a recovery code, which replaces an earlier one; a credential; or a
-        /// passcode in place of a forgotten one.
+        /// passcode, which replaces an earlier one, for example if it was forgotten.
         case add(WayIn)
         /// Removes the slot with this number. No proof is required, but the keychain must be
         /// unlocked. Throws `interactionNotAllowed` if it is locked, and `param` if there is no
-        /// such slot, or if it is the last way in or the slot of the machine.
+        /// such slot, or if it is the slot of the machine or the last that unlocks the keychain.
         case remove(UInt32)
         /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
-        /// the recovery code.
+        /// the recovery code. Throws `param` if it is bound to this machine already or the machine
+        /// has no identity.
         case bind
         case unbind
     }
 
     package var change: Change
-    /// An existing way in, required if one is set, except to remove a slot.
+    /// An existing way in that unlocks the keychain, required if there is one, except to remove a
+    /// slot.
     package var proof: WayIn?
     /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
@@ -65,7 +68,8 @@ package struct ChangeSlots: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    /// `survey` to add the first way in, which rotates the keys; otherwise `derivation`.
+    /// `survey` to add a way in without a proof, because the first one rotates the keys; otherwise
+    /// `derivation`.
     package var effort: RequestEffort {
         if case .add = change, proof == nil { .survey } else { .derivation }
     }
@@ -78,9 +82,10 @@ package struct ChangeSlots: GeneralRequest {
 }
 
 /// Replaces the device key and all other keys. The proof must be the passcode if one is set,
-/// otherwise another way in if there is one. Throws `authFailed` if the proof is wrong or missing.
-/// Nothing is changed in that case, or if the request is canceled. The answer is the slots of the
-/// ways in that became invalid, because their secrets were not presented.
+/// otherwise another way in if there is one. Throws `authFailed` if the proof is wrong or missing,
+/// `param` if it is not the passcode although one is set or if the keychain is in memory, and
+/// `notAvailable` if the keychain is bound to another machine. The answer is the slots of the ways
+/// in that became invalid, because their secrets were not presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

@@ -1,6 +1,6 @@
 // VersionRequests: requests about earlier versions of items. A change or deletion can keep the
 // replaced item as a version for a limited time.
-//   (1) A version is not an item: no other request finds, counts or changes it.
+//   (1) A version is not an item: requests for items neither find nor count it.
 //   (2) Versions belong to a name, which is the primary key that the item had. If an item is
 //       renamed, its earlier versions stay under its earlier name.
 //   (3) A version keeps the protection class, constraints and access group of the item, with the
@@ -52,7 +52,8 @@ package struct HistoryPolicy: Hashable, Sendable {
 }
 
 /// Finds the versions of items, the most recently replaced first. Throws `itemNotFound` if there
-/// are none, and `interactionNotAllowed` if one of them is locked.
+/// are none, and `interactionNotAllowed` if one that may match is locked. Damaged versions are
+/// skipped.
 package struct FindVersions: Request {
     package static let code = RequestCode.findVersions
     package var query: ItemQuery
@@ -89,8 +90,9 @@ package struct FindVersions: Request {
 /// Restores an item to an earlier version, or restores a deleted item. The item's current contents
 /// become a version. The answer is the item as stored, without its secret.
 ///
-/// Throws `itemNotFound` if there is no such version, `param` if the query matches versions of
-/// several names, and `duplicateItem` if another item has the name.
+/// Throws `itemNotFound` if there is no such version, `param` if the query matches several versions
+/// with this number, and `duplicateItem` if another item has the name and is not to be replaced or
+/// can't be opened.
 package struct RestoreVersion: Request {
     package static let code = RequestCode.restoreVersion
     package var query: ItemQuery
@@ -123,7 +125,8 @@ package struct RestoreVersion: Request {
     }
 }
 
-/// Deletes versions permanently. The answer is the number of versions, at least 1.
+/// Deletes versions permanently. The answer is the number of versions, at least 1. Throws
+/// `itemNotFound` if there are none.
 package struct PurgeVersions: UnauthorizedRequest {
     package static let code = RequestCode.purgeVersions
     package var query: ItemQuery
