@@ -1,7 +1,9 @@
 // ControlProgram: runs a command, from the arguments of the process to its exit status.
-//   (1) The result of a command goes to standard output, and everything else to standard error.
-//   (2) An error message begins with the tool's name and says what to do next. It is one line,
-//       unless it lists items, or the usage follows because the arguments are wrong.
+//   (1) The result of a command goes to standard output, questions go to the terminal, and
+//       everything else goes to standard error.
+//   (2) An error message begins with the tool's name and, where the user can do something, says
+//       what. It is one line, unless it lists items, or the usage follows because the arguments are
+//       wrong. The helper `security` has the messages of macOS's program instead.
 
 import ArgumentParser
 import Glibc
@@ -75,8 +77,8 @@ struct RootCommand: ParsableCommand {
         commandName: "keychainctl",
         abstract: "Stores, reads and manages the items of a keychain.",
         discussion: """
-            Secrets are read from standard input, a file descriptor or the terminal, never from \
-            arguments or the environment.
+            Secrets are read from standard input, files, file descriptors or the terminal, never \
+            from arguments or the environment.
 
             \(ControlStatus.table)
             """,

@@ -21,11 +21,11 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
         switch self {
         case .success: "success"
         case .failure: "any other failure"
-        case .notFound: "no item matches, or the keychain doesn't exist yet"
+        case .notFound: "no item matches, or something else doesn't exist, such as the keychain"
         case .locked: "the item is locked, or authentication is required or failed"
         case .denied: "permission denied: an entitlement or a file permission is missing"
-        case .damaged: "an item or the keychain is damaged"
-        case .exists: "the item already exists"
+        case .damaged: "an item, the keychain, a backup or an audit is damaged"
+        case .exists: "the item, or something else to be created, already exists"
         case .usage: "invalid arguments"
         case .notExecutable: "run: the program can't be executed"
         case .noProgram: "run: the program was not found"
@@ -56,8 +56,8 @@ package struct ControlFailure: Error, Hashable, Sendable {
 }
 
 extension ControlFailure {
-    /// Escapes the failure's reason, which comes from the service or contains paths, so that it
-    /// stays on one line.
+    /// The status and message for a failure of the keychain. The failure's reason may come from the
+    /// service or contain paths, so it is escaped to stay on one line.
     package init(_ failure: KeychainFailure) {
         let failure = KeychainFailure(
             failure.status, escapedForLine(failure.reason), cause: failure.cause,

@@ -27,8 +27,8 @@ struct FileSession {
                 keychain: .engine(engine), groups: try ProcessKeychain.entitlements().accessGroups))
     }
 
-    /// Unlocks the keychain if the passcode is provided, so that as much as possible can be
-    /// checked.
+    /// If a passcode is set, reads it and unlocks the keychain, so that as much as possible can be
+    /// checked. If no passcode can be obtained, the keychain stays locked.
     func unlockIfPossible() throws {
         if engine.hasPasscodeSlot { _ = try session.unlock() }
     }

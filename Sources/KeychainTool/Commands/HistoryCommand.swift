@@ -25,7 +25,7 @@ struct HistoryCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keeps at most this many versions of an item, 0 to 1000; 0 keeps none.",
+            "Keeps at most this many versions of a name, 0 to 1000; 0 keeps none.",
             valueName: "number"))
     var keep: UInt32?
 
@@ -103,7 +103,7 @@ struct HistoryCommand: ParsableCommand {
         try Output.print(
             policy.count == 0
                 ? "No earlier versions are kept."
-                : "Keeps up to \(counted(Int(policy.count), "version")) of each item for "
+                : "Keeps up to \(counted(Int(policy.count), "version")) of each name for "
                     + "\(counted(Int(policy.days), "day")), after changes by "
                     + (policy.isForAll
                         ? "all programs." : "keychainctl and by programs that request versions.")

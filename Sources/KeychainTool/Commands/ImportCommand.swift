@@ -66,7 +66,7 @@ struct ImportCommand: ParsableCommand {
         guard (source == .secretService) == (path == nil) else {
             throw ValidationError(
                 path == nil
-                    ? "\(source.rawValue) requires a file." : "secret-service takes no file.")
+                    ? "\(source.rawValue) requires a path." : "secret-service takes no file.")
         }
         guard onConflict != .newer || source.hasTimes else {
             throw ValidationError(
@@ -160,8 +160,8 @@ struct ImportCommand: ParsableCommand {
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read \(printable(place)): it is not a readable regular file, or is larger than "
-                    + "\(1 << 20) bytes. \(ImportSource.consequence)")
+                "Can't read \(printable(place)): it is not a readable regular file, or is larger "
+                    + "than \(1 << 20) bytes. \(ImportSource.consequence)")
         }
         return Array(content)
     }

@@ -9,10 +9,11 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Locks the keychain of the service, for every program.",
         discussion: """
-            The service erases the keys of all items that are readable only while unlocked, and \
-            shows which items stay readable. With --all, the after-first-unlock classes are locked \
-            too, as before the first unlock. Locking requires that a passcode is set. Without a \
-            service, each process unlocks separately, and there is nothing to lock.
+            The service erases the keys of all items that are readable only while unlocked. The \
+            classes whose items stay readable are shown. With --all, the after-first-unlock \
+            classes are locked too, as before the first unlock. Locking requires that a passcode \
+            or a credential is set. Without a service, each process unlocks separately, and there \
+            is nothing to lock.
             """)
 
     @Flag(help: "Also locks items that are readable after the first unlock.")
@@ -50,7 +51,8 @@ struct UnlockCommand: ParsableCommand {
         discussion: """
             The passcode is asked for at the terminal or read with --passcode-fd; a recovery code \
             or a credential can be used instead. The keychain stays unlocked until `keychainctl \
-            lock`, or until the time set in the service's configuration has passed.
+            lock`, until the service ends, or until it has not been used for the time that \
+            `keychaind --lock-after` sets.
             """)
 
     @OptionGroup var way: WayInOptions
@@ -77,7 +79,8 @@ struct UnlockCommand: ParsableCommand {
         guard try session.unlock() else {
             throw ControlFailure(
                 .locked,
-                "There is no terminal for a prompt. Provide the passcode with --passcode-fd.")
+                "No passcode was entered. Provide it with --passcode-fd, or run this command at a "
+                    + "terminal.")
         }
     }
 }

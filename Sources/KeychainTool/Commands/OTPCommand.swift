@@ -1,6 +1,6 @@
 // OTPCommand: one-time codes of RFC 6238 and RFC 4226, from items whose secrets are otpauth: URIs.
-//   (1) The counter of an item is incremented, durably, before its code is shown: no code is shown
-//       twice, even by two processes at once.
+//   (1) The counter of an item is incremented, durably, before its code is shown: no code of a
+//       counter is shown twice, even by two processes at once.
 //   (2) Input that is neither a valid otpauth: URI nor a valid key in Base32 changes nothing.
 
 import ArgumentParser
@@ -25,8 +25,8 @@ struct OTPCommand: ParsableCommand {
             commandName: "show",
             abstract: "Writes the current code, or the next counted code, to standard output.",
             discussion: """
-                At a terminal, it also shows how long the code is valid. For counted codes (RFC \
-                4226), the counter is incremented before the code is shown.
+                At a terminal, it also shows how long a code of RFC 6238 is still valid. For \
+                counted codes (RFC 4226), the counter is incremented before the code is shown.
                 """)
 
         @OptionGroup var selection: SelectionOptions

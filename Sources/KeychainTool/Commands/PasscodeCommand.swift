@@ -23,7 +23,8 @@ struct PasscodeCommand: ParsableCommand {
         @Flag(help: "Accepts a passcode with fewer than 12 characters and fewer than five words.")
         var weak = false
 
-        /// - Throws: ``KeychainFailure`` if the passcode is weaker than the policy allows.
+        /// - Throws: ``KeychainFailure`` if the passcode is weaker than the policy allows, and
+        ///   ``ControlFailure`` if none can be read.
         func read() throws -> SecretBytes {
             let passcode = try readAny()
             try (weak ? PasscodePolicy.weak : .floor).check(passcode)
@@ -69,11 +70,12 @@ struct PasscodeCommand: ParsableCommand {
             commandName: "set",
             abstract: "Sets the first passcode.",
             discussion: """
-                From then on, every process must provide the passcode before it can read items, \
-                except those of the classes always and always-this-device-only. Without the \
-                passcode, only a recovery code or a credential opens the items: add one with \
-                `keychainctl slot add`. The passcode must have at least 12 characters or five \
-                words, unless --weak is given.
+                From then on, the passcode must be provided before items can be read, except those \
+                of the classes always and always-this-device-only: once to the service for all \
+                programs or, without a service, to each process. Without the passcode, only a \
+                recovery code or a credential opens the items: add one with `keychainctl slot \
+                add`. The passcode must have at least 12 characters or five words, unless --weak \
+                is given.
                 """)
 
         @OptionGroup var new: NewPasscodeOptions

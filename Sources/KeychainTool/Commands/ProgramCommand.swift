@@ -15,11 +15,11 @@ struct ProgramCommand: ParsableCommand {
         abstract: "Sets the access groups that the user's keychain service grants to programs.",
         discussion: """
             A program without an entry has the access group “default”, or in a Flatpak or Snap a \
-            group with the name of that sandbox. If there is a file PATH.entitlements next to such \
-            a program outside of a sandbox, the program has the groups in that file if root owns \
-            both, and otherwise no access. With `keychaind --registry-only`, every program without \
-            an entry has no access. Access groups separate well-behaved programs only: any program \
-            of a user can impersonate another one.
+            group with the name of that sandbox; keychainctl itself has all groups. If there is a \
+            file PATH.entitlements next to such a program outside of a sandbox, the program has \
+            the groups in that file if root owns both, and otherwise no access. With `keychaind \
+            --registry-only`, every program without an entry has no access. Access groups separate \
+            well-behaved programs only: any program of a user can impersonate another one.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 
@@ -95,7 +95,9 @@ struct ProgramCommand: ParsableCommand {
 
     // MARK: Programs
 
-    /// The program that an argument names. Its file must exist.
+    /// The program that an argument names.
+    ///
+    /// - Throws: ``ControlFailure`` if the argument is a path without a file, or of a script.
     private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
         if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
             return .sandbox(argument)

@@ -18,8 +18,8 @@ struct RenameCommand: ParsableCommand {
         usage: "keychainctl rename [<options>] <item> <new-name>",
         discussion: """
             The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. For an internet \
-            password it is SERVER/ACCOUNT. The secret is not read, and all other attributes stay \
-            unchanged.
+            password it is SERVER/ACCOUNT. The secret is not read. Of all other attributes, only \
+            the modification date changes.
             """,
         aliases: ["mv"])
 

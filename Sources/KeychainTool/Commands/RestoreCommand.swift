@@ -15,7 +15,8 @@ struct RestoreCommand: ParsableCommand {
             With --backup: verifies the whole file, shows what would change, asks for \
             confirmation, and makes all changes or none. If an item already exists, the version \
             that was modified later is kept, under the existing reference. Nothing is deleted \
-            unless --replace is given, which first deletes every item that isn't synchronizable.
+            unless --replace is given, which first deletes every item that isn't synchronizable, \
+            except those that only another machine can read.
 
             With --version: returns one item to an earlier version; its current state becomes a \
             version. A deleted item is restored. A renamed item gets its earlier name.
@@ -197,7 +198,8 @@ struct RestoreCommand: ParsableCommand {
         get throws { item.isEmpty ? nil : Set(try references) }
     }
 
-    /// Shows what will be deleted, asks for confirmation, and deletes it.
+    /// Unless `--yes` is given, shows what will be deleted and asks for confirmation. Then deletes
+    /// it.
     private func giveUp(_ engine: KeychainEngine) throws {
         let chosen = try chosen
         let rows = try Self.named { () throws(KeychainFailure) in
@@ -235,7 +237,8 @@ struct RestoreCommand: ParsableCommand {
 
     // MARK: Showing
 
-    /// The number of items that can be restored only by their references.
+    /// The number of items that are set aside. If a restore without references found none to
+    /// restore, these are the items that can be restored only by their references.
     private static func count(goingByName engine: KeychainEngine) throws(KeychainFailure) -> Int {
         try engine.setAsideRows().count { $0.reason != .lostByRecovery }
     }

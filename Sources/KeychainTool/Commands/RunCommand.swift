@@ -145,8 +145,8 @@ struct RunCommand: ParsableCommand {
 
     // MARK: Requested values
 
-    /// The variables, sorted by name. Of two manifests the later one takes precedence, and options
-    /// take precedence over both.
+    /// The variables, sorted by name. A later manifest takes precedence over an earlier one, and
+    /// options take precedence over manifests.
     private func variableValues() throws -> [(name: String, value: VariableValue)] {
         var values: [String: VariableValue] = [:]
         for path in manifests {

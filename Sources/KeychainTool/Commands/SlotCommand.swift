@@ -109,7 +109,8 @@ struct SlotCommand: ParsableCommand {
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Removes a way in by its number. The last one can't be removed.",
+            abstract: "Removes a way in by its number. The last one that opens what a passcode "
+                + "opens can't be removed.",
             discussion: """
                 `keychainctl passcode remove` removes the protection by a passcode altogether, and \
                 `keychainctl unbind` the binding to the machine.
@@ -208,8 +209,8 @@ struct UnbindCommand: ParsableCommand {
         commandName: "unbind",
         abstract: "Unbinds the this-device-only items from this machine.",
         discussion: """
-            The items then open with the device key alone, unless a passcode is set: a copy of the \
-            folder can be opened on any machine.
+            The items then open with the device key alone, unless a passcode is set. Unless the \
+            device key is sealed, a copy of the folder can be opened on any machine.
             """)
 
     @OptionGroup var way: WayInOptions

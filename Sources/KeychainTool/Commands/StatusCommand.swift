@@ -156,7 +156,9 @@ struct StatusCommand: ParsableCommand {
             case (true, false):
                 "none. Reading items requires a credential or a recovery code in addition to the "
                     + "device key"
-            case (false, _): "none. Until one is set, the device key opens every item"
+            case (false, _):
+                "none. Until one is set, the device key opens every item that isn't bound to a "
+                    + "machine"
             }
         return flag("passcode", "passcode", hasPasscode, text)
     }
@@ -215,7 +217,10 @@ struct StatusCommand: ParsableCommand {
                         + "`keychainctl bind --recovery-code` binds it to this machine"
                 )
             case .unreachable:
-                ("unreachable", "bound to a machine that can't be identified from here")
+                (
+                    "unreachable",
+                    "bound to a machine, but this machine has no identity or its TPM can't be used"
+                )
             }
         return field("machine", "machine", word, text)
     }

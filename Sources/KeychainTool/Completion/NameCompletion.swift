@@ -1,7 +1,8 @@
-// NameCompletion: lists the names of items for completion in shells.
+// NameCompletion: lists the names of generic passwords for completion in shells, and extends the
+// parser's completion scripts by them.
 //   (1) Names are untrusted text. Each is one line that a shell reads as data: no script passes it
-//       to `eval`, or to `compgen -W`, which expands it. Names with line breaks, or with other
-//       characters that a terminal interprets, are not offered.
+//       to `eval`, or to `compgen -W`, which expands it. Names with line breaks, with other
+//       characters that a terminal interprets, or with a leading dash or tilde are not offered.
 //   (2) Completion never prompts and creates no keychain. Failures are ignored silently.
 
 import ArgumentParser
@@ -40,14 +41,15 @@ enum NameCompletion {
         HistoryCommand.self, PurgeCommand.self,
     ]
 
-    /// The options of these verbs that take no value.
+    /// Options that take no value, so that a name may follow them.
     private static let flags = [
         "--json", "--raw", "--no-prompt", "--synchronizable", "--no-synchronizable", "--all",
         "--all-items", "--yes", "--new", "--trim-newline", "--allow-empty", "--replace", "-f",
         "--print", "--tree", "--",
     ]
 
-    /// The parser's completion script, extended by the names of items and the aliases of the verbs.
+    /// The parser's completion script, extended by the names of items and, for zsh, by the aliases
+    /// of the verbs.
     static func script(for shell: CompletionsCommand.Shell) -> String {
         let script = RootCommand.completionScript(for: shell.completionShell)
         switch shell {

@@ -1,11 +1,12 @@
 // Diagnosis: explains why a program's query finds nothing, or what it finds.
 //   (1) Nothing is changed and no secret is opened.
-//   (2) Values are compared as the engine compares them: byte by byte and case-sensitively.
+//   (2) Values are compared as the engine compares them, byte by byte and case-sensitively, except
+//       in the search for similar names.
 
 import KeychainEngine
 import KeychainCore
 
-/// One observation about a query.
+/// One observation about a query or the keychain.
 struct Finding {
     enum Kind: String {
         case found, noKeychain, nothing, locked, damaged, deniedGroup, otherGroup, synchronizable,
@@ -68,7 +69,8 @@ struct Diagnosis {
         if findings.isEmpty {
             note(
                 .nothing,
-                "There is no such item in any group or class, and none with a similar name.")
+                "There is no such item in any group, and none was found in another class or under "
+                    + "a similar name.")
         }
     }
 
@@ -89,7 +91,8 @@ struct Diagnosis {
 
     // MARK: Items with the same name
 
-    /// A query for the names only: service or server, and account. All other attributes may differ.
+    /// A query for the names only: service or server, and account. Other attributes may differ,
+    /// unless the query contains no name. Group, protection class and synchronizability may differ.
     private func relaxed(_ query: ItemQuery) -> ItemQuery {
         let names = [query.itemClass.firstKey, query.itemClass.secondKey]
         let attributes = query.attributes.filter { names.contains($0.key) }
@@ -134,8 +137,8 @@ struct Diagnosis {
             note(
                 .otherGroup,
                 "An item is in the group “\(item.accessGroup)”, which the program can't see: its "
-                    + "groups are \(list(groups.names)). Add the group to keychain-access-groups in "
-                    + "its entitlements.", item)
+                    + "groups are \(list(groups.names)). Add the group to keychain-access-groups "
+                    + "in its entitlements.", item)
         }
         switch (query.isSynchronizable ?? false, item.isSynchronizable) {
         case (false, true):

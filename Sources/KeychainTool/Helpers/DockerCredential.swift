@@ -1,6 +1,6 @@
 // DockerCredential: the credentials of registries, for Docker, Podman and related programs. The
-// protocol is that of github.com/docker/docker-credential-helpers, and so are the messages, because
-// Docker compares them.
+// protocol is that of github.com/docker/docker-credential-helpers, and so are three messages, which
+// Docker compares: `notFound`, `noServer` and `noUser`.
 //   (1) A credential is a generic password. Its service is the server's URL as Docker gives it, and
 //       its description marks it as a registry credential.
 //   (2) A server has one credential: storing a credential of another user replaces it.
@@ -45,7 +45,7 @@ struct DockerCredential {
         ])
     }
 
-    /// The server's URL in a request.
+    /// The server's URL in a request, without surrounding white space.
     static func url(_ input: [UInt8]) throws -> String {
         guard let text = String(validating: input, as: UTF8.self) else {
             throw Refusal(message: noServer)

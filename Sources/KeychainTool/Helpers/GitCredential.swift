@@ -16,11 +16,12 @@ struct GitCredential {
     private let said: [String: String]
     private let capabilities: Set<String>
 
-    /// The attributes that are stored in addition to the password, in the order of their lines.
+    /// The attributes that are stored in addition to the password. The line of `authtype` comes
+    /// first; the others are in this order.
     private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
 
-    /// The default ports of the protocols over which git sends passwords. Other programs store the
-    /// port with the item even if it is the default.
+    /// The default ports of the protocols over which git usually sends passwords. Other programs
+    /// store the port with the item even if it is the default.
     private static let defaultPorts: [String: Int64] = ["http": 80, "https": 443]
 
     /// - Parameter input: Lines NAME=VALUE, up to the first empty line.
@@ -69,8 +70,8 @@ struct GitCredential {
         return (String(host[..<colon]), port)
     }
 
-    /// The matching items. git's `host` contains the port unless it is the protocol's default, so a
-    /// host without a port doesn't match the items of other ports.
+    /// The matching items. git's `host` contains a port if the URL does. Without one, the default
+    /// port is meant, so items with other ports don't match.
     private func items(in session: KeychainSession) throws -> [ItemSnapshot] {
         guard let key else { return [] }
         let query = ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
@@ -164,8 +165,8 @@ struct GitCredential {
         ).save(Data(lines.joined(separator: "\n").utf8), in: session)
     }
 
-    /// Performs `erase`: deletes the matching items. If the request contains a password, only items
-    /// with that password are deleted.
+    /// Performs `erase`: deletes the matching items. If the request contains a password or a
+    /// `credential`, only items with that secret are deleted.
     func erase(in session: KeychainSession) throws {
         for item in try items(in: session) {
             let reference = ItemQuery(

@@ -1,6 +1,7 @@
 // HelperCommand: answers programs that request credentials in their own protocols.
-//   (1) Each helper is this program, called by the helper's name or as `keychainctl helper NAME`.
-//       The requesting program needs only a link with that name.
+//   (1) Each helper is this program, called as `keychainctl helper NAME` or, except the one for
+//       AWS's tools, by the helper's name. The requesting program then needs only a link with that
+//       name.
 //   (2) The git and Docker helpers and `security -i` read requests from standard input; the other
 //       helpers take the request from their arguments, and a password to save from standard input.
 //       A helper prompts only at the terminal: for the passcode, an application password or, with

@@ -4,6 +4,7 @@
 //       service is the URL or the host of an index.
 //   (2) If `get` finds no password, the exit status is 1 and nothing is printed, as pip and uv
 //       expect.
+// AWSHelper: returns the access keys of a profile to AWS's tools.
 
 import ArgumentParser
 import FoundationEssentials

@@ -14,7 +14,8 @@ enum AWSCredentialFile {
         var accessKeyID: String?
         var secretAccessKey: String?
         var sessionToken: String?
-        /// The expiration time, in RFC 3339, or `nil` if the credentials don't expire.
+        /// The expiration time, in RFC 3339, or `nil` if the credentials don't expire. The file of
+        /// AWS's tools doesn't contain it.
         var expiration: String?
 
         enum CodingKeys: String, CodingKey {

@@ -1,6 +1,7 @@
 // CommaSeparatedValues: parses rows of text values as described in RFC 4180.
 //   (1) A value in double quotes may contain commas, line breaks and doubled double quotes.
-//   (2) Lines end in CR LF or LF. Empty lines are skipped, and so is a byte order mark.
+//   (2) Lines end in CR LF or LF. Empty lines are skipped, and so is a byte order mark at the
+//       start.
 
 enum CommaSeparatedValues {
     struct Row {
@@ -22,7 +23,7 @@ enum CommaSeparatedValues {
             row.fields.append(String(decoding: value, as: UTF8.self))
             let isLast = rest.first != UInt8(ascii: ",")
             if !isLast { rest.removeFirst() }
-            // A comma at the end is followed by an empty value.
+            // A comma at the end of the text is followed by an empty value.
             if !isLast, rest.isEmpty { row.fields.append("") }
             guard isLast || rest.isEmpty else { continue }
             if rest.first == UInt8(ascii: "\r") { rest.removeFirst() }

@@ -1,9 +1,11 @@
 // ExportedItems: parses the output of `keychainctl export json`: an array of the objects that `get
 // --json` writes.
-//   (1) The secret, the attributes of the primary key (such as service, server, account and port),
-//       label, description, comment, group, protection class, the mark for synchronization and the
-//       date of the last change are imported. An item with an access control is an error: the JSON
-//       doesn't contain the access control's requirements in full.
+//   (1) The secret, service or server, account, protocol, port, path, security domain,
+//       authentication type, label, description, comment, group, protection class and the mark for
+//       synchronization are imported. The date of the last change is only compared with that of an
+//       existing item.
+//   (2) An item with an access control is an error: the JSON doesn't contain the access control's
+//       requirements in full.
 
 import FoundationEssentials
 import KeychainCore

@@ -85,7 +85,7 @@ struct ImportedItem {
     }
 
     /// Equal for two items exactly if they have the same class, the same attributes of the primary
-    /// key, the same access group and the same `isSynchronizable`.
+    /// key and the same access group, and both or neither are synchronizable.
     var identity: [String] {
         let mark = isSynchronizable == true ? "yes" : "no"
         return [String(describing: itemClass), group ?? "", mark]
@@ -111,11 +111,11 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
 
     static let consequence = "Nothing was imported."
 
-    /// Whether the source records when an item was changed.
+    /// Whether the source can record when an item was changed.
     var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
-    /// Returns all items of a source, each name once. `service` is the service of the items from
-    /// environment variables; other sources ignore it.
+    /// Returns all items of a source that is plain text, each name once. `service` is the service
+    /// of the items from environment variables; other sources ignore it.
     func items(
         in bytes: [UInt8], named path: String, service: String
     ) throws(ControlFailure) -> [ImportedItem] {

@@ -2,7 +2,7 @@
 // keychain file.
 //   (1) Each entry begins with `keychain:` and has `class:`, attributes, and `data:` with the
 //       secret on the next line.
-//   (2) A value is "TEXT", or 0xHEX followed by the same value as text, or <NULL>. In "TEXT"
+//   (2) A value is "TEXT", or 0xHEX, which the same value as text may follow, or <NULL>. In "TEXT"
 //       nothing is escaped: a value with characters that would need escaping is written as 0xHEX.
 //   (3) Entries of other classes than passwords are skipped: keys and certificates have their own
 //       export formats. A password is skipped if its secret is missing, contains a zero byte or is

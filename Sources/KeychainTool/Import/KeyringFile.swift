@@ -112,7 +112,8 @@ enum KeyringFile {
 
 // MARK: - Encrypted keyrings
 
-/// Reads the fields of a keyring. Each read returns `nil` if not enough bytes are left.
+/// Reads the fields of a keyring. Each read returns `nil` if not enough bytes are left, or if an
+/// attribute is neither text nor a number.
 private struct KeyringReader {
     private var reader: ByteReader
     private(set) var salt: [UInt8]?
@@ -140,8 +141,8 @@ private struct KeyringReader {
         text().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads the header: the name, the times, the flags, and the parameters of the key derivation.
-    /// Only these parameters, `salt` and `iterations`, are kept.
+    /// Reads the header: the name, the times, the flags, the lock timeout, and the parameters of
+    /// the key derivation. Only these parameters, `salt` and `iterations`, are kept.
     mutating func header() -> Void? {
         guard text() != nil, reader.bytes(16 + 8) != nil, let iterations = number(),
             let salt = reader.bytes(8), reader.bytes(16) != nil

@@ -4,8 +4,9 @@
 //   (2) A file's path has the form SERVICE/ACCOUNT: the file's name is the account, and its folder
 //       is the service. A file at the top level has no account: its name is the service.
 //   (3) Every line of a file is imported. A valid URI `otpauth://…` is a key for one-time codes and
-//       becomes an item `SERVICE (TOTP)`. The first line is the secret, unless it is such a URI.
-//       The other lines become one item, `SERVICE (notes)`, unless they contain only white space.
+//       becomes an item `SERVICE (TOTP)`, a second one `SERVICE (TOTP 2)`. The first line is the
+//       secret, unless it is such a URI. The other lines become one item, `SERVICE (notes)`, unless
+//       they contain only white space.
 //   (4) If a file can't be decrypted, the import fails before anything is written.
 
 import FoundationEssentials

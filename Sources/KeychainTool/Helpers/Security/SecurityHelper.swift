@@ -2,8 +2,9 @@
 // command line, the commands of `security -i`, and the exit status.
 //   (1) Arguments are parsed as by getopt, not by the argument parser: they are intercepted before
 //       it runs.
-//   (2) A command fails with an OSStatus, whose lowest eight bits are the exit status: 44 for an
-//       item that doesn't exist, 45 for an item that already exists, 36 for a locked item.
+//   (2) If the keychain refuses a command, the lowest eight bits of the OSStatus are the exit
+//       status: 44 for an item that doesn't exist, 45 for an item that already exists, 36 for a
+//       locked item. It is 2 for invalid arguments, and 1 for most other failures.
 
 import ArgumentParser
 import FoundationEssentials
@@ -152,8 +153,8 @@ private struct SecurityProgram {
     // MARK: The password
 
     /// Asks for the password of `-w` without a value. At a terminal it is entered twice. Otherwise
-    /// it is a line of standard input. It may be repeated on a second line, because scripts for
-    /// macOS provide it twice.
+    /// it is a line of standard input. Further lines may only repeat it: scripts for macOS provide
+    /// it twice.
     private mutating func askedSecret() throws -> Data {
         let mismatch = SecurityComplaint(status: 1, message: "passwords don't match")
         guard Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() else {
@@ -186,8 +187,8 @@ private struct SecurityProgram {
 
     // MARK: Words
 
-    /// Splits a line into words. Both kinds of quotes may enclose spaces. A backslash quotes the
-    /// next character, even in quotes.
+    /// Splits a line into words. Both kinds of quotes may enclose a word with spaces. A backslash
+    /// quotes the next byte, even in quotes.
     private static func words(of line: [UInt8]) throws(SecurityComplaint) -> [String] {
         var words: [[UInt8]] = []
         var word: [UInt8]?

@@ -1,7 +1,8 @@
 // SecurityPasswords: performs the commands of macOS's security(1) on the items of the keychain.
 //   (1) The items are those that all other programs use: generic and internet passwords with their
 //       attributes. If several match, the one that was added first is used.
-//   (2) A failure has the number and, in the most common cases, the text that macOS gives it.
+//   (2) A failure of the keychain has the number and, in the most common cases, the text that macOS
+//       gives it.
 
 import FoundationEssentials
 import Glibc
@@ -59,7 +60,7 @@ final class SecurityPasswords {
         }
     }
 
-    /// The path of the keychain, or an empty string if the service doesn't report it.
+    /// The path of the keychain, or an empty string if it can't be determined.
     private var path: String { (try? KeychainPlace.folder().directory) ?? "" }
 
     private func existing() throws -> KeychainSession {

@@ -19,7 +19,7 @@ enum SecurityVerb: String, CaseIterable {
     var adds: Bool { rawValue.hasPrefix("add-") }
     var finds: Bool { rawValue.hasPrefix("find-") }
 
-    /// The attribute that says what the item is for. Adding an item requires it.
+    /// The attribute that says what the item is for. Adding an item requires it and the account.
     var place: Attribute { itemClass == .genericPassword ? .service : .server }
 
     /// The verb that begins with the abbreviation, or `nil` unless there is exactly one.
@@ -72,7 +72,7 @@ enum SecurityVerb: String, CaseIterable {
         }
     }
 
-    /// The meaning of an option that not every verb has.
+    /// The meaning of an option that depends on whether the verb adds, finds or deletes.
     private func meaning(ofOwn option: Character) -> Meaning? {
         switch option {
         case "p": adds ? .secret : nil
