@@ -161,7 +161,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public static let touchIDAny = biometryAny
 
     /// Biometry, with the enrollment that existed when the item was created. After a change of the
-    /// enrollment, a recognized user gets `errSecDataNotAvailable` instead of the data.
+    /// enrollment, a recognized user gets `errSecDataNotAvailable` instead of the data, unless the
+    /// flags contain ``or`` and another condition that a user can satisfy.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
 
     /// The older name of ``biometryCurrentSet``.
@@ -170,7 +171,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// The passcode.
     public static let devicePasscode = SecAccessControlCreateFlags(rawValue: 1 << 4)
 
-    /// A paired device nearby.
+    /// A paired device nearby. No such device is supported, so this condition is never satisfied.
     public static let companion = SecAccessControlCreateFlags(rawValue: 1 << 5)
 
     /// The older name of ``companion``.
@@ -209,10 +210,11 @@ extension LAContext {
     /// context don't need to prompt the user.
     ///
     /// To use an item or key, the user proves presence as the access control requires, and is
-    /// prompted for an application password if the context doesn't have one. Whether the password
-    /// is correct is known only when the item is used. To create an item or key, the user's
-    /// presence isn't required. The user is prompted twice for a new application password, and a
-    /// passcode must be set if it will be required later.
+    /// prompted for an application password if one is required and the context has none. Whether
+    /// the password is correct is known only when the item is used. To create an item or key, the
+    /// user's presence isn't required. If a new item requires an application password that the
+    /// context doesn't have, the user is prompted for it twice. A passcode must be set if it is
+    /// among the proofs that the access control accepts.
     ///
     /// - Parameters:
     ///   - accessControl: The access control.

@@ -51,8 +51,9 @@ public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
 ///   - task: The process.
 ///   - entitlement: The key in the property list, such as `keychain-access-groups`.
 ///   - error: Receives an error with ``errSecMissingEntitlement`` if the property list can't be
-///     read, or with ``errSecNotAvailable`` if the keychain service didn't answer. The caller owns
-///     the error. On success, the pointer's target is unchanged.
+///     read, with ``errSecNotAvailable`` if the keychain service didn't answer, or with
+///     ``errSecParam`` if the settings that select the keychain are not valid. The caller owns the
+///     error. On success, the pointer's target is unchanged.
 /// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded.
 ///   `nil` if the property list doesn't contain the key, if there is no property list, or after an
 ///   error.

@@ -11,7 +11,7 @@ public import Foundation
 // MARK: - Items of every class
 
 /// When the item can be read. String: one of the `kSecAttrAccessible…` values. The default is
-/// ``kSecAttrAccessibleWhenUnlocked``.
+/// ``kSecAttrAccessibleWhenUnlocked``, for certificates ``kSecAttrAccessibleAlways``.
 @safe public nonisolated(unsafe) let kSecAttrAccessible: CFString = "pdmn"
 
 /// The conditions for opening the secret. ``SecAccessControl``. It includes a protection class, so
@@ -26,8 +26,8 @@ public import Foundation
 @safe public nonisolated(unsafe) let kSecAttrAccessGroupToken: CFString = "com.apple.token"
 
 /// Whether the item may be synchronized to other devices. Boolean, or ``kSecAttrSynchronizableAny``
-/// in a query. The default is false, also in a query. An item with a this-device-only protection
-/// class may be marked too, but isn't synchronized.
+/// in a query. The default is false, also in a query without a persistent reference. An item with a
+/// this-device-only protection class may be marked too, but isn't synchronized.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizable: CFString = "sync"
 
 /// A value of ``kSecAttrSynchronizable`` in a query: synchronizable and local items match.
@@ -60,7 +60,7 @@ public import Foundation
 
 // MARK: - Values of `kSecAttrAccessible`: the protection classes
 
-/// Readable while unlocked. The default.
+/// Readable while unlocked. The default, except for certificates.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
 
 /// Readable after the first unlock since the device started.

@@ -81,7 +81,7 @@ public enum SecExternalItemType: UInt32, Sendable {
     case itemTypeSessionKey = 3
     /// A certificate.
     case itemTypeCertificate = 4
-    /// Several items in one container.
+    /// The items of a container or of several PEM blocks.
     case itemTypeAggregate = 5
 }
 

@@ -130,7 +130,9 @@ public nonisolated(unsafe) let kSecMatchDiacriticInsensitive: CFString = "m_Diac
 /// search or update with this key fails with ``errSecParam``. A deletion ignores it.
 @safe public nonisolated(unsafe) let kSecUseItemList: CFString = "u_ItemList"
 
-/// Whether to use the data-protection keychain. Boolean. Both values are accepted and have no
+/// Whether to use the data-protection keychain. Boolean. In a request, any value is accepted and
+/// has no effect, because there is no other keychain. ``SecPKCS12Import(_:_:_:)`` adds items only
+/// if it is true.
 /// effect, because there is no other keychain.
 @safe public nonisolated(unsafe) let kSecUseDataProtectionKeychain: CFString = "nleg"
 

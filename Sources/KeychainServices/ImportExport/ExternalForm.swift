@@ -1,10 +1,11 @@
 // ExternalForm: detects the format of imported bytes by their outermost elements, and implements
-// two formats: PEM, text with keys and certificates between BEGIN and END lines (RFC 7468), and
-// certificates in a PKCS #7 message without signatures (RFC 5652, section 5.1).
-//   (1) The formats are mutually exclusive: no two begin with the same elements.
+// two formats: PEM, text with keys and certificates between BEGIN and END lines (RFC 7468), and the
+// certificates in a PKCS #7 message (RFC 5652, section 5.1).
+//   (1) The formats are mutually exclusive: no two have the same outermost elements.
 //   (2) Text outside the blocks of a PEM file is ignored, as RFC 7468 requires.
-//   (3) If one block is incomplete, the whole PEM file is rejected as damaged. So no key or
-//       certificate of a list is lost unnoticed.
+//   (3) If a block is incomplete after its BEGIN line, the whole PEM file is rejected as damaged,
+//       so that no key or certificate of a list is lost unnoticed. A malformed BEGIN line counts as
+//       text outside the blocks.
 //
 // SwiftASN1's PEM reader accepts only lines of 64 characters and no header lines. OpenSSL writes
 // header lines, and Java and others write longer lines, so PEM is read here.
@@ -129,7 +130,7 @@ struct PEMBlock: Hashable {
     /// The blocks of a PEM file, in order.
     ///
     /// - Throws: `decode` if there is no block, or if a block has no END line, a different END
-    ///   line, or contents that are not base64.
+    ///   line, no contents, or contents that are not base64.
     static func blocks(in bytes: [UInt8]) throws(KeychainFailure) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
@@ -180,7 +181,7 @@ struct PEMBlock: Hashable {
 
 // MARK: - PKCS #7
 
-/// A PKCS #7 message that contains only certificates, as files with the extensions p7b and p7c do.
+/// The certificates of a PKCS #7 message, as in files with the extensions p7b and p7c.
 enum CertificateBundle {
     private static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
 
@@ -195,7 +196,7 @@ enum CertificateBundle {
         let encoded = message.first { $0.isTagged(0) }?.elements ?? []
         var certificates: [SecCertificate] = []
         for element in encoded {
-            // The other alternatives, attribute certificates, have context-specific tags.
+            // The other alternatives, such as attribute certificates, have context-specific tags.
             guard element.identifier == .sequence else { continue }
             guard let certificate = SecCertificate(der: Data(element.encodedBytes)) else {
                 throw KeychainFailure(.decode, "A certificate of the PKCS #7 message is damaged.")
@@ -208,7 +209,7 @@ enum CertificateBundle {
         return certificates
     }
 
-    /// A message with the certificates, in the given order.
+    /// A message with the certificates, in the given order, and without signatures.
     static func message(of certificates: [SecCertificate]) -> [UInt8] {
         DERValue.sequence([
             .identifier(ExternalForm.signedData),

@@ -15,7 +15,8 @@ struct PKCS12Items {
         let identity: SecIdentity
         /// The friendly name in the container.
         let name: String?
-        /// The certificate, followed by its issuers as far as the container has them.
+        /// The certificate, followed by its issuers as far as the container has them, at most 100
+        /// certificates.
         let chain: [SecCertificate]
     }
 
@@ -63,7 +64,8 @@ struct PKCS12Items {
         return certificates.filter { !inChains.contains($0) }
     }
 
-    /// All contents: identities, then keys without a certificate, then certificates without a key.
+    /// All contents: identities, then keys without a certificate, then certificates that are in no
+    /// identity.
     var all: [ValueReference] {
         let own = Set(identities.map(\.identity.certificate))
         return identities.map { .identity($0.identity) } + keys.map { .key($0) }

@@ -1,8 +1,9 @@
 // SecItemImport: imports keys, certificates and identities from any supported format.
 //   (1) The result contains all keys and X.509 certificates in the data, or the import fails: one
 //       unreadable entry makes the whole import fail.
-//   (2) The format is detected from the data. If the caller states another format, the import
-//       fails. A file name extension and an item type are only hints.
+//   (2) The format is detected from the data, except a raw key. If the caller states another
+//       format, the import fails. A file name is only a hint: it selects the status if the data is
+//       not recognized. An item type has an effect only for a raw key.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -30,17 +31,19 @@ internal import SwiftASN1
 ///     format: `formatPEMSequence` for more than one PEM block, otherwise the format of the item.
 ///     `formatRawKey`, Apple's external representation of an RSA or elliptic curve key, is never
 ///     detected and must be stated. May be `nil`. Unchanged after a failure.
-///   - itemType: For `formatRawKey`, a hint whether the key is private or public. Receives the
-///     detected type. May be `nil`. Unchanged after a failure.
+///   - itemType: For `formatRawKey`, whether the key is private or public; with any other type,
+///     both are tried. Receives the detected type. May be `nil`. Unchanged after a failure.
 ///   - flags: Ignored. PEM is detected.
 ///   - keyParams: The passphrase, and whether more than one private key is an error. May be `nil`.
 ///   - importKeychain: `nil`. There are no file-based keychains to import into, and the type has no
 ///     values.
 ///   - outItems: Receives an array of `SecKey`, `SecCertificate` and `SecIdentity`, in the order of
-///     the data. May be `nil`. Unchanged after a failure.
+///     the data. The contents of a PKCS #12 container come in this order: identities, other private
+///     keys, other certificates. May be `nil`. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one. For DER
-///     with the stated format `formatPEMSequence`, the status is `errSecDecode`;
+///   - `errSecUnknownFormat`: the format is not recognized, or it is not the stated one. A damaged
+///     certificate is not recognized. For DER with the stated format `formatPEMSequence`, the
+///     status is `errSecDecode`;
 ///   - `errSecUnsupportedFormat`: the format or its encryption is not supported, or decryption
 ///     requires more work than the limit documented at ``SecPKCS12Import(_:_:_:)``. The unsupported
 ///     formats are `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`,

@@ -96,10 +96,11 @@ struct Passphrase {
         }
     }
 
-    /// The passphrase as text, which PKCS #12 requires.
+    /// The passphrase as text, which PKCS #12 and the legacy ciphers require.
     func text() throws(KeychainFailure) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw .param("The passphrase is not UTF-8 text, which PKCS #12 requires.")
+            throw .param(
+                "The passphrase is not UTF-8 text, which PKCS #12 and the legacy ciphers require.")
         }
         return text
     }

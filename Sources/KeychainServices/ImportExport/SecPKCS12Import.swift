@@ -14,8 +14,9 @@ internal import KeychainCore
 /// `kSecImportToMemoryOnly` is not true. In that case the private keys that have a certificate in
 /// the container and all certificates of the container are added. When this function returns
 /// `errSecSuccess`, all of them are durable. Items that existed before are not changed. After a
-/// failure the keychain is unchanged. Only if the connection to a keychain service was lost
-/// (`errSecNotAvailable`) is its state unknown.
+/// failure the keychain is unchanged, with two exceptions. Its state is unknown if the connection
+/// to a keychain service was lost (`errSecNotAvailable`), or if the change could not be
+/// synchronized to the disk (`errSecIO`, `errSecDiskFull`).
 ///
 /// - Parameters:
 ///   - pkcs12_data: The container.
@@ -24,24 +25,25 @@ internal import KeychainCore
 ///     `kSecAttrLabel`, apply to them.
 ///   - items: Receives an array with one dictionary for each private key whose certificate is in
 ///     the container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate followed
-///     by its issuers as far as the container has them, at most 100; `kSecImportItemTrust`, a trust
-///     object for that chain, to be passed to ``SecTrustEvaluateWithError(_:_:)``;
-///     `kSecImportItemKeyID`, the SHA-1 of the public key; and `kSecImportItemLabel`, the friendly
-///     name in the container or the summary of the certificate. Certificates that are in no chain
-///     are in one additional dictionary, which contains only `kSecImportItemCertChain`. A private
-///     key without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. If the
+///     by its issuers as far as the container has them, at most 100 certificates;
+///     `kSecImportItemTrust`, a trust object for the certificate, with all certificates of the
+///     container, to be passed to ``SecTrustEvaluateWithError(_:_:)``; `kSecImportItemKeyID`, the
+///     SHA-1 of the public key; and `kSecImportItemLabel`, the friendly name in the container or
+///     the summary of the certificate, if there is one. Certificates that are in no chain are in
+///     one additional dictionary, which contains only `kSecImportItemCertChain`. A private key
+///     without a certificate is omitted; ``SecItemImport(_:_:_:_:_:_:_:_:)`` returns it. If the
 ///     container has nothing to return, the array is empty. After a failure, the pointer's target
 ///     is unchanged.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecAuthFailed`: the passphrase is wrong, or the container is damaged. The two can't be
 ///     distinguished;
 ///   - `errSecDecode`: the data is not a PKCS #12 container, has no authentication code, or
-///     contains a key of an unsupported kind;
+///     contains a damaged certificate or a key of an unsupported kind;
 ///   - `errSecUnsupportedFormat`: the encryption is not supported, or requires too much work. The
 ///     current encryption scheme (PBES2 with AES) is always supported. The legacy ciphers triple
-///     DES, RC2 and RC4 are supported if the passphrase is ASCII, for RSA keys and keys on NIST
-///     curves. The work is limited to 10 million rounds of PBKDF2 for one key, and 100 million in
-///     total;
+///     DES, RC2 and RC4 are supported for certificates and, if the passphrase is ASCII of at most
+///     1023 bytes, for RSA keys and keys on NIST curves. The work is limited to 10 million rounds
+///     of PBKDF2 for one key, and 100 million in total;
 ///   - `errSecParam`: the passphrase is not a string;
 ///   - `errSecUnimplemented`: the contents are encrypted with a legacy cipher, and the package was
 ///     built without its trait `OlderPKCS12`;
@@ -136,8 +138,8 @@ extension PKCS12Items.Entry {
 }
 
 extension PKCS12Items {
-    /// Adds those keys and certificates that the keychain doesn't contain yet, in one transaction:
-    /// either all of them are added, or none.
+    /// Adds those keys of identities and those certificates that the keychain doesn't contain yet,
+    /// in one transaction: either all of them are added, or none.
     fileprivate func add(with attributes: [String: Any]) throws(KeychainFailure) {
         var requests: [RequestDictionary] = []
         for entry in identities {

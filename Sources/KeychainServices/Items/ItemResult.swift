@@ -1,8 +1,9 @@
 // ItemResult: a result of the keychain, which is an item or identity, and its conversion to the
 // objects that the SecItem calls return.
 //
-// Every returned object is an instance of a Foundation class (dictionary, array, data), so that the
-// casts that work with Core Foundation results on Apple platforms work here.
+// Every returned dictionary, array, string, number, date or data object is an instance of a
+// Foundation class, so that the casts that work with Core Foundation results on Apple platforms
+// work here.
 
 #if !canImport(Darwin)
 
@@ -68,7 +69,8 @@ enum FoundItem {
         }
     }
 
-    /// The certificate of a certificate item or identity, if the data was requested.
+    /// The certificate of a certificate item or identity; `nil` if its data was not read or is not
+    /// a certificate.
     var certificate: SecCertificate? {
         kind.hasCertificate ? Self.certificate(leading) : nil
     }

@@ -110,8 +110,9 @@ extension RequestDictionary {
             isTombstone: isTombstone ?? false,
             data: data ?? valueReference?.data(of: itemClass))
         if itemClass == .key, let key = valueReference?.key?.secureEnclaveKey {
-            // Use the values with which the key was generated. If the dictionary has other values,
-            // the keychain rejects them.
+            // Use the values with which the key was generated. The keychain rejects another
+            // protection class or access control from the dictionary. The fixed attributes of
+            // hardware keys replace those from the dictionary.
             item.protection = self.protection ?? key.blob.protection
             item.constraints = constraints ?? key.blob.constraints
             item.attributes.merge(key.attributes) { _, fixed in fixed }
@@ -267,7 +268,8 @@ extension RequestDictionary {
         (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
-    /// Whether the result is an array, which it is whenever more than one item is possible.
+    /// Whether the result is an array: with a limit other than one and, if anything is requested,
+    /// with an item list.
     var givesArray: Bool { hasItemList ? !returns.isEmpty : (limit ?? .one) != .one }
 
     /// Whether the result is always `nil`.
@@ -290,7 +292,8 @@ extension RequestDictionary {
 
     static let tokenReference = KeychainFailure.notImplemented("references to items on tokens")
 
-    /// A search finds only local items, unless it specifies otherwise or names one item.
+    /// Only local items are selected, unless the dictionary specifies otherwise or contains a
+    /// persistent reference.
     private var synchronizableFilter: Bool? {
         switch synchronizable {
         case .only(let flag): flag

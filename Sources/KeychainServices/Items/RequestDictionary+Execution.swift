@@ -71,7 +71,8 @@ extension RequestDictionary {
         var retrieval = retrieval
         retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
-        // The limit applies to the filtered items, so the search before the filter has no limit.
+        // The limit applies to the filtered items, so the search before the filter has no limit. A
+        // limit of 0 remains, because nothing is found in any case.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
         switch try subject(for: .copyMatching) {
         case .stored(let itemClass):
@@ -195,8 +196,9 @@ extension AuthenticatingConnection {
         return accepted
     }
 
-    /// The certificates in the keychain whose subject is the issuer of a certificate. Certificates
-    /// that can't be read are omitted, which makes the chain for the filter shorter.
+    /// The caller's certificates in the keychain whose subject is the issuer of a certificate. If
+    /// they can't be searched, for example because one is locked, the result is empty, which makes
+    /// the chain for the filter shorter.
     private func issuers(of certificate: SecCertificate) -> [SecCertificate] {
         guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
         let query = ItemQuery(

@@ -1,5 +1,5 @@
-// RequestDictionary+Keys: the entries of a request dictionary other than attributes, including
-// those about authentication.
+// RequestDictionary+Keys: the entries of a request dictionary other than attributes and the class,
+// including those about authentication.
 
 #if !canImport(Darwin)
 
@@ -22,8 +22,9 @@ struct ReturnTypes: OptionSet {
 extension RequestDictionary {
     // MARK: - kSecMatch…
 
-    /// Reads a match key. Keys that don't apply to items of this keychain are ignored, as by
-    /// Apple's data-protection keychain. Calls that don't allow match keys test ``hasMatchKey``.
+    /// Reads a match key. Those that Apple's data-protection keychain ignores are ignored here too,
+    /// as is any unknown one. Calls that don't allow match keys test ``hasMatchKey`` or
+    /// ``hasMatchKeyBesideLimit``.
     mutating func readMatchKey(_ key: String, _ value: DictionaryValue) {
         hasMatchKey = true
         if key == "m_Limit" { return readLimit(value) }

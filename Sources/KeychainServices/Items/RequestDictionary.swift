@@ -1,9 +1,9 @@
 // RequestDictionary: the contents of a request dictionary, read in one pass.
 //   (1) Every entry is read once, and is understood, ignored or rejected. The status that is
-//       reported doesn't depend on the order of the entries. In order of precedence: an invalid
-//       class, an invalid key or value (`errSecParam`), an attribute that the class doesn't have
-//       (`errSecNoSuchAttr`), something that the call doesn't allow, something that is not
-//       implemented (`errSecUnimplemented`).
+//       reported doesn't depend on the order of the entries. In order of precedence: too many
+//       entries (`errSecParam`), an invalid class, an invalid key or value (`errSecParam`), an
+//       attribute that the class doesn't have (`errSecNoSuchAttr`), something that the call doesn't
+//       allow, something that is not implemented (`errSecUnimplemented`).
 //   (2) Attribute values are converted here. The properties of this type have the types of
 //       KeychainCore.
 //
@@ -26,7 +26,8 @@ enum ItemCall {
 
 /// A request dictionary, converted to the types of KeychainCore.
 struct RequestDictionary {
-    /// The maximum number of entries in a dictionary.
+    /// The maximum number of entries in a dictionary that selects items or describes a new item.
+    /// The changes of an update have no limit.
     static let entryLimit = 128
 
     /// The value of `kSecMatchLimit`.
@@ -44,7 +45,8 @@ struct RequestDictionary {
         case any
     }
 
-    /// The kind of item, or `nil` for a reference to an object on a token.
+    /// The kind of item. `nil` for a reference to an object on a token and for an item list, unless
+    /// the dictionary also contains a class.
     private(set) var kind: ItemKind?
     private(set) var attributes: Attributes = [:]
     private(set) var accessGroup: String?
@@ -75,7 +77,7 @@ struct RequestDictionary {
     var matchesOnlyCertificates = false
 
     var hasItemList = false
-    /// The objects of the item list, or `nil` if it contains anything but keys, certificates and
+    /// The objects of the item list, or `nil` if it is not an array of keys, certificates and
     /// identities.
     var itemList: [ValueReference]?
     var authentication = AuthenticationKeys()

@@ -48,11 +48,13 @@ internal import KeychainCore
 ///   - `errSecInteractionNotAllowed`: the protection class is locked, retry after unlocking; or an
 ///     application password is required and the request forbids prompting for one;
 ///   - `errSecAuthFailed`: the protection class or access control requires a passcode and none is
-///     set, or it requires an application password and none was provided;
+///     set, or it requires an application password and none was provided, or the context is
+///     invalid;
 ///   - `errSecUserCanceled`: the user canceled the prompt for an application password;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
-///   - `errSecUnimplemented`: a hardware key was requested, and there is no such hardware;
+///   - `errSecUnimplemented`: a hardware key was requested, and there is no such hardware, or the
+///     key's type is not implemented;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
 ///     used or changed.
 ///
@@ -84,9 +86,9 @@ public func SecItemAdd(
 ///   - query: `kSecClass` with attributes that must all be equal (strings and data with the same
 ///     bytes are equal; comparison is case-sensitive), or `kSecValuePersistentRef` without
 ///     attributes, or a key, certificate or identity as `kSecValueRef`, whose primary key must
-///     match. Without `kSecAttrSynchronizable`, only local items are found. Without
-///     `kSecAttrAccessGroup`, items of all the caller's groups are found. The default of
-///     `kSecMatchLimit` is one.
+///     match. Without `kSecAttrSynchronizable` or a persistent reference, only local items are
+///     found. Without `kSecAttrAccessGroup`, items of all the caller's groups are found. The
+///     default of `kSecMatchLimit` is one.
 ///
 ///     Certificates and identities can be filtered with `kSecMatchIssuers`, `kSecMatchPolicy`,
 ///     `kSecMatchValidOnDate`, `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`,
@@ -97,25 +99,30 @@ public func SecItemAdd(
 ///     is set; a dictionary, if `kSecReturnAttributes` or more than one key is set; `nil`, if
 ///     nothing is requested, the item has no data, or the item has no object. The attributes
 ///     include those of the primary key that are not set, with empty values. With a limit other
-///     than one, receives an array of these.
+///     than one, receives an array of these, without the `nil`s.
 ///
 ///     For an identity in `kSecValueRef`, the result is the persistent reference if only that is
 ///     requested and the limit is one, and otherwise `nil`. Unchanged after a failure. May be
 ///     `nil`.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches. The result is never an empty array instead;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, even if other matching items are
-///     not. Whether the locked item is the wanted one can't be determined, so never delete items
-///     because of this error. Or user interaction is required and not allowed or not possible;
+///   - `errSecInteractionNotAllowed`: an item that may match is locked, even if other matching
+///     items are not. Whether the locked item is the wanted one can't be determined, so never
+///     delete items because of this error. Or user interaction is required and not allowed or not
+///     possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
-///   - `errSecDecode`: the items that may match are damaged, and no other item matches;
+///   - `errSecDecode`: no item matches, and items that may match are damaged, were set aside, or
+///     were lost in a recovery;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecUnimplemented`: a policy, issuers or a host in a search for a class to which they
 ///     don't apply; or the persistent reference is to an object on a token;
+///   - `errSecDataNotAvailable`: the access control requires the biometric enrollment that existed
+///     when the item was created, and it has changed;
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used; or, for `errSecNotAvailable`,
-///     an access control requires hardware that is not present.
+///     an access control requires hardware that is not present, or the item belongs to another
+///     device.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult
@@ -139,9 +146,11 @@ public func SecItemCopyMatching(
 /// keychain service was lost (`errSecNotAvailable`), or if the change could not be synchronized to
 /// the disk (`errSecIO`, `errSecDiskFull`).
 ///
-/// Persistent references and creation dates are kept, and modification dates advance.
-/// Programs without entitlements share an access group. If such a program passes only a class, only
-/// the items that were stored by a program of the same name are changed.
+/// Persistent references are kept, and modification dates advance. Creation dates are kept unless
+/// the changes contain `kSecAttrCreationDate`. Programs without entitlements share an access group.
+/// If the query of such a program identifies no particular items, because it contains nothing but a
+/// class, an access group, a protection class and `kSecAttrSynchronizable`, only the items that
+/// were stored by a program of the same name are changed.
 ///
 /// - Parameters:
 ///   - query: As for ``SecItemCopyMatching(_:_:)``, but without any `kSecMatch…` key and without a
@@ -157,11 +166,13 @@ public func SecItemCopyMatching(
 ///     interaction is required, as for reading the data, and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
-///   - `errSecDecode`: a matching item is damaged;
+///   - `errSecDecode`: the secret of a matching item is damaged, or no item matches and items that
+///     may match are damaged;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the old or the new access group;
 ///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is invalid;
 ///   - `errSecUnimplemented`: the persistent reference is to an object on a token;
 ///   - -26276, an internal error: the persistent reference is to an identity;
+///   - `errSecDataNotAvailable`: as for ``SecItemCopyMatching(_:_:)``;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
 ///     used or changed.
 ///
@@ -183,19 +194,24 @@ public func SecItemUpdate(
 /// lost (`errSecNotAvailable`), or if the change could not be synchronized to the disk (`errSecIO`,
 /// `errSecDiskFull`).
 ///
-/// Locked items can be deleted. An identity is deleted with its key, unless the key belongs to
-/// another certificate too. A dictionary that contains only the class deletes all items of the
-/// class in the caller's groups, except synchronizable items. Programs without entitlements share
-/// an access group. If such a program passes only a class, only the items that were stored by a
-/// program of the same name are deleted. Which program stored a locked item is not known, so if
-/// there is a locked item in the class, the call fails.
+/// Locked items can be deleted after the first unlock if the query selects only local items, by
+/// attributes that can be compared without unlocking, such as those of the primary key. An identity
+/// is deleted with its key, unless the key belongs to another certificate too; neither may be
+/// locked. A dictionary that contains only the class deletes all items of the class in the caller's
+/// groups, except synchronizable items. Programs without entitlements share an access group. If the
+/// query of such a program identifies no particular items, as described at ``SecItemUpdate(_:_:)``,
+/// only the items that were stored by a program of the same name are deleted. Which program stored
+/// a locked item is not known, so if there is a locked item in the class, the call fails.
 ///
 /// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, but without any `kSecMatch…` key other
 ///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may be
 ///   combined with attributes.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;
-///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches;
+///   - `errSecInteractionNotAllowed`: it is not known whether a locked item matches, or the locked
+///     item can't be deleted;
+///   - `errSecDecode`: no identity matches, and a certificate or key that may be part of one is
+///     damaged;
 ///   - `errSecMissingEntitlement`: the caller doesn't have the access group;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is invalid;
 ///   - `errSecUnimplemented`: the persistent reference is to an object on a token;

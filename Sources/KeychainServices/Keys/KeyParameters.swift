@@ -126,7 +126,8 @@ struct KeyParameters {
         entries[name as String].map { DictionaryValue($0) }
     }
 
-    /// A number, which may be passed as a decimal string or a boolean.
+    /// A number, which may be passed as a decimal string or a boolean. Other text is returned as a
+    /// string.
     func number(_ name: CFString) -> AttributeValue? {
         self[name].flatMap { AttributeValue($0, kind: .number) }
     }
@@ -185,7 +186,8 @@ struct KeyParameters {
         entries[name as String] = value
     }
 
-    /// The key attributes among the entries, converted as items store them.
+    /// The key attributes among the entries, converted as items store them. Entries with a value
+    /// that can't be converted are omitted.
     var attributes: Attributes {
         var attributes: Attributes = [:]
         for (name, value) in entries {

@@ -249,8 +249,8 @@ public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
 /// Returns the block size of a key in bytes.
 ///
 /// - Parameter key: The key.
-/// - Returns: For RSA, the size of the modulus, which is the size of signatures and ciphertexts.
-///   For other keys, the size of a coordinate: 32, 48 or 66.
+/// - Returns: For RSA, the size of the modulus, which is the size of signatures and of ciphertexts
+///   without AES-GCM. For other keys, the size of a coordinate: 32, 48 or 66.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int {

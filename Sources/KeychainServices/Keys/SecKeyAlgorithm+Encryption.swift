@@ -151,7 +151,10 @@ extension SecKeyAlgorithm {
         name: "algid:encrypt:ECIES:ECDHC:KDFX963:SHA512:AESGCM-KDFIV")
 }
 
-// MARK: - Key exchange. All supported curves have cofactor 1: `Standard` equals `Cofactor`
+// MARK: - Key exchange
+//
+// `Standard` and `Cofactor` are the same: the cofactor of the supported NIST curves is 1, and X25519
+// includes its cofactor in the scalar.
 
 extension SecKeyAlgorithm {
     /// ECDH without key derivation. The result is the x coordinate of the shared point.

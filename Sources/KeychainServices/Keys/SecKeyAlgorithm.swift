@@ -38,7 +38,7 @@ package enum KeyAlgorithm: Hashable, Sendable {
     case signature(SignatureAlgorithm)
     case encryption(EncryptionAlgorithm)
     case keyExchange(KeyExchangeAlgorithm)
-    /// An algorithm that Apple supports, but the crypto library doesn't.
+    /// An algorithm that Apple supports, but this module doesn't implement.
     case notImplemented(String)
 }
 

@@ -1,7 +1,7 @@
 // SecKeyCreation: generating keys, and creating keys from bytes.
 //   (1) A permanent key is stored before it is returned.
 //   (2) If storing fails, no key is returned, and a key of the pair that was already stored is
-//       deleted again.
+//       deleted again, if possible.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -24,9 +24,9 @@ internal import KeychainCore
 ///
 /// With `kSecAttrTokenID` set to `kSecAttrTokenIDSecureEnclave`, the private key is generated in
 /// the keychain's hardware, a TPM 2.0, and never leaves it. It is stored unless
-/// `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can be used and
-/// must contain ``SecAccessControlCreateFlags/privateKeyUsage``. Without an access control,
-/// `kSecAttrAccessible` determines when it can be used.
+/// `kSecAttrIsPermanent` is false. Its `kSecAttrAccessControl` determines how it can be used. If
+/// this doesn't contain ``SecAccessControlCreateFlags/privateKeyUsage``, the key is created but
+/// can't be used. Without an access control, `kSecAttrAccessible` determines when it can be used.
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256 (the default), 384 or 521
@@ -37,13 +37,15 @@ internal import KeychainCore
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. The codes are:
 ///     - `errSecParam`: the type is missing or unknown; the size is not supported (in hardware,
-///       only P-256 is); `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary; or
-///       `kSecAttrAccessControl` is not a ``SecAccessControl``;
+///       only P-256 is); `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is not a dictionary;
+///       `kSecAttrAccessControl` is not a ``SecAccessControl``; or a hardware key is to be
+///       synchronizable;
 ///     - `errSecUnimplemented`: the type is not implemented; or `kSecAttrTokenID` requests a
-///       hardware key and there is no such hardware. Without `kSecAttrTokenID`, a software key is
-///       generated;
+///       hardware key and there is no such hardware, or names another token. Without
+///       `kSecAttrTokenID`, a software key is generated;
 ///     - for a hardware key, any code of ``SecItemCopyMatching(_:_:)``;
-///     - any code of ``SecItemAdd(_:_:)``, if a key could not be stored.
+///     - any code of ``SecItemAdd(_:_:)``, if a key could not be stored;
+///     - -26276, an internal error: the key could not be generated.
 /// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` returns its public key.
 ///
 /// It corresponds to Apple's function of the same name.
@@ -100,8 +102,8 @@ public func SecKeyGeneratePair(
 ///     this function stores nothing.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
 ///     unchanged. `errSecParam`: the data is not a key of the type and class, or these are missing.
-///     `errSecUnimplemented`: the key is symmetric, its type is not implemented, or a hardware key
-///     is requested.
+///     `errSecUnimplemented`: the key is symmetric, its type is not implemented, or
+///     `kSecAttrTokenID` is set.
 /// - Returns: The key.
 ///
 /// It corresponds to Apple's function of the same name.

@@ -1,6 +1,6 @@
 // SecKeyOperations: signing, verifying, encrypting, decrypting and key exchange.
 //   (1) An algorithm that the key doesn't support fails with `errSecParam`. An algorithm that Apple
-//       supports and the crypto library lacks fails with `errSecUnimplemented`.
+//       supports and this module doesn't implement fails with `errSecUnimplemented`.
 //   (2) Arguments are never changed, and an error reveals nothing about the key's secret.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
@@ -22,8 +22,8 @@ internal import KeychainCore
 ///     wrong; `errSecUnimplemented`: the algorithm is not implemented. For a hardware key also the
 ///     errors of ``SecItemCopyMatching(_:_:)`` for data under the same access control;
 ///     `errSecAuthFailed` if the access control lacks
-///     ``SecAccessControlCreateFlags/privateKeyUsage``; and `errSecDecode` if the key belongs to
-///     other hardware.
+///     ``SecAccessControlCreateFlags/privateKeyUsage``; `errSecDecode` if the key belongs to other
+///     hardware; and `errSecUnimplemented` if there is no hardware.
 /// - Returns: The signature.
 ///
 /// It corresponds to Apple's function of the same name.
@@ -120,10 +120,10 @@ public func SecKeyCreateDecryptedData(
 ///     ``SecKeyKeyExchangeParameter/requestedSize`` and, if both sides use it,
 ///     ``SecKeyKeyExchangeParameter/sharedInfo``. Other algorithms have no parameters.
 ///   - error: Receives the error if the result is `nil`; the caller owns it. Otherwise it is
-///     unchanged. `errSecParam`: a key doesn't support the algorithm, the keys are on different
-///     curves, or the requested size is missing; `errSecUnimplemented`: the algorithm is not
-///     implemented. For a hardware key, also the errors that ``SecKeyCreateSignature(_:_:_:_:)``
-///     lists.
+///     unchanged. `errSecParam`: a key doesn't support the algorithm or is not the right half of a
+///     pair, the keys are on different curves, the requested size is missing or out of range, or a
+///     parameter has the wrong type; `errSecUnimplemented`: the algorithm is not implemented. For a
+///     hardware key, also the errors that ``SecKeyCreateSignature(_:_:_:_:)`` lists.
 /// - Returns: The derived bytes; without key derivation, the x coordinate of the shared point.
 ///
 /// It corresponds to Apple's function of the same name.
