@@ -64,7 +64,8 @@ struct AuditCommand: ParsableCommand {
         }
         guard expect.map({ AuditWitness($0) != nil }) != false else {
             throw ValidationError(
-                "The value of --expect must be a number, a colon and 32 hexadecimal digits.")
+                "The value of --expect must be a number, a colon and 32 lower-case hexadecimal "
+                    + "digits.")
         }
         guard selection.isEmpty || !verify && !takeKey else {
             throw ValidationError(

@@ -181,8 +181,8 @@ struct BindCommand: ParsableCommand {
         discussion: """
             Items of the this-device-only classes then open only on this machine: with its TPM if \
             this program uses one, otherwise with its identity, /etc/machine-id. A new keychain is \
-            bound when it is created. After a move to another machine, or a change of the \
-            identity, --recovery-code binds the keychain to the current machine.
+            bound when it is created, if the machine has either. After a move to another machine, \
+            or a change of the identity, --recovery-code binds the keychain to the current machine.
             """)
 
     @OptionGroup var way: WayInOptions
