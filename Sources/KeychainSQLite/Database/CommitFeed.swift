@@ -11,7 +11,7 @@ package import KeychainCore
 import Synchronization
 
 package final class CommitFeed: Sendable {
-    /// The state of the header when it was last read.
+    /// The state of the header when it was last read or written by this process.
     private enum Seen: Equatable {
         case generation(UInt64)
         case unreadable
@@ -83,7 +83,8 @@ package final class CommitFeed: Sendable {
     // MARK: Subscribing
 
     /// - Parameters:
-    ///   - means: How to detect commits of other processes.
+    ///   - means: How to detect commits of other processes, if this subscription is the first.
+    ///     Otherwise `means` and `interval` are ignored.
     ///   - interval: How often to read the header without a notification from the kernel. `nil` for
     ///     the interval of ``CommitWatch``.
     ///   - handler: Called on any thread. It must not block.

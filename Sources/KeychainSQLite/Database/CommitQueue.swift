@@ -26,12 +26,13 @@ final class QueuedWrite: @unchecked Sendable {
 
     /// The generation of the keybag whose keys `body` uses.
     let keybagGeneration: UInt64
-    /// The time until which the write waits for other processes, including its time in the queue.
+    /// The time until which the write waits for other processes if it is the first of its commit.
+    /// It includes the time in the queue.
     let deadline: ContinuousClock.Instant
     /// Whether the write must not share its commit with others.
     let isAlone: Bool
     private var body: Body?
-    /// The reason why the write had no effect.
+    /// The error of the write; `nil` if it succeeded.
     var failure: KeychainFailure?
     fileprivate var turn: DispatchSemaphore?
     fileprivate var hasEnded = false
@@ -93,8 +94,8 @@ final class CommitQueue: Sendable {
     /// - Parameters:
     ///   - count: The number of writes in the commit so far.
     ///   - start: When the leader began to take writes from the queue.
-    /// - Returns: `nil` if the write must not share a commit, or if no write is waiting and none is
-    ///   expected or arrived in time.
+    /// - Returns: `nil` if that write must not share a commit, or if no write is waiting and none
+    ///   is expected or arrived in time.
     func next(behind count: Int, since start: DispatchTime) -> QueuedWrite? {
         if let write = first() { return write }
         let expected = state.withLock { state -> (arrival: DispatchSemaphore, by: DispatchTime)? in

@@ -1,13 +1,14 @@
 // CommitWatch: detects commits of other processes.
-//   (1) Every process writes the anchor after each commit, and when another database has replaced
-//       this one. An inotify event for that file says when to read the header, never what changed.
-//       Events that were coalesced, or dropped because their queue was full, therefore do no harm.
+//   (1) The anchor is written after each commit, unless it already records a later one, and when
+//       another database has replaced this one. An inotify event for that file says when to read
+//       the header, never what changed. Events that were coalesced, or dropped because their queue
+//       was full, therefore do no harm.
 //   (2) The folder is watched for new files, because the first commit creates the anchor, and
 //       another file may replace it.
 //   (3) The header is also read at intervals, because some commits cause no event: those of a
 //       process that is killed before it writes the anchor, and those made on another machine.
-//   (4) If inotify is unavailable, because its limits are reached, reading at intervals is the only
-//       means.
+//   (4) If inotify is unavailable, for example because its limits are reached, reading at intervals
+//       is the only means.
 
 import Dispatch
 import Glibc
@@ -83,7 +84,8 @@ private final class NoticeQueue: Sendable {
             _ = descriptor.watch(folder)
             look()
         }
-        // The descriptor is closed only here, because the source must have finished with it.
+        // The descriptor is closed here and not in `stop`, because the source must have finished
+        // with it.
         source.setCancelHandler { descriptor.close() }
         source.activate()
         self.folder = folder

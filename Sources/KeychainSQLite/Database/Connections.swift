@@ -2,7 +2,7 @@
 // folder.
 //   (1) A connection is used by one call at a time and returned when the call ends.
 //   (2) A call waits for other processes for at most `Store.longestWait`; a write waits until its
-//       deadline. Writes of this process take place one at a time, see `CommitQueue`.
+//       deadline. Writes of a `Store` take place one at a time, see `CommitQueue`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
 //   (4) A database in memory has one connection, which calls use in turn, and exists as long as the
 //       connection. Nothing of it is written to a file, not even a rollback journal.
@@ -79,12 +79,14 @@ final class Connections: Sendable {
     ///   - transaction: The transaction in which `body` runs. An error rolls it back. `nil` for
     ///     none: each statement then sees the last commit before it.
     ///   - isNew: Pass `true` to use a new connection with an empty page cache, and close it
-    ///     afterwards.
+    ///     afterwards. Ignored for a database in memory.
     ///   - deadline: The time until which to wait for other processes. `nil` to wait for
     ///     ``Store/longestWait``.
     ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: The errors of `body`; `readOnly` for a write to a read-only folder.
+    /// - Throws: The errors of `body`; `readOnly` for a write to a read-only folder; `notAvailable`
+    ///   if the files in such a folder changed meanwhile; ``KeychainFailure/superseded`` if another
+    ///   database has replaced this one; errors in opening, beginning and committing.
     func run<Result>(
         _ transaction: DatabaseConnection.TransactionKind? = nil, isNew: Bool = false,
         until deadline: ContinuousClock.Instant? = nil,
@@ -112,7 +114,8 @@ final class Connections: Sendable {
     /// Runs `body` on an idle connection, without a transaction. Only reads from the disk may
     /// block.
     ///
-    /// - Returns: `nil` if no connection is idle, if a lock isn't free, or if `body` fails.
+    /// - Returns: `nil` if no connection is idle, if a lock isn't free, if `body` fails, or if the
+    ///   database is in memory or in a read-only folder.
     func runAtOnce<Result>(
         _ body: (DatabaseConnection) throws(KeychainFailure) -> Result?
     ) -> Result? {
@@ -287,7 +290,7 @@ extension StoreFolder {
         return errno
     }
 
-    /// - Throws: `notAvailable` if the log can't be read, see (9).
+    /// - Throws: `notAvailable` if the database is missing, or if the log can't be read, see (9).
     func readOnlyMoment() throws(KeychainFailure) -> ReadOnlyMoment {
         guard let status = SystemCalls.status(ofLink: path(of: .database)) else {
             throw failureForMissingDatabase

@@ -13,10 +13,11 @@ extension Store {
     ///
     /// - Parameters:
     ///   - query: The query.
-    ///   - caller: The caller whose groups are searched if the query names none.
-    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the query
-    ///   has fewer or further conditions, or if damage is known or found.
-    /// - Throws: Errors of SQLite.
+    ///   - caller: The caller, whose group is searched if the query names none.
+    /// - Returns: `nil` if there is no such row in the guarded tier or more than one, if the keys
+    ///   of this tier aren't available, if the query has fewer or further conditions or its group
+    ///   is not determined, or if damage is known or found.
+    /// - Throws: Errors in reading.
     package func lookUp(
         _ query: ItemQuery, visibleTo caller: AccessGroups
     ) throws(KeychainFailure) -> SealedRow? {
@@ -29,12 +30,13 @@ extension Store {
     }
 
     /// The same row, if it can be read without waiting for another request or process. It has to be
-    /// among the first ``SearchStatement/window`` rows with both key attributes, and must have no
-    /// overflow pages, because those are not read.
+    /// among the first ``SearchStatement/window`` rows with both key attributes and to have a
+    /// secret. Metadata and secret together must have fewer than ``SealedRow/byteLimitOnOnePage``
+    /// bytes, because overflow pages take longer to read.
     ///
     /// - Parameters:
     ///   - query: The query.
-    ///   - caller: The caller whose groups are searched if the query names none.
+    ///   - caller: The caller, whose group is searched if the query names none.
     /// - Returns: `nil` for whatever reason; ``lookUp(_:visibleTo:)`` may find the row.
     package func lookUpAtOnce(_ query: ItemQuery, visibleTo caller: AccessGroups) -> SealedRow? {
         guard let key = keyLabels(of: query, visibleTo: caller) else { return nil }
@@ -60,7 +62,8 @@ extension Store {
         return row
     }
 
-    /// The row, unless it has other labels or damage was found since `encounterCount` was read.
+    /// The row, unless it has other labels, damage is recorded, or a damaged page was read since
+    /// `encounterCount` was read.
     private func checked(
         _ row: SealedRow?, _ key: KeyLabels, _ encounterCount: UInt64
     ) -> SealedRow? {
@@ -76,7 +79,8 @@ private struct KeyLabels {
     let second: Label
     let group: Label
 
-    /// `nil` if the query lacks one of these labels or has further conditions.
+    /// `nil` if the query lacks one of these labels or has further conditions. A query without a
+    /// group gets that of the caller, if the caller has exactly one.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

@@ -1,5 +1,6 @@
-// Store+Survey: counts items, reads all rows of a table or the one with a reference, and reads the
-// classes with Secure Enclave blobs.
+// Store+Survey: counts items, reads all rows of `items` or `set_aside` or the item with a
+// reference, reads the classes with Secure Enclave blobs, and checks that the database is the
+// current one.
 
 import FoundationEssentials
 package import KeychainCore
@@ -24,7 +25,7 @@ extension Store {
         }
     }
 
-    /// The row with a reference, with its secret.
+    /// The row with a reference, with its secret; `nil` if there is none.
     package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
         var found: SealedRow?
         try connections.run(.reading) { database throws(KeychainFailure) in

@@ -2,7 +2,8 @@
 //   (1) A write returns after the commit that contains it is durable and recorded in the anchor.
 //   (2) If a write fails, it has no effect, neither on the database nor on the other writes of its
 //       commit.
-//   (3) If a commit fails, every write in it fails, because each may depend on the others.
+//   (3) If a commit fails, every write in it fails, because each may depend on the others. A commit
+//       that could not be synchronized to the disk may still take effect; the error then says so.
 //   (4) A write sees the effects of earlier writes in its commit, so the keybag's generation is
 //       checked for each write.
 //   (5) A commit fails if damage was found since it began, or if it would write a damaged page.
@@ -15,8 +16,9 @@ package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// A commit accepts no further writes after this number of writes or this time, because the
-    /// first write has to wait for the last.
+    /// The leader takes no further writes into a commit after this number of writes or this time,
+    /// because the first write has to wait for the last. When the time ends, it may already be
+    /// waiting for one more write, see (4) of `CommitQueue`.
     private static let longestGroup = 64
     private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
 
@@ -138,7 +140,7 @@ package struct WriteProbe: Sendable {
     package enum Moment: Hashable, Sendable {
         /// The transaction has begun; nothing is changed yet.
         case began
-        /// One more statement has changed something.
+        /// `StoreTransaction.execute` has carried out one more statement.
         case tookStep
         /// An addition found that the item exists; from here on the write is an update of that
         /// item.

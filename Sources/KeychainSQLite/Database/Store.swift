@@ -1,13 +1,14 @@
 // Store: an opened database with the keys that its structure needs.
-//   (1) Every commit increments the header's generation and is then recorded in the anchor.
-//   (2) A header whose generation is lower than the one in the anchor, or than the one recorded
-//       since the last boot, is refused, because commits are missing.
-//   (3) Subscribers are notified of a commit after it is recorded.
-//   (4) A miss (a search that finds nothing) is trusted, and a write begins, only if no damage was
-//       found, or if the whole database was verified after damage was found. While the log is
-//       damaged, neither happens.
-//   (5) Data from a damaged page is returned only after all rows were found to match the header,
-//       because an earlier version of the row has valid tags, too.
+//   (1) Every commit that changes the header increments its generation and is then recorded in the
+//       anchor. The commit that marks the database as replaced doesn't change the header.
+//   (2) When the database is opened, a header whose generation is lower than the one in the anchor,
+//       or than the one recorded since the last boot, is refused, because commits are missing.
+//   (3) Subscribers are notified of a commit of this process after it is recorded.
+//   (4) A miss (a search that finds nothing) may be trusted only after `requireSound()`, with which
+//       every write begins, too. It succeeds if no damage was found, or if the whole database was
+//       verified after damage was found, but not while the log is damaged.
+//   (5) A row of `items` from a damaged page may be returned only after `requireSoundRows()`, which
+//       verifies that all rows match the header: an earlier version of the row has valid tags, too.
 
 import FoundationEssentials
 package import KeychainCrypto
@@ -20,7 +21,8 @@ package final class Store: Sendable {
     /// The keys of the open tier are always present; those of the guarded tier from the first
     /// unlock on.
     private let keys: Mutex<StoreTiers>
-    /// The last header that was read, so that an unchanged header isn't verified again.
+    /// The last header that was verified or written, so that an unchanged header isn't verified
+    /// again.
     private let verified = Mutex<(bytes: [UInt8], header: StoreHeader)?>(nil)
     /// `nil` if there is no folder to keep it in.
     package let anchor: Anchor?
@@ -40,8 +42,9 @@ package final class Store: Sendable {
     package var folder: StoreFolder? { file.folder }
     var connections: Connections { file.connections }
 
-    /// - Throws: `notAvailable` if the header is altered or its generation is lower than that in
-    ///   the anchor.
+    /// - Throws: `notAvailable` if the header is altered, belongs to another keychain, or is older
+    ///   than the anchor or the freshness note, or if the log is damaged;
+    ///   ``KeychainFailure/superseded`` if another database has replaced this one.
     package init(
         _ file: StoreFile, keychainID: [UInt8], tiers: StoreTiers,
         noteIn place: FreshnessNote.Place = .process, tellingOf commits: CommitFeed? = nil
@@ -76,8 +79,8 @@ package final class Store: Sendable {
         switch noted {
         case .absent: try requireCommits(upTo: last, in: header)
         case .unreadable:
-            // Both records of the anchor are damaged, so they don't reveal whether commits are
-            // missing. The next commit writes a new record, and `check` reports the damage.
+            // The anchor can't be read, or neither of its records is valid, so it doesn't reveal
+            // whether commits are missing. The next commit writes a new record.
             try requireCommits(upTo: last, in: header)
         case .generation(let noted): try requireCommits(upTo: max(last, noted), in: header)
         }
@@ -88,10 +91,11 @@ package final class Store: Sendable {
         upTo last: UInt64, in header: StoreHeader
     ) throws(KeychainFailure) {
         guard header.generation < last else { return }
-        // A rotation replaced the database, but its mark was damaged or an older copy was put back.
+        // An unfinished rotation replaced the database, but its mark was damaged or an older copy
+        // of the database was put back.
         if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
-        // This keeps the log, whose damaged commits a recovery can still read. Otherwise closing
-        // would checkpoint and delete it.
+        // This keeps the log, whose damaged commits a recovery can still read. Otherwise SQLite
+        // would delete it when the last connection is closed.
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
@@ -318,7 +322,8 @@ package final class Store: Sendable {
     ///
     /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
     /// unless a verification has succeeded since damage was last recorded.
-    /// - Throws: `notAvailable` if the log is damaged or the verification finds a problem.
+    /// - Throws: `notAvailable` if the log is damaged, or if this or an earlier verification found
+    ///   a problem; errors in reading.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -356,6 +361,6 @@ package final class Store: Sendable {
 
 extension Store {
     /// Checkpoints the log and truncates it to zero bytes.
-    /// - Throws: `notAvailable` if another process prevents it.
+    /// - Throws: `notAvailable` if another process prevents it; `readOnly` in a read-only folder.
     package func emptyLog() throws(KeychainFailure) { try connections.emptyLog() }
 }

@@ -53,8 +53,8 @@ enum StoreFailure {
 
     // MARK: The system's errors
 
-    /// Whether an extended result code means that a system call failed, so that `errno` describes
-    /// the failure.
+    /// Whether an extended result code is one with which SQLite reports a failed system call, so
+    /// that `errno` describes the failure.
     ///
     /// Read errors and the code without an extension are excluded: they also report damage of a
     /// page or of the log, without a failed system call.

@@ -1,7 +1,7 @@
 // StoreFile: an opened database whose rows can't be read yet, because the keys are missing.
-//   (1) Opening never creates a database. Only `create` does, and only if there is none.
-//   (2) A file that is not a keychain database, or that has a newer format, is refused and left
-//       unchanged.
+//   (1) Opening never creates a database. `create` does, if the file doesn't exist.
+//   (2) A file that is not a keychain database, or that has a newer format, is refused, and its
+//       content stays unchanged.
 //   (3) SQLite's file layer has the device key for as long as the file is open, so that every page
 //       is authenticated.
 //   (4) A database of version 1 is opened only to be converted.
@@ -191,7 +191,7 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// The header row; `nil` if it is not authentic.
+    /// The header row; `nil` if it is missing or not authentic.
     package func header(_ tiers: StoreTiers) throws(KeychainFailure) -> StoreHeader? {
         try connections.run { database throws(KeychainFailure) in
             try Self.body("header", in: database)

@@ -21,7 +21,7 @@ package struct StoreHeader: Hashable, Sendable {
 
     /// The keychain's identifier, 16 bytes. The keybag contains it, too.
     package let keychainID: [UInt8]
-    /// Incremented by every commit.
+    /// Incremented by every commit that changes the header.
     package var generation: UInt64
     /// The number of rows that are set aside.
     package var setAsideCount: UInt64
@@ -185,7 +185,8 @@ package struct StoreHeader: Hashable, Sendable {
     }
 
     /// Opens the part of the guarded tier, whose keys became available after the header was read.
-    /// - Returns: Whether its tag is valid.
+    /// - Returns: `false` if its tag is wrong. `true` also if the part is open already or there are
+    ///   still no keys for it.
     mutating func openGuarded(_ tiers: StoreTiers) -> Bool {
         guard case .sealed(let bytes, _) = guarded, let keys = tiers.guarded else { return true }
         guard let opened = GuardedPart(bytes, keychainID, keys.authenticator) else { return false }

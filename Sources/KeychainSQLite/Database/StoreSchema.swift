@@ -4,9 +4,10 @@
 //       version.
 //   (2) The SQL texts here are identical to those that SQLite stores in `sqlite_schema`, so that
 //       both can be compared.
-//   (3) A database that is replaced by another is marked in `state`, and its tables `header`,
-//       `keybag` and `items` are renamed in the same transaction. In every process, SQLite itself
-//       therefore rejects later statements on these tables. Every write uses one of them.
+//   (3) A database that a rotation of the keys replaces is marked in `state`, and its tables
+//       `header`, `keybag` and `items` are renamed in the same transaction. In every process,
+//       SQLite itself therefore rejects later statements on these tables. Every write uses one of
+//       them.
 
 import FoundationEssentials
 import KeychainCore
@@ -17,8 +18,8 @@ enum StoreSchema {
     /// `PRAGMA user_version`.
     static let version: Int64 = 2
 
-    /// The columns of a row, without id and secret, in the order in which `items` and `set_aside`
-    /// have them.
+    /// The columns of a row, without id and secret, in the order in which `items`, `set_aside` and
+    /// `versions` have them.
     static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
     /// The id and these columns of `items`, for statements with more than one table.
     static let itemColumns =
@@ -119,9 +120,8 @@ enum StoreSchema {
         }
     }
 
-    /// Whether another database has replaced this one, or is about to. Anyone who can write the
-    /// file can put a mark on a page that isn't authentic, so the mark is ignored if such a page
-    /// was read.
+    /// Whether the database is marked as replaced by another. Anyone who can write the file can put
+    /// a mark on a page that isn't authentic, so the mark is ignored if damage is recorded.
     static func isSuperseded(
         _ database: DatabaseConnection, _ damage: PageDamage
     ) throws(KeychainFailure) -> Bool {
@@ -133,8 +133,9 @@ enum StoreSchema {
 
     private static let blobs = "secure-enclave"
 
-    /// The classes for which Secure Enclave blobs were made. A rotation retains the keys that open
-    /// those blobs, and no others. Stored as one byte for each class.
+    /// The classes for which Secure Enclave blobs may have been made since the last rotation. The
+    /// next rotation keeps the class keys of these classes as retired keys, which still open the
+    /// blobs. Stored as one byte for each class.
     static func blobClasses(
         in database: DatabaseConnection
     ) throws(KeychainFailure) -> Set<ProtectionClass> {
@@ -155,6 +156,7 @@ enum StoreSchema {
     /// A description of the first difference between the schema of a database and this one; `nil`
     /// if there is none. A trigger, for example, would change what is written. Unknown names are
     /// omitted, because they may contain anything.
+    /// - Throws: `superseded` if another database has replaced this one.
     static func difference(
         from database: DatabaseConnection, _ damage: PageDamage
     ) throws(KeychainFailure) -> String? {

@@ -63,7 +63,9 @@ package struct StoreTiers: Sendable {
     package var indexes: [BlindIndex] { [guarded, open].compactMap { $0?.index } }
 
     /// The indexes that a query has to search, at least one: that of the tier of its protection
-    /// class or, if the query has no class, those of the tiers that contain items.
+    /// class or, if the query has no class, those of the tiers that contain items. It is that of
+    /// the open tier if the keys of the guarded tier aren't available, or if no tier contains
+    /// items.
     func indexes(for query: ItemQuery, _ header: StoreHeader) -> [BlindIndex] {
         if let protection = query.protection, !isVersion1 {
             return [protection.tier == .open ? open.index : (guarded ?? open).index]

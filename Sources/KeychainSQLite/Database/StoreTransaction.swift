@@ -1,8 +1,9 @@
 // StoreTransaction: the changes that can be part of a commit.
 //   (1) Each change keeps rows, terms, and the header's count and digest consistent.
 //   (2) Nothing is visible to others before the transaction ends, and nothing remains if it fails.
-//   (3) A row returned for labels or a reference has them in its own columns. An index entry that
-//       leads to another row is damage.
+//   (3) `row(under:)` and `row(withReference:)` return only a row that has the labels or the
+//       reference in its own columns. An index entry that leads to another row is damage.
+//       `rows(_:includesSecret:)` leaves this comparison to the caller.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -105,7 +106,8 @@ package struct StoreTransaction {
         return found
     }
 
-    /// All rows of a protection class. This examines each row of the database.
+    /// All rows of a protection class, without those whose columns have the wrong types. This
+    /// examines each row of `items`.
     package func rows(of protection: ProtectionClass) throws(KeychainFailure) -> [SealedRow] {
         var rows: [SealedRow] = []
         try Store.visit(
@@ -121,8 +123,8 @@ package struct StoreTransaction {
 
     // MARK: Changing
 
-    /// Adds a row whose primary key is free. With `keepingID`, the row keeps its `id` if that
-    /// `id` is free.
+    /// Adds a row whose primary key is free. With `keepingID`, the row keeps its `id` if that `id`
+    /// is positive and free.
     package mutating func insert(
         _ row: SealedRow, keepingID: Bool = false
     ) throws(KeychainFailure) {
@@ -302,10 +304,11 @@ package struct StoreTransaction {
 
     // MARK: Sharing
 
-    /// Carries out a queued write in this transaction, which other writes share. If the write
-    /// fails, it has no effect, and its `failure` is set.
+    /// Carries out a queued write in this transaction, which other writes share, unless the write
+    /// uses the keys of another keybag. If the write fails, it has no effect, and its `failure` is
+    /// set.
     ///
-    /// - Throws: An error that has ended the whole transaction.
+    /// - Throws: An error that ends the whole transaction.
     mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
         guard header.keybagGeneration == write.keybagGeneration else { return }
         keeping = nil

@@ -1,6 +1,6 @@
 // StoreVersions: the table of earlier versions, and the setting for how long they are kept.
-//   (1) A version is an exact copy of a row of `items`, so it opens with the keys that the item had
-//       at the time.
+//   (1) A version is a copy of a row of `items`, with another id, so it opens with the keys that
+//       the item had at the time. A rotation of the keys seals it again.
 //   (2) Its id consists of 31 bits derived from the labels of the item's primary key, called the
 //       place, and the 32-bit number of the version. The versions of one primary key are therefore
 //       found without an index. Two primary keys may have the same place; the labels distinguish
@@ -15,12 +15,12 @@ package import KeychainCore
 package struct StoredVersion: Sendable {
     /// The row. Its id is that in `versions`.
     package let row: SealedRow
-    /// The time at which the version was replaced, in seconds since 2001-01-01.
+    /// The time at which the version was replaced or deleted, in seconds since 2001-01-01.
     package let moment: Double
     package let change: ItemVersion.Change
     package var number: UInt32 { UInt32(truncatingIfNeeded: row.id) }
 
-    /// Reads the columns of a row with its secret, then `at` and `reason`.
+    /// Reads the columns of a row with its secret or NULL, then `at` and `reason`.
     fileprivate init?(_ cursor: borrowing RowCursor, includesSecret: Bool) {
         guard let sealed = try? SealedRow(cursor, includesSecret: includesSecret),
             let moment = cursor.real(10),
@@ -136,9 +136,9 @@ struct VersionKeeping {
 }
 
 extension StoreTransaction {
-    /// Keeps versions of the rows that are replaced and deleted from now on, if the request asks
-    /// for it or the policy applies to all changes. `moment` is the current time, in seconds since
-    /// 2001-01-01.
+    /// Keeps versions of the rows that are replaced and deleted from now on, if the policy permits
+    /// any, and if the request asks for it or the policy applies to all changes. `moment` is the
+    /// current time, in seconds since 2001-01-01.
     package mutating func keepVersions(
         isRequested: Bool, at moment: Double
     ) throws(KeychainFailure) {
@@ -265,7 +265,7 @@ extension StoreTransaction {
 }
 
 extension HistoryPolicy {
-    /// Versions that were replaced before this time are expired.
+    /// Versions that were replaced or deleted before this time are expired.
     package func horizon(at moment: Double) -> Double {
         moment - Double(days) * StoreVersions.day
     }

@@ -2,14 +2,14 @@
 // commit have valid tags, too. Only a check of the whole database shows that they are out of date.
 //   (1) Everything is read from the files, by a connection whose page cache is empty.
 //   (2) The check has several parts, each in a transaction of its own, so that the log can be
-//       checkpointed in between. Each part is compared with the header of its own transaction.
+//       checkpointed in between. Rows are compared with the header of their own transaction.
 //       Commits made between the parts don't invalidate the results of earlier parts. The structure
 //       is checked first, because later commits depend on it.
 //   (3) No row is decrypted, so only the store's keys are needed. The attributes and the secret of
 //       an item, which its own tags protect, are not checked. Before the first unlock, the digest
 //       of the guarded tier isn't checked either, and the freshness note doesn't record the result.
-//   (4) After a problem is found, the rest is still read as far as possible, because reading is
-//       what finds damaged pages.
+//   (4) After a part has found a problem, the next parts are still carried out as far as possible,
+//       because reading is what finds damaged pages.
 
 package import KeychainCore
 import KeychainCrypto
@@ -22,12 +22,13 @@ package struct Verification: Sendable {
     /// A problem with a row that is set aside. With it, the database doesn't count as verified. A
     /// row that isn't authentic is restored only if the caller names it.
     package fileprivate(set) var setAsideProblem: String?
-    /// Whether all rows were visited.
+    /// `false` if `visit` ended the verification.
     package fileprivate(set) var isComplete = true
 }
 
 extension Store {
-    /// Verifies the database, and visits all rows in the order in which they were added.
+    /// Verifies the database, and visits the rows in the order in which they were added. If the
+    /// keybag doesn't match them, or if they can't be read, not all of them are visited.
     ///
     /// - Parameters:
     ///   - includesSecrets: Pass `true` to read the rows with their secrets.
@@ -93,7 +94,8 @@ extension Store {
         let rows = try database.rows("PRAGMA integrity_check(8)")
         var answer: String?
         while try rows.next() { answer = answer ?? rows.text(0) }
-        // SQLite's messages name only tables, indexes and pages.
+        // SQLite's messages contain names from the schema, and numbers of pages and rows, but no
+        // values.
         return answer == "ok"
             ? nil : "its tables and indexes are inconsistent (\(answer ?? "no answer"))"
     }
@@ -147,7 +149,8 @@ extension Store {
         var expected = 0
         let rows = try database.rows("SELECT id, terms FROM items WHERE length(terms) > 0")
         while try rows.next() {
-            // A row with malformed terms is reported as a damaged row, not here.
+            // A row with malformed terms is reported as a damaged row. Entries that it has in the
+            // index count as entries without an item.
             guard let id = rows.integer(0), let terms = rows.list16(1) else { continue }
             for term in terms {
                 expected += 1
@@ -219,7 +222,7 @@ extension Store {
 
     package var isBeingVerified: Bool { verificationCount.load(ordering: .relaxed) > 0 }
 
-    /// A description of the damage that this process has found; `nil` if there is none.
+    /// A description of damage that this process has found; `nil` if there is none.
     package var knownDamage: String? {
         if damage.isEmpty { return nil }
         return damage.problem
