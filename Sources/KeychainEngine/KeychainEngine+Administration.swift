@@ -1,4 +1,4 @@
-// KeychainEngine+Administration: requests that concern the keychain as a whole: its status,
+// KeychainEngine+Administration: requests that concern the keychain as a whole, its status,
 // subscriptions to changes made by this and other processes, and its folder before it is opened.
 
 package import KeychainCore
@@ -119,7 +119,7 @@ extension KeychainEngine {
             deviceItemCount: try deviceItemCount(), hasRecoveryCode: hasRecoveryCode)
     }
 
-    /// The damaged rows that were set aside, oldest first.
+    /// The rows that were set aside, oldest first.
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
         try attempt { () throws(KeychainFailure) in
             let rows = try store.setAsideRows()
@@ -145,22 +145,22 @@ extension KeychainEngine {
 // MARK: - Folder
 
 extension KeychainEngine {
-    /// Creates the folder if it is missing, and checks that no other user can access it.
+    /// Creates the folder if it is missing, and checks its owner and its permissions.
     ///
     /// - Parameter directory: An absolute path.
     /// - Throws: `notAvailable` if the folder belongs to another user or is accessible to other
-    ///   users.
+    ///   users, and the errors of creating it.
     package static func prepareFolder(_ directory: String) throws(KeychainFailure) {
         try StoreFolder(path: directory).prepare()
     }
 
-    /// The folders that recoveries have left in a keychain's folder. They contain files encrypted
-    /// under earlier keys.
+    /// The folders that recoveries have left in a keychain's folder. A rotation doesn't change the
+    /// keys of the files in them.
     package static func damagedFolders(in directory: String) -> [String] {
         StoreFolder(path: directory).damagedFolders
     }
 
-    /// Whether a folder holds a keychain. This creates no files.
+    /// Whether a folder holds a keychain. Nothing is created.
     ///
     /// - Throws: `notAvailable` if the folder has no database and no keybag, and can't be examined
     ///   or is accessible to other users.

@@ -5,10 +5,10 @@
 //       it is encrypted under the key of its protection class, and opening it requires whatever the
 //       key's constraints require.
 //   (3) No lock is held while the hardware works.
-//   (4) A row of such a key holds a blob and nothing else. The blob is checked when the row is
-//       added, and the access control in the row doesn't change afterwards. Reading the row's
-//       secret therefore requires no authentication: the blob's constraints are enforced when the
-//       key is used.
+//   (4) A row of such a key holds a blob and nothing else. The format of the blob is checked when
+//       the row is added, and the access control in the row doesn't change afterwards. Reading the
+//       row's secret therefore requires no authentication: the blob's constraints are enforced when
+//       the key is used.
 //   (5) The database records for which classes blobs were made. When the keys of these classes are
 //       rotated, the old ones are kept as retired keys.
 //   (6) The row has the protection class and the constraints of its key.
@@ -154,8 +154,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The keys of a class. If the class is locked, checks first whether another process has
-    /// removed the passcode.
+    /// The keys of a class. If they aren't available, checks first whether another process has
+    /// changed the keybag, for example by removing the passcode.
     private func presentKeys(
         for protection: ProtectionClass
     ) throws(KeychainFailure) -> ClassKeys {
@@ -191,7 +191,8 @@ extension KeychainEngine {
         return .opened(content)
     }
 
-    /// Refuses a new item that claims to be a hardware key and isn't one.
+    /// Refuses a new item that claims to be a hardware key and whose data isn't a blob with its
+    /// properties.
     func checkBlob(
         _ data: Data?, _ record: ItemRecord, _ protection: ProtectionClass
     ) throws(KeychainFailure) {

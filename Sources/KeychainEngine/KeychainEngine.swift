@@ -1,7 +1,8 @@
 // KeychainEngine: one keychain, opened in this process with the given options.
 //   (1) A request is authorized first, then carried out in one transaction.
-//   (2) Every response is made only from rows whose tags were checked.
-//   (3) Keys are protected by one lock, which is never held during input or output.
+//   (2) Every response about an item is made only from a row whose tags were checked.
+//   (3) The keys in memory are protected by the lock of the key ring, which is never held during
+//       input or output.
 //   (4) A request uses the same database and the same keys from start to end. If a rotation
 //       replaces them meanwhile, the request has no effect and is started again.
 
@@ -14,7 +15,7 @@ import Synchronization
 
 package final class KeychainEngine: RequestHandler {
     let options: EngineOptions
-    /// The database and its keys, as of the last rotation that this process has noticed.
+    /// The database and its keys since the last rotation that this process has noticed.
     let latest: Mutex<Session>
     /// Held while this process switches to the database and keys of a rotation.
     let following = Mutex<Void>(())
@@ -25,15 +26,16 @@ package final class KeychainEngine: RequestHandler {
     private let lease: StoreFolder.Lease?
     /// `nil` if this program was built without synchronization.
     let synchronization: (any SynchronizationAnswerer)?
-    /// Receives operations and the names of the attributes in a query, never attribute values.
+    /// Receives requests about items and hardware keys with the names of their attributes, and
+    /// warnings; never attribute values.
     let log: Logger
-    /// The number of secrets opened since the engine was opened. Tests compare it with the number
-    /// of secrets that were requested.
+    /// The number of attempts to open a secret since the engine was opened. Tests compare it with
+    /// the number of secrets that were requested.
     let openedSecrets = Atomic<Int>(0)
 
-    /// The grant for callers that proved knowledge of the passcode.
+    /// The current grant for callers that prove knowledge of the passcode.
     let presence = Mutex(AuthenticationGrant(token: .random()))
-    /// The grant for callers whose user was recognized by biometric hardware.
+    /// The current grant for callers whose user is recognized by biometric hardware.
     let recognition = Mutex(AuthenticationGrant(token: .random()))
 
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
@@ -51,12 +53,14 @@ package final class KeychainEngine: RequestHandler {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - options: The clock, the cost of new passcodes, and the hardware that a sealed device key
-    ///     requires.
-    /// - Returns: The keychain, unlocked if it has no passcode or the credential unlocks it.
-    /// - Throws: `notAvailable` if it is damaged or belongs to another user, `invalidKeychain` if
-    ///   the device key is missing or doesn't open the keybag, `wrongVersion` if its format is
-    ///   newer, `readOnly`, `diskFull`. In these cases no existing file is changed.
+    ///   - options: The options, such as the clock, the cost of new passcodes, and the hardware
+    ///     that a sealed device key requires.
+    /// - Returns: The keychain. It is unlocked if neither a passcode nor another way to unlock it
+    ///   is set, or if the credential unlocks it.
+    /// - Throws: `notAvailable` if it is damaged, belongs to another user, or has to be converted
+    ///   first; `invalidKeychain` if the device key is missing or doesn't open the keybag;
+    ///   `wrongVersion` if its format is newer; `readOnly`; `diskFull`. In these cases no item is
+    ///   changed.
     package static func open(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> KeychainEngine {
@@ -77,8 +81,9 @@ package final class KeychainEngine: RequestHandler {
         }
     }
 
-    /// Opens a keychain in memory, in the state after a boot of the device: unlocked if it has no
-    /// passcode or the credential unlocks it, otherwise with the keys of the *always* classes only.
+    /// Opens a keychain in memory, in the state after a boot of the device: unlocked if neither a
+    /// passcode nor another way to unlock it is set, or if the credential unlocks it; otherwise
+    /// with the keys of the *always* classes only.
     ///
     /// - Parameters:
     ///   - memory: The memory that holds the keychain. Engines on the same memory see the same
@@ -119,7 +124,7 @@ package final class KeychainEngine: RequestHandler {
         try session.ring.withLock { ring throws(KeychainFailure) in try ring.keys(for: protection) }
     }
 
-    /// Runs a write transaction, and repeats it if another process has changed the keybag
+    /// Runs a write transaction, and repeats it, up to seven times, if the keybag was changed
     /// meanwhile.
     func write<Result>(
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
@@ -196,31 +201,33 @@ package final class KeychainEngine: RequestHandler {
 package struct EngineOptions: Sendable {
     /// The current time, in seconds since 2001-01-01 00:00:00 UTC.
     package var now: @Sendable () -> Double
-    /// The cost of new passcode slots. Existing slots keep their cost.
+    /// The cost of new passcode slots. An existing slot keeps its cost until a rotation or a
+    /// conversion creates it again.
     package var passcodeCost: PasscodeCost {
         get { chosenPasscodeCost ?? .ofThisMachine }
         set { chosenPasscodeCost = newValue }
     }
-    /// `nil` to measure the cost on this machine when it is needed.
+    /// `nil` to use the cost measured on this machine.
     private var chosenPasscodeCost: PasscodeCost?
     /// The minimum strength of new passcodes.
     package var passcodePolicy: PasscodePolicy
-    /// The cost of application passwords, which is paid for each secret that is opened. Stored
-    /// secrets keep the cost they were sealed with.
+    /// The cost of application passwords, which is paid each time a secret is opened or sealed with
+    /// one. Stored secrets keep the cost they were sealed with.
     package var applicationPasswordCost: PasscodeCost
     /// The chip that keeps keys, if there is one.
     package var hardware: (any KeyHardware)?
-    /// The identity of this machine. It makes sure that *this device only* items can be opened on
-    /// this machine only.
+    /// The identity of this machine. If a keychain is bound to it, *this device only* items can be
+    /// opened on this machine only.
     package var machine: Machine
     /// Returns the credential with which a service unlocks the keychain without a user. It is
-    /// called if the keychain has a slot for a credential.
+    /// called when a locked keychain that has a slot for a credential is opened, and by rotations,
+    /// which keep that slot.
     package var credential: @Sendable () -> SecretBytes?
     /// Creates the object that answers the messages of synchronization for one keychain. Returns
     /// `nil` in a program that was built without synchronization.
     package var synchronization: @Sendable () -> (any SynchronizationAnswerer)? = { nil }
-    /// Whether each connection to the database keeps few pages in memory, as in a service, which has
-    /// several keychains open for long.
+    /// Whether each connection to the database keeps few pages in memory, as in a service, which
+    /// has several keychains open for long.
     package var usesSmallPageCache = false
     /// When the database is verified, and where the result is recorded. `nil` to verify it only on
     /// request, and to record the result in the memory of this process.
@@ -228,7 +235,7 @@ package struct EngineOptions: Sendable {
     /// The path of a folder without a keychain, if this is an empty keychain in memory that answers
     /// in its place. The status reported is then that of the folder.
     package var absentFolder: String?
-    /// Receives each operation with the shape of its query and its status.
+    /// Receives requests about items and hardware keys with their shape and status, and warnings.
     package var log: Logger
     /// Called now and then with the progress of converting a keychain of an earlier version.
     package var conversionProgress: @Sendable (RequestProgress) -> Void
@@ -256,8 +263,8 @@ package struct EngineOptions: Sendable {
         self.conversionProgress = conversionProgress
     }
 
-    /// Options for tests: key derivations that cost almost nothing and protect nothing, and
-    /// verification only on request.
+    /// Options for tests: key derivations that cost almost nothing and protect nothing, no minimum
+    /// strength of passcodes, and verification only on request.
     package static let testing = EngineOptions(
         passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), passcodePolicy: .weak,
         applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),

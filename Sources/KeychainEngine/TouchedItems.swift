@@ -1,4 +1,5 @@
-// TouchedItems: the items that a request returned, added, changed or deleted, for audit records.
+// TouchedItems: the items and tombstones that a request returned, added, changed, deleted or set
+// aside, for audit records.
 
 package import KeychainCore
 import Synchronization

@@ -9,7 +9,7 @@ import KeychainCore
 import Synchronization
 
 extension TestKeychain {
-    /// A failure or delay that affects an operation.
+    /// A failure or delay that affects operations.
     public struct Fault: Hashable, Sendable {
         enum Effect: Hashable, Sendable {
             case failure(KeychainFailure)
@@ -23,7 +23,7 @@ extension TestKeychain {
 
         /// The operation fails with `interactionNotAllowed` and has no effect, as on a locked
         /// device. By default, this fault affects all operations except deletions, which a lock
-        /// doesn't prevent.
+        /// usually doesn't prevent.
         ///
         /// ``TestKeychain/lock()`` really locks the keychain and takes each item's accessibility
         /// into account. Use this fault to simulate a device that is locked during a sequence of
@@ -165,12 +165,14 @@ extension TestKeychain {
     /// fault's moment: for example, a write that finds a duplicate has no commit, so it can't be
     /// interrupted before the commit.
     ///
-    /// Administrative calls, such as ``lock()`` or `database.check()`, are never affected.
+    /// Administrative calls, such as ``lock()`` or `database.check()`, and operations on earlier
+    /// versions of items are never affected.
     ///
     /// - Parameters:
     ///   - fault: The fault.
     ///   - operations: The operations to affect, or `nil` for the fault's default operations.
-    ///     Interrupting a search has no effect.
+    ///     ``Fault/stop(_:)`` and ``Fault/diskFull`` have no effect on searches and on Secure
+    ///     Enclave keys.
     ///   - skipped: The number of occasions to skip before the fault first occurs, 0 or more.
     ///   - count: The number of times that the fault occurs, 0 or more. If `nil`, it occurs until
     ///     ``removeFaults()`` is called.

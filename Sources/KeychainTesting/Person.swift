@@ -100,8 +100,8 @@ extension TestKeychain {
 
         /// A name for the current enrollment, or `nil` if nothing is enrolled.
         ///
-        /// Change the name to simulate that a fingerprint or face was added or removed. Items that
-        /// require `biometryCurrentSet` can then no longer be opened.
+        /// Change the name to simulate that a fingerprint or face was added or removed. Existing
+        /// items that require `biometryCurrentSet` can then not be opened.
         public var enrollment: String?
 
         /// Whether biometry failed too often and requires the passcode.
@@ -170,7 +170,7 @@ extension TestKeychain {
     ///
     /// An item that requires `biometryCurrentSet` can be opened while ``Biometry/enrollment`` is
     /// the same as when the item was created. With a different enrollment, opening it fails with
-    /// `errSecDataNotAvailable`.
+    /// `errSecDataNotAvailable` for a user who is recognized, unless another condition opens it.
     public var biometry: Biometry? {
         get { attendance.person.withLock { $0.biometry } }
         set { attendance.person.withLock { $0.biometry = newValue } }

@@ -1,7 +1,8 @@
 // BackupReading: reads and checks all lines of a backup.
 //   (1) The lines have a fixed order: the head, the entries, and the end, which states the numbers
-//       of entries. Nothing follows the end.
-//   (2) A line that is malformed or unknown to this version ends the reading.
+//       of entries. The machine's line precedes the *this device only* items. Nothing follows the
+//       end.
+//   (2) A line that is malformed or unknown to this version makes the reading fail.
 //   (3) Without the machine's key, only the name of a *this device only* item can be read.
 
 import FoundationEssentials

@@ -12,9 +12,9 @@ import KeychainSQLite
 package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     /// The item exists only while a passcode is set on its device.
     case passcodeBound
-    /// The item's key is in hardware.
+    /// The item's key is in hardware, or the item belongs to a token.
     case hardware
-    /// The item is bound to its system.
+    /// The item is marked as bound to its system, or is in the group `lockdown-identities`.
     case systemBound
     /// The item is *this device only*, and the device has no permanent identity.
     case unidentifiedMachine
@@ -144,7 +144,8 @@ struct BackupItem: Codable, Hashable {
             data != nil && record.constraints.requiresApplicationPassword ? true : nil
     }
 
-    /// A copy that contains only class, group, reference, protection class, label and primary key.
+    /// A copy that contains only class, group, reference, protection class, synchronizability,
+    /// label and primary key.
     var name: BackupItem {
         var name = self
         let shown = ItemClass(name: itemClass).map {
@@ -159,7 +160,7 @@ struct BackupItem: Codable, Hashable {
         return name
     }
 
-    /// The item; `nil` if its attributes are not valid for a keychain item.
+    /// The item; `nil` if its contents are not valid for a keychain item.
     var restored: RestoredItem? {
         guard let itemClass = ItemClass(name: itemClass),
             let reference = ItemReference(hexadecimal: reference),
@@ -222,8 +223,8 @@ struct RestoredItem {
     }
 
     /// Whether a backup may contain the item, apart from the validity of its attributes: it has
-    /// both dates and a valid group, it is not a key in hardware, and it is not both synchronizable
-    /// and under constraints that require authentication.
+    /// both dates and a valid group, it is not a key in hardware or an item of a token, and it is
+    /// not both synchronizable and under constraints that require authentication.
     var isStorable: Bool {
         guard case .date = record.attributes[.creationDate],
             case .date = record.attributes[.modificationDate]

@@ -4,7 +4,7 @@
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
 //   (3) If an item is both in the keychain and in the backup, merging keeps the version with the
 //       later modification date, under the item's reference in the keychain.
-//   (4) Merging deletes nothing. Replacing first deletes all items that aren't synchronizable, as
+//   (4) Merging deletes no item. Replacing first deletes all items that aren't synchronizable, as
 //       Apple's restore does, and then merges. Items that only another machine can read are kept.
 
 import FoundationEssentials
@@ -25,8 +25,8 @@ package struct BackupRestoration: Sendable {
     /// Items whose version in the keychain was older. When replacing, also items whose deleted
     /// version had a later modification date.
     package internal(set) var updated: [BackupName] = []
-    /// The number of items whose version in the keychain was kept: it is the same as in the backup
-    /// or newer, is a hardware key, or can be read only on another machine.
+    /// The number of items whose version in the keychain was kept: it has the same date as in the
+    /// backup or a later one, is a hardware key, or can be read only on another machine.
     package internal(set) var keptCount = 0
     /// Items that were deleted and are not in the backup.
     package internal(set) var deleted: [BackupName] = []
@@ -71,7 +71,7 @@ extension KeychainEngine {
     ///   - progress: Called now and then with the number of items done and the total number.
     /// - Returns: The changes, with the names of the items.
     /// - Throws: The errors of ``readBackup(_:on:)``; `interactionNotAllowed` if the keychain is
-    ///   locked. In these cases nothing is changed.
+    ///   locked; the errors that report damage; `diskFull`. In these cases no item is changed.
     package func restore(
         _ source: BackupSource, _ mode: BackupRestoreMode, isTrial: Bool = false,
         progress: (RequestProgress) -> Void = { _ in }
@@ -252,7 +252,7 @@ private struct RunningRestore {
     }
 }
 
-/// The attributes whose combination is unique for each item.
+/// The attributes whose combination is unique for each item that isn't synchronizable.
 private struct PrimaryKey: Hashable {
     private let itemClass: ItemClass
     private let accessGroup: String

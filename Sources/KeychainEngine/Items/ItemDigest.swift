@@ -6,7 +6,8 @@ package import KeychainCore
 import KeychainSQLite
 
 package enum ItemDigest {
-    /// SHA-1 of the item's encoded primary key. It is equal for equal keys and protects nothing.
+    /// SHA-1 of the item's encoded primary key. It is equal if the same attributes of the key are
+    /// set to the same values, and protects nothing.
     /// - Returns: 20 bytes.
     package static func sha1(of item: ItemSnapshot) -> Data {
         let kept = item.itemClass.primaryKey

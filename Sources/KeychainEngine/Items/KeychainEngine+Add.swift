@@ -47,7 +47,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Adds an item, or, if `keepsExisting` is set, returns an existing one with its primary key.
+    /// Adds an item, or, if `keepsExisting` is set, returns an existing one with its primary key
+    /// and the data of the new one.
     ///
     /// A careless or malicious issuer can give the same serial number to certificates with
     /// different public keys. If the existing certificate has another public key, this throws
@@ -173,7 +174,8 @@ extension KeychainEngine {
         return nil
     }
 
-    /// Deletes the tombstones that have the primary key of an item.
+    /// Deletes the tombstones that have the primary key of an item, which is not itself a
+    /// tombstone.
     ///
     /// - Returns: Their latest modification date, in seconds since 2001-01-01.
     @discardableResult

@@ -2,9 +2,10 @@
 //   (1) A secret under constraints is opened only for a request that satisfies them. Reading
 //       attributes and deleting require nothing; a change requires the same as opening.
 //   (2) An application password is checked by decrypting with it, never by comparing.
-//   (3) An item that requires the passcode is stored only while a passcode is set.
-//   (4) An item for one biometric enrollment stores the identifier of that enrollment, and never
-//       opens for another.
+//   (3) An item gets a constraint that requires presence or the passcode only while a passcode or
+//       another way to unlock the keychain is set.
+//   (4) An item for one biometric enrollment stores the identifier of that enrollment. For another
+//       one, it opens only if another of its conditions is enough.
 
 import FoundationEssentials
 import KeychainCrypto

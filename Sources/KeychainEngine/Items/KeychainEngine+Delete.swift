@@ -1,13 +1,14 @@
 // KeychainEngine+Delete: deletes all items that match, or none.
-//   (1) A locked row is deleted without being opened if the query is decided by labels alone, the
-//       row itself has those labels, and no tombstone can be needed. If the query is decided by
-//       labels or names the row's reference, a row bound to another machine is deleted, and a
-//       damaged row is set aside. No other row is deleted without being opened.
+//   (1) A locked row is deleted without being opened if the query is decided by labels alone,
+//       including that of the group, the row itself has those labels, and no tombstone can be
+//       needed. If the query is decided by such labels or names the row's reference, a row bound to
+//       another machine is deleted, unless a tombstone is required, and a damaged row is set aside.
+//       No other row is deleted without being opened.
 //   (2) A deletion that encounters any other locked row, or a row with columns of the wrong kind,
 //       fails and changes nothing. It skips other damaged rows and other rows bound to another
 //       machine.
-//   (3) With a query that names only the class, a program without entitlements reaches only items
-//       that it added itself, see `AccessGroups.isConfined`.
+//   (3) If its query identifies no particular items, a program without entitlements deletes only
+//       items that it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto

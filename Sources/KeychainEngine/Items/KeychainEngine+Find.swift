@@ -1,8 +1,8 @@
 // KeychainEngine+Find: searching.
 //   (1) Attributes are read from the metadata alone. A secret is opened only if the request asks
 //       for it.
-//   (2) A locked row that the search reaches ends the search; it is never skipped. Before a lock is
-//       reported, the engine checks whether another process has removed the passcode.
+//   (2) A locked row that the search reaches makes the search fail; it is never skipped. Before a
+//       lock is reported, the engine checks whether another process has removed the passcode.
 //   (3) A damaged row never hides an undamaged one. If nothing else matches, the search fails with
 //       damage. The same holds for a row that is bound to another machine. Before the first
 //       unlock, the guarded tier isn't searched. A search that includes this tier then fails as
@@ -177,7 +177,7 @@ extension KeychainEngine {
     }
 
     /// The secret of a row that the labels identify and that has no constraints. The attributes are
-    /// not opened. `nil` if the whole row has to be opened.
+    /// not opened. `nil` if they have to be.
     private func dataAlone(of row: SealedRow, _ query: ItemQuery) -> ItemSnapshot? {
         guard row.secret != nil, row.isOnOnePage, query.itemClass != .key,
             let protection = ProtectionClass(rawValue: row.protection),
@@ -260,7 +260,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Logs a request that was carried out, or failed.
+    /// Logs a request that was carried out or has failed.
     func note<R: Request>(_ request: R, _ failure: KeychainFailure? = nil) {
         let status = failure?.status.rawValue ?? 0
         log.debug(

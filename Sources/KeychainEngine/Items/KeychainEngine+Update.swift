@@ -1,8 +1,8 @@
 // KeychainEngine+Update: changes all items that match, or none.
-//   (1) An item under constraints is changed only for a request that could open its secret,
-//       whatever the change.
-//   (2) With a query that names only the class, a program without entitlements reaches only items
-//       that it added itself, see `AccessGroups.isConfined`.
+//   (1) An item whose secret is under constraints is changed only for a request that could open
+//       that secret, whatever the change. A row of a hardware key is no such item.
+//   (2) If its query identifies no particular items, a program without entitlements changes only
+//       items that it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -149,11 +149,11 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret to seal: a new one, or the old one if the keys that it is sealed under change;
-    /// `nil` if the sealed secret stays as it is.
+    /// The secret to seal: a new one, or the old one if the keys or the password that it is sealed
+    /// under change; `nil` if the sealed secret stays as it is.
     ///
-    /// - Throws: `authenticationNeeded` or `authFailed` if the request couldn't open the old
-    ///   secret.
+    /// - Throws: `authenticationNeeded`, `authFailed` or `dataNotAvailable` if the request couldn't
+    ///   open the old secret; `decode` if that is damaged.
     private func newSecret(
         _ changes: ItemChanges, _ opened: OpenedRow, _ record: ItemRecord,
         _ protection: ProtectionClass, _ proof: Proof

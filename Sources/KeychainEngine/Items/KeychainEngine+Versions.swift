@@ -3,8 +3,8 @@
 //       conditions as the item.
 //   (2) Versions are searched linearly: there are few, and they are searched only at a user's
 //       request.
-//   (3) A version that is older than the policy allows is not found, even if it was not deleted
-//       yet.
+//   (3) A version that is older than the policy allows is found only to be deleted, even if it is
+//       still stored.
 //   (4) A restored version keeps its secret byte for byte. Its attributes are sealed again with the
 //       current date, so that a later merge treats it as the newer version.
 

@@ -29,7 +29,7 @@ struct OpenedRow {
 /// The outcome of opening a row's metadata.
 enum OpeningOfRow {
     case opened(OpenedRow)
-    /// The keys of the row's class are not available.
+    /// The keys of the row's class are not available: it is locked, or bound to another machine.
     case locked
     case damaged
 }
@@ -66,7 +66,7 @@ extension ItemQuery {
 
 extension AccessGroups {
     /// Whether a change or deletion by these queries affects only items that the caller's program
-    /// added itself: the program has no entitlements, and the queries name nothing but a class.
+    /// added itself: the program has no entitlements, and the queries identify no particular items.
     ///
     /// Programs without entitlements share a group. A program that empties a class when it first
     /// runs, as programs for iOS do, would otherwise delete the secrets of all the others.
@@ -75,7 +75,7 @@ extension AccessGroups {
     }
 
     /// Whether the caller's program added an item. Only items of programs without entitlements name
-    /// their program.
+    /// their program. If the name of the caller's program is unknown, the answer is `false`.
     func hasAdded(_ record: ItemRecord) -> Bool { record.program == program }
 }
 

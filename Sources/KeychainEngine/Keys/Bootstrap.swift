@@ -6,7 +6,7 @@
 //       the keybag file may be missing. The next commit writes the anchor, and the next opening the
 //       keybag file.
 //   (2) A folder with a keybag or a database holds a keychain. Its database and its device key are
-//       never created again.
+//       not created again here.
 //   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is
 //       damaged.
 

@@ -1,6 +1,6 @@
 // DeviceKeyPlace: the location of the device key: in its file, in plaintext or sealed by hardware,
 // or, for a keychain in memory, in memory.
-//   (1) A sealed key is written only after the hardware has unsealed it once.
+//   (1) A newly sealed key is written only after the hardware has unsealed it once.
 //   (2) The file is replaced atomically, so at any time it contains the key in one of the two
 //       forms.
 //   (3) Sealing rotates the keys, because copies of the file may contain the earlier key. Unsealing
@@ -130,11 +130,11 @@ extension KeychainEngine {
     ///
     /// If the chip is cleared or fails, the keychain is lost.
     ///
-    /// All keys are rotated, so that the new device key has never been in a file in plaintext. If a
-    /// passcode is set, `proof` is required.
+    /// All keys are rotated, so that the new device key has never been in a file in plaintext. The
+    /// proof is that of ``rotate(provedBy:progress:)``.
     ///
-    /// - Throws: `unimplemented` if there is no hardware, `param` for a keychain in memory. After
-    ///   any error the keychain is unchanged.
+    /// - Throws: `unimplemented` if there is no hardware, and the errors of a rotation. After any
+    ///   error the keychain is unchanged.
     @discardableResult
     package func sealDeviceKey(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }

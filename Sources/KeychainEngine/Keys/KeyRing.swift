@@ -3,9 +3,9 @@
 //       is bound to another machine, the keys of `alwaysThisDeviceOnly` are in memory only from an
 //       unlock with a recovery code until `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
-//   (3) Keys of the when-unlocked classes are erased by `lock`.
-//   (4) While neither a passcode nor a credential is set, all keys that can be opened on this
-//       machine are in memory. The when-passcode-set class has no keys then.
+//   (3) Keys of the when-unlocked classes are in memory from an unlock until `lock` or `lockAll`.
+//   (4) While neither a passcode nor another way to unlock the keychain is set, all keys that can
+//       be opened on this machine are in memory. The when-passcode-set class has no keys then.
 //   (5) The keys that find and count the items of the guarded tier are in memory exactly as long as
 //       those of the after-first-unlock classes.
 
@@ -70,8 +70,8 @@ struct KeyRing: Sendable {
         take(opened.keys)
     }
 
-    /// - Throws: `param` if neither a passcode nor a credential is set, because a lock would have
-    ///   no effect.
+    /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set,
+    ///   because a lock would have no effect.
     mutating func lock() throws(KeychainFailure) {
         guard hierarchy.keybag.hasPasscode else {
             throw .param(
@@ -83,8 +83,8 @@ struct KeyRing: Sendable {
     }
 
     /// Returns to the state before the first unlock.
-    /// - Throws: `param` if neither a passcode nor a credential is set, because a lock would have
-    ///   no effect.
+    /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set,
+    ///   because a lock would have no effect.
     mutating func lockAll() throws(KeychainFailure) {
         try lock()
         lockState = .beforeFirstUnlock

@@ -1,5 +1,5 @@
-// KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers that
-// proved knowledge of it.
+// KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers whose
+// user proved knowledge of it or was recognized.
 //   (1) A changed keybag is committed together with the store's header, then copied to its file.
 //   (2) The commit that removes the passcode destroys the key of the when-passcode-set class and
 //       deletes the class's items and their earlier versions. A row that claims to be of that class
@@ -11,9 +11,10 @@
 //       error is reported.
 //   (5) If the keychain is locked during a change, it stays locked.
 //   (6) Subscribers to changes are notified after the keys in memory have been replaced.
-//   (7) A grant is valid from the proof until the next lock, the next change or removal of the
-//       passcode by any process, or the closing of the engine. Later grants have a different token.
-//   (8) A grant can't be guessed, and it is never written anywhere.
+//   (7) A grant is valid from the proof until the next lock, the next change of the keybag by any
+//       process (of the passcode, another way in, the binding to a machine or the keys), or the
+//       closing of the engine. Later grants have a different token.
+//   (8) A grant can't be guessed, and it is never written to a file.
 //   (9) Proving knowledge of the passcode unlocks the keychain, because a program's user has no
 //       other place, such as a lock screen, to unlock it.
 
@@ -24,7 +25,8 @@ import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {
-    /// Whether a passcode or a credential is set, according to the keybag as last read.
+    /// Whether a passcode or another way to unlock the keychain is set, according to the keybag as
+    /// last read.
     package var hasPasscode: Bool { session.ring.withLock { $0.hierarchy.keybag.hasPasscode } }
 
     /// Whether there is a passcode that a user can be asked for, according to the keybag as last
@@ -35,7 +37,8 @@ extension KeychainEngine {
 
     /// Opens the keys of all classes, except those that are bound to another machine. ``lock()``
     /// and ``lockAll()`` erase keys from memory again.
-    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set.
+    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set; `notAvailable` if the
+    ///   keychain is locked or its passcode changed meanwhile.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try unlock(.passcode(passcode))
     }
@@ -66,13 +69,14 @@ extension KeychainEngine {
     }
 
     /// Erases the keys of the when-unlocked classes from memory and ends all grants.
-    /// - Throws: `param` if neither a passcode nor a credential is set.
+    /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set.
     package func lock() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
     }
 
-    /// Like ``lock()``, and also erases the keys of the after-first-unlock classes from memory.
-    /// - Throws: `param` if neither a passcode nor a credential is set.
+    /// Like ``lock()``, and also erases from memory the keys of the after-first-unlock classes and
+    /// those that a recovery code opened on another machine.
+    /// - Throws: `param` if neither a passcode nor another way to unlock the keychain is set.
     package func lockAll() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lockAll() }
     }
@@ -90,11 +94,12 @@ extension KeychainEngine {
         store.commits.signal()
     }
 
-    /// Sets the first passcode. The engine stays unlocked. All keys are rotated, so that the keys
-    /// in earlier copies of the folder, which had no passcode, don't open it from then on.
+    /// Sets the first passcode. The engine stays unlocked. All keys of a keychain on disk are
+    /// rotated, so that the keys in earlier copies of the folder, which had no passcode, don't open
+    /// it from then on.
     /// - Returns: The ways in that were removed.
-    /// - Throws: `param` if a passcode is already set, or the new one is empty; the errors of a
-    ///   rotation.
+    /// - Throws: `param` if a passcode or another way to unlock the keychain is already set, or the
+    ///   new passcode is empty; the errors of a rotation.
     @discardableResult
     package func setPasscode(
         _ passcode: SecretBytes, progress: (RequestProgress) -> Bool = { _ in true }
@@ -102,7 +107,7 @@ extension KeychainEngine {
         try guardTier(with: .passcode(passcode), progress)
     }
 
-    /// Adds the first way in.
+    /// Adds the first way in that unlocks the keychain.
     @discardableResult
     func guardTier(
         with way: WayIn, _ progress: (RequestProgress) -> Bool = { _ in true }
@@ -123,14 +128,15 @@ extension KeychainEngine {
         return []
     }
 
-    /// - Throws: `authFailed` if `old` is wrong. Nothing is changed then.
+    /// - Throws: `authFailed` if `old` is wrong, `param` if no passcode is set or `new` is empty.
+    ///   Nothing is changed then.
     package func changePasscode(
         from old: SecretBytes, to new: SecretBytes
     ) throws(KeychainFailure) {
         try changePasscode(by: .passcode(old), to: new)
     }
 
-    /// Changes the passcode with any way in as proof, or sets one in addition to that way in.
+    /// Changes the passcode with any way in as proof, or sets one if there is none.
     func changePasscode(by way: WayIn, to new: SecretBytes) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try reloadKeybag()
@@ -143,7 +149,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Removes the passcode and, permanently, all items of the when-passcode-set class.
+    /// Removes the passcode, all other ways to unlock the keychain and, permanently, all items of
+    /// the when-passcode-set class.
     /// - Returns: The number of items deleted.
     /// - Throws: `authFailed` if the passcode is wrong. Nothing is changed then.
     @discardableResult
@@ -178,8 +185,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Commits a new keybag together with the changes that `clearing` makes to items whose keys
-    /// are destroyed.
+    /// Commits a new keybag together with the changes that `clearing` makes to items whose keys are
+    /// destroyed.
     ///
     /// - Returns: The result of `clearing`.
     @discardableResult

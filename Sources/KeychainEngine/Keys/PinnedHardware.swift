@@ -1,8 +1,8 @@
 // PinnedHardware: restricts a keychain to the chip that it was first used with.
 // Documentation/Formats/storage-key-v1.md.
-//   (1) Before the first use of a chip, its identity is written to the file `storage-key` in the
-//       keychain's folder. From then on only a chip with that identity is used. If the file can't
-//       be written, this process remembers the identity.
+//   (1) Before the first use of a chip that has an identity, the identity is written to the file
+//       `storage-key` in the keychain's folder. From then on only a chip with that identity is
+//       used. If the file can't be written, this process remembers the identity.
 //   (2) Only a user can make the keychain accept another chip, by binding the keychain to another
 //       machine with its recovery code, or by removing the file.
 //   (3) A file that can't be read is an error and not treated as missing.
@@ -52,7 +52,8 @@ final class PinnedHardware: KeyHardware {
         }
     }
 
-    /// Runs `body` with whichever chip is present and pins that chip, unless `body` fails.
+    /// Runs `body` with whichever chip is present and pins that chip, unless `body` fails or the
+    /// chip has no identity.
     func accepting<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {

@@ -3,14 +3,16 @@
 //   (1) Nothing has changed until the old database is marked as superseded. From then on the new
 //       database is the keychain. While the new database is created, readers of the old one are not
 //       blocked, and its writers wait.
-//   (2) The old files and the earlier ways in open nothing in the new files.
+//   (2) The old files open nothing in the new files. A way in opens the new files only if its
+//       secret was presented to the rotation.
 //   (3) The new database holds the same items under the same ids and references, each sealed again,
-//       with the same dates. If an item doesn't open, the rotation fails and nothing is changed.
+//       with the same dates. An earlier version that doesn't open is left out. If an item doesn't
+//       open, the rotation fails and nothing is changed.
 //   (4) A process that is killed leaves either the old or the new keychain. The next process
 //       finishes the rotation if the old database is marked; otherwise it removes the new files.
 //   (5) If marking fails, the new files are kept for as long as the log may still contain the mark.
-//   (6) A committed mark is also recorded outside the database, so that neither damage nor an older
-//       copy of the folder brings the old keys back.
+//   (6) A committed mark is also recorded in the anchor and the freshness note, so that neither
+//       damage to the mark nor an older copy of the database brings the old keys back.
 
 import FoundationEssentials
 package import KeychainCore
@@ -143,8 +145,10 @@ extension KeychainEngine {
     ///   - progress: Called now and then. Return `false` to cancel the rotation; nothing is changed
     ///     then.
     /// - Returns: The ways in that were removed because they were not presented.
-    /// - Throws: `authFailed` if the proof is missing or wrong; `param` for a keychain in memory;
-    ///   `diskFull`; the errors that report damage. In these cases nothing is changed.
+    /// - Throws: `authFailed` if the proof is missing or wrong; `param` if it is not the passcode
+    ///   although one is set, or for a keychain in memory; `notAvailable` if the keychain is bound
+    ///   to another machine; `userCanceled`; `diskFull`; the errors that report damage. In these
+    ///   cases nothing is changed.
     @discardableResult
     package func rotate(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }

@@ -1,7 +1,8 @@
 // Session: an opened database with its keys, from its opening until a rotation ends it.
 //   (1) A request uses one session throughout, so rows of one database are never opened with keys
 //       of another.
-//   (2) An interrupted rotation is finished before a database is opened.
+//   (2) An interrupted rotation is finished before a database is opened, unless the folder is
+//       read-only.
 
 package import KeychainCore
 import KeychainCrypto

@@ -67,8 +67,9 @@ enum Conversion {
         guard !folder.isReadOnly else {
             throw KeychainFailure(
                 .readOnly,
-                "The keychain in \(folder.path) has an earlier format version and must be converted, "
-                    + "but its folder is read-only. Open it once while the folder is writable.")
+                "The keychain in \(folder.path) has an earlier format version and must be "
+                    + "converted, but its folder is read-only. Open it once while the folder is "
+                    + "writable.")
         }
         return try folder.withLock { lock throws(KeychainFailure) in
             lock.removeUnfinishedDatabase()
@@ -200,7 +201,8 @@ enum Conversion {
 
     /// Checks a database of version 1.
     /// - Returns: `false` if its version is later.
-    /// - Throws: `notAvailable` if it is damaged or the passcode is missing.
+    /// - Throws: `notAvailable` if it is damaged or the passcode is missing, `authFailed` if the
+    ///   passcode is wrong.
     static func isWhole(
         _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
     ) throws(KeychainFailure) -> Bool {

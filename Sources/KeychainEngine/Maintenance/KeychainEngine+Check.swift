@@ -11,8 +11,8 @@ import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {
-    /// Checks structure, header, labels, and the attributes and secret of every row whose class is
-    /// unlocked.
+    /// Checks structure, header, labels, and the attributes and secret of every row and earlier
+    /// version whose keys are available.
     ///
     /// - Parameters:
     ///   - settingAside: Pass `true` to set damaged rows aside, so that their primary keys can be

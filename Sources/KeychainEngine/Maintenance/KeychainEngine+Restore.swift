@@ -4,7 +4,8 @@
 //   (2) Setting a row aside adds a tag to it. If that tag is missing or invalid, the row goes back
 //       only if the caller names it.
 //   (3) The database is verified before and after. Nothing is restored to a database that differs
-//       from its last commit, and nothing is reported as restored unless a verification finds it.
+//       from its last commit, and nothing is reported as restored unless the verification
+//       afterwards succeeds.
 //   (4) The commit that makes the row an item also removes it from the rows set aside.
 
 import KeychainCrypto
@@ -16,11 +17,12 @@ import Synchronization
 package struct Restoration: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case restored
-        /// The row's bytes differ from what was written.
+        /// The row doesn't open: its bytes differ from what was written, or it was sealed under
+        /// other keys.
         case damaged
-        /// Another item has the primary key.
+        /// Another item has the primary key or the reference.
         case keyTaken
-        /// Its protection class is locked.
+        /// The keys of its protection class aren't available, or the keychain was not unlocked yet.
         case locked
         /// Nothing authenticates the reason for which the row was set aside, so the caller has to
         /// name the row.
@@ -42,8 +44,9 @@ extension KeychainEngine {
     ///     named here.
     ///   - progress: Called before each row with the number of rows done and the total number.
     /// - Returns: The outcome for each row, oldest first. Rows that aren't restored stay set aside.
-    /// - Throws: `itemNotFound` if, for any of the references, no row is set aside. Nothing is
-    ///   changed then.
+    /// - Throws: `itemNotFound` if, for any of the references, no row is set aside, and
+    ///   `notAvailable` if the database is damaged. If it is found damaged before the first row,
+    ///   nothing is changed.
     package func restoreSetAside(
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> [Restoration] {

@@ -6,7 +6,8 @@
 //       interrupted later is finished by the next recovery, which doesn't read the damaged files
 //       again. It first verifies the whole database with that name. If that database isn't sound,
 //       it is moved away, and the damaged files are read again.
-//   (3) Only rows whose tags verify become items, each from the newest image of its page. A header
+//   (3) Only rows whose tags verify become items, or, if the keys of their class aren't available,
+//       rows on a page whose tag verifies; each from the newest image of its page. A header
 //       confirms that they are the items of the last commit. If no header does, the report says so.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database. A
 //       search for it fails with damage instead of "not found", and the row can be restored.
@@ -31,7 +32,8 @@ package struct RecoveryReport: Hashable, Sendable {
     package var expectedCount: Int?
     /// Rows that are set aside because they are damaged.
     package var damagedItems: [ItemReference] = []
-    /// Rows that are set aside because no header shows whether they are items or were deleted.
+    /// Rows that are set aside because no header shows whether they are items or were deleted, or
+    /// because another item has their primary key.
     package var doubtfulItems: [ItemReference] = []
     /// Whether a header vouches for exactly the recovered items together with the damaged ones.
     /// Otherwise an item may be an earlier version, or may have been deleted since.
@@ -61,13 +63,13 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - passcode: Required if one is set, because items of a locked class can't be distinguished
-    ///     from damaged ones.
+    ///   - passcode: Required to read the damaged files of a keychain that has one, because items
+    ///     of a locked class can't be distinguished from damaged ones.
     ///   - options: The clock, and the hardware that a sealed device key requires.
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
     /// - Throws: `interactionNotAllowed` if a required passcode is missing, `authFailed` if it is
-    ///   wrong, `notAvailable` while another process uses the keychain. In these cases nothing is
+    ///   wrong, `notAvailable` while another process uses the keychain. In these cases no item is
     ///   changed.
     package static func recover(
         directory: String, passcode: SecretBytes? = nil,
@@ -165,8 +167,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Opens the new database under its final name, copies its keybag to the keybag file, and
-    /// records its generation in the anchor.
+    /// Opens the new database under its final name, verifies it, copies its keybag to the keybag
+    /// file, and records its generation in the anchor.
     private static func finish(
         _ folder: StoreFolder, deviceKey: SecretBytes, passcode: SecretBytes?,
         _ options: EngineOptions, _ report: inout RecoveryReport

@@ -14,8 +14,8 @@ import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
 
-/// A row whose tags verify, and its attributes; they are `nil` if the key of its class is not
-/// available.
+/// An undamaged row: its tags verify, or, if the keys of its class are not available, the tag of
+/// its page. `record` is `nil` in the second case.
 struct WholeRow {
     let row: SealedRow
     let record: ItemRecord?
@@ -29,8 +29,8 @@ struct RecoveryFindings {
     private(set) var unconfirmed: [WholeRow] = []
     /// Undamaged rows that no cell points to: each is an item, or the remains of a deleted one.
     private(set) var stray: [WholeRow] = []
-    /// Rows whose tags don't verify or can't be checked. For each reference, the first row found in
-    /// a cell, or else the first.
+    /// Rows whose tags don't verify or can't be checked, except those vouched for by their page.
+    /// For each reference, the first row found in a cell, or else the first.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
     /// Rows that were set aside before: those that cells point to, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []

@@ -4,8 +4,8 @@
 //       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
 //       if there is no other. Within each of these two groups, one of version 1 is used only if
 //       there is none of version 2.
-//   (2) A keybag of a lower generation than the newest header states is refused before the passcode
-//       is checked. It may open with an earlier passcode, which others may know.
+//   (2) A keybag of a lower generation than the newest committed header states is refused before
+//       the passcode is checked. It may open with an earlier passcode, which others may know.
 
 import KeychainCore
 import KeychainCrypto

@@ -195,8 +195,8 @@ private struct RecoveredItems {
     }
 
     mutating func finish(_ progress: (Int) -> Void = { _ in }) throws(KeychainFailure) {
-        // Rows arrive in page order. Within a batch, sorting them by id restores the order in
-        // which they were added.
+        // Rows arrive in page order. Within a batch, sorting them by id restores the order in which
+        // they were added.
         let rows = batch.sorted { $0.row.id < $1.row.id }
         batch = []
         let keys = keys

@@ -15,10 +15,11 @@ import KeychainSQLite
 enum RowCondition {
     /// Attributes and secret both open, and the row's labels are those of its attributes.
     case whole(ItemRecord, secret: Data?)
-    /// The attributes open, so the labels are authentic; the secret doesn't open.
+    /// The attributes open, so the labels are authentic. The secret doesn't open, or there is one
+    /// although the attributes say that there is none.
     case withoutSecret(ItemRecord)
     case damaged
-    /// The row's class is locked.
+    /// The keys of the row's class or tier aren't available.
     case locked
 }
 
@@ -27,7 +28,7 @@ struct RowKeys {
     let tiers: StoreTiers
     let classes: [ProtectionClass: ClassKeys]
 
-    /// The keys of a key ring, as far as it is unlocked.
+    /// The keys that are in a key ring.
     init(_ ring: KeyRing) {
         self.init(
             keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers, classes: ring.classes)
@@ -109,8 +110,7 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// Opens a row with these keys and seals it under other keys; `nil` if the row is damaged or
-    /// locked.
+    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)
@@ -131,8 +131,8 @@ struct RowKeys {
         return (sealed ?? row, sealed != nil)
     }
 
-    /// Seals every row of a database again, including those that are set aside. `advance` is called
-    /// before each row of the items table.
+    /// Seals every row of a database again, including earlier versions and the rows set aside.
+    /// `advance` is called before each row of the items table.
     func resealAll(
         of old: Store, _ aside: [SetAsideRow], into transaction: inout StoreTransaction,
         for new: RowKeys, at moment: Double,

@@ -36,9 +36,10 @@ package struct OpenedItem: Sendable {
 package enum Takeover: Sendable {
     /// The keychain has it now, under this reference.
     case stored(ItemReference)
-    /// The keychain has this item, which isn't older, and keeps it.
+    /// The keychain has this item or tombstone, which the version doesn't supersede, and keeps it.
     case kept(OpenedItem)
-    /// The keychain has an item with the same primary key that can't be opened on this machine.
+    /// The keychain has an item with the same primary key that can't be opened on this machine, or
+    /// whose secret is damaged.
     case blocked
 }
 
@@ -59,8 +60,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Collects changes for a circle from now on, beginning with all synchronizable items that
-    /// exist.
+    /// Collects changes for a circle from then on, beginning with all synchronizable items and
+    /// tombstones that can be opened.
     ///
     /// The circle and these items are recorded in one commit. With the circle alone, items that
     /// were never sent would later count as deleted by other machines.
@@ -99,8 +100,8 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// The changes that other machines don't have yet, in their order: those after an id, at most
-    /// `limit`.
+    /// The changes that other machines don't have yet, in order of their ids: at most `limit` of
+    /// those with an id above `id`.
     package func outbox(
         after id: Int64 = .min, limit: Int = .max
     ) throws(KeychainFailure) -> [OutboxEntry] {
@@ -122,8 +123,8 @@ extension KeychainEngine {
 
     // MARK: Reading
 
-    /// Visits all synchronizable items and their tombstones. Damaged rows, and rows that only
-    /// another machine can open, are left out.
+    /// Visits all synchronizable items and tombstones. Damaged rows, and rows that only another
+    /// machine can open, are left out.
     package func forEachSynchronizable(
         _ visit: (OpenedItem) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -135,7 +136,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The synchronizable items and tombstones with the given references.
+    /// The synchronizable items and tombstones with the given references. Those that don't exist or
+    /// don't open are left out.
     package func synchronizableItems(
         _ references: [ItemReference]
     ) throws(KeychainFailure) -> [ItemReference: OpenedItem] {
@@ -253,8 +255,7 @@ extension KeychainEngine {
     }
 
     /// Gives an item a modification date after a moment, in seconds since 2001-01-01, so that other
-    /// machines prefer it to a version of that moment. If the item doesn't exist, nothing
-    /// happens.
+    /// machines prefer it to a version of that moment. If the item doesn't exist, nothing happens.
     package func makeLater(
         _ reference: ItemReference, than moment: Double
     ) throws(KeychainFailure) {
@@ -277,7 +278,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Seals an item that isn't protected by an application password.
+    /// Seals an item. If an application password protects it, `data` is already encrypted with that
+    /// password.
     func sealedRow(
         _ record: ItemRecord, _ data: Data?, _ protection: ProtectionClass, _ labels: RowLabels,
         _ keys: ClassKeys, as reference: ItemReference, id: Int64
