@@ -15,9 +15,10 @@ struct DaemonCommand: ParsableCommand {
         abstract: "Keeps keychains for the programs that connect to it.",
         discussion: """
             Programs find the service by its socket. While it runs, only the service opens the \
-            keychain. A program's access depends on its executable, or with --system on its user \
-            id and systemd unit, never on what the program claims. Without --system, the service \
-            serves the user who starts it.
+            keychain. A program's access depends on its executable or sandbox, or with --system on \
+            its user id and systemd unit, never on what the program claims. A program that \
+            connects to a dedicated socket has the access of that socket. Without --system, the \
+            service serves the user who starts it.
 
             The service shuts down cleanly on SIGTERM, SIGINT and SIGHUP, and locks all keychains \
             on SIGUSR1. With socket activation, it takes its socket from systemd.

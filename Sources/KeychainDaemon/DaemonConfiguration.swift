@@ -18,8 +18,8 @@ package struct DaemonConfiguration: Sendable {
     package var kind: Kind
     /// The folder of the keychain, or the folder of all keychains. An absolute path.
     package var directory: String
-    /// The path of the socket to listen at: absolute, at most 107 bytes. It is not used if the
-    /// service manager passes a socket.
+    /// The path of the socket to listen at: absolute, at most 107 bytes. If the service manager
+    /// passes a socket, the path only determines where a user's service creates dedicated sockets.
     package var socket: String
     /// The path of the socket at which systemd requests the credentials of units: absolute. `nil`
     /// if there is none, unless the service manager passes one.
@@ -66,12 +66,13 @@ package struct DaemonConfiguration: Sendable {
         package var requestsPerConnection = 8
         package var subscriptionsPerConnection = 64
         /// The maximum number of requests of all connections that are carried out at once, not
-        /// counting those that have threads of their own: see ``Workers``.
+        /// counting those that have threads of their own or run on an event loop: see ``Workers``.
         package var requests = 16
         /// The duration without a request after which a connection without subscriptions is closed.
         /// A connection without `hello` is closed after `handshakeTime`.
         package var connectionIdleTime: Duration = .seconds(600)
-        /// How long a client may receive no bytes of an answer before its connection is closed.
+        /// How long a client may receive no bytes of what was sent to it before its connection is
+        /// closed.
         package var answerTime: Duration = .seconds(30)
         /// The number of bytes of answers in flight to one party at which further requests of the
         /// party have to wait.
@@ -79,7 +80,8 @@ package struct DaemonConfiguration: Sendable {
         /// The maximum size in bytes of the answer to a request that changes nothing. Clients
         /// accept no larger ones.
         package var answerByteCount = WireLimits.answerByteCount
-        /// How long an ending service waits for pending requests to be answered.
+        /// How long an ending service waits for pending requests to be answered, before it closes
+        /// the connections.
         package var endTime: Duration = .seconds(10)
         /// The duration without connections after which the machine's service closes a user's
         /// keychain.

@@ -116,8 +116,8 @@ struct DaemonService: Service {
         let locking = Task {
             for await _ in requests { server.lock() }
         }
-        // `gracefulShutdown` throws only if the task isn't part of a service group. Then no
-        // shutdown can be signaled.
+        // `gracefulShutdown` throws only if the task is canceled. The service then ends in the same
+        // way.
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()

@@ -1,7 +1,8 @@
 // KeychainServer: the service as a whole, from its locks to its connections.
 //   (1) The service reads requests of a caller only after it has identified the caller.
-//   (2) At its end, the service stops accepting connections and removes its socket, carries out and
-//       answers the requests that it has received, then closes the keychains.
+//   (2) At its end, the service stops accepting connections and removes the sockets that it has
+//       created, carries out the requests that it has received, answers them as far as
+//       `endTime` permits, then closes the keychains.
 
 import Glibc
 import KeychainCore
@@ -292,7 +293,8 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    /// Calls `onLife` at least twice in `time`, for as long as the service's threads accept work.
+    /// Calls `onLife` at intervals of half of `time`, for as long as the service's threads accept
+    /// work.
     package func showLife(
         within time: Duration, _ onLife: @escaping @Sendable (_ connectionCount: Int) -> Void
     ) {

@@ -21,11 +21,11 @@ final class RefusalTally: Sendable {
     /// How many refusals of a kind are logged in full per interval.
     static let toldCount = 5
     static let interval: Duration = .seconds(10)
-    /// The maximum number of kinds that are distinguished per user and interval. Further kinds are
-    /// counted as one.
+    /// The maximum number of kinds that are distinguished per user and interval. Further kinds with
+    /// the same message are counted as one.
     static let kindCount = 64
     /// The maximum number of users that are distinguished per interval. The refusals of further
-    /// users are counted together.
+    /// users with the same message are counted together.
     static let userCount = 256
 
     private struct State {

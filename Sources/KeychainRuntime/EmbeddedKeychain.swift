@@ -3,7 +3,8 @@
 //   (1) Once the keychain is open, `connection()` always returns it with the same access groups.
 //       Until then, each call determines the folder and the entitlements again.
 //   (2) A failure to open isn't cached: the next call tries again.
-//   (3) Reading doesn't create a keychain. The first change does.
+//   (3) Reading doesn't create a keychain. The first change that needs one does, see
+//       `DeferredKeychain`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -51,7 +52,7 @@ package enum EmbeddedKeychain {
         return connection
     }
 
-    /// The keychain of a folder. If it doesn't exist, the first change creates it.
+    /// The keychain of a folder. If it doesn't exist, the first change that needs it creates it.
     package static func keychain(
         in directory: String
     ) throws(KeychainFailure) -> KeychainHandler {

@@ -8,7 +8,7 @@ package import KeychainCore
 package enum KeychainHandler: RequestHandler {
     /// A keychain that this process has opened.
     case engine(KeychainEngine)
-    /// The keychain of a folder that contained none. The first change creates it.
+    /// The keychain of a folder that contained none. The first change that needs it creates it.
     case deferred(DeferredKeychain)
     /// A keychain that a service has open.
     case service(ServiceClient)

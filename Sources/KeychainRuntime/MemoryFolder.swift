@@ -15,7 +15,7 @@ package struct MemoryFolder {
     /// The path of the file.
     package let path: String
 
-    /// Creates the folder and the file, in the first parent folder that is in memory.
+    /// Creates the folder and the file, in the first parent folder that is writable and in memory.
     ///
     /// - Returns: `nil` with `errno` set if there is no such parent, or if the folder or the file
     ///   can't be created.

@@ -1,8 +1,8 @@
 // PinentryAuthenticator: asks through pinentry, a program that shows a window and returns the
 // user's input. The protocol is Assuan: lines of at most 1000 bytes, commands that are answered
 // with OK or ERR, and data in percent-encoded lines that begin with D.
-//   (1) If the program sends anything else, the conversation ends with the result `unavailable`.
-//       Such data is never taken for the user's input.
+//   (1) Status lines and comments are ignored. If the program sends anything else, the conversation
+//       ends with the result `unavailable`. Such data is never taken for the user's input.
 
 #if !canImport(Darwin)
 
@@ -33,7 +33,7 @@ package struct PinentryAuthenticator: Authenticator {
             guard case .done = reply else { break }
             conversation.send(command.line)
             reply = conversation.reply()
-            // A prompter that doesn't support an option works without it.
+            // A prompter that doesn't support an optional command works without it.
             if case .refused = reply, command.isOptional { reply = .done(nil) }
         }
         switch reply {

@@ -46,8 +46,8 @@ package struct SystemAuthenticator: Authenticator {
         return displays.contains { !$0.isEmpty } ? pinentry("pinentry") : nil
     }
 
-    /// The prompter with the given path, or with the given name on PATH. `nil` if it does not
-    /// exist.
+    /// The prompter with the given path, or with the given name on PATH. `nil` if it does not exist
+    /// or can't be executed, or if this process has more rights than its caller.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
         // A program with elevated privileges must not execute a file that its less privileged
         // caller chooses.

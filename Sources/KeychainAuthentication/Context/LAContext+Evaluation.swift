@@ -34,8 +34,8 @@ extension LAContext {
         try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
     }
 
-    /// The same as ``evaluate(_:reason:)``, for a new item or key. The user does not have to be
-    /// present, but if the requirement includes the passcode, a passcode must be set.
+    /// The same as ``evaluate(_:reason:)``, for a new item or key. The user does not have to prove
+    /// presence, but if the requirement includes the passcode, a passcode must be set.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {

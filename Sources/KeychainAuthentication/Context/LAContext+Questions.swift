@@ -21,7 +21,8 @@ extension LAContext {
         keepPassword(try ask(question(subject, asking, problem: problem), asking))
     }
 
-    /// Asks for the password twice, and repeats this until both inputs are equal.
+    /// Asks for the password twice, and repeats this until both inputs are equal, at most
+    /// ``attempts`` times in all.
     func askForNewPassword(_ asking: Asking) throws(AuthenticationFailure) {
         try checkMayAskForPassword(asking)
         var problem: Question.Problem?

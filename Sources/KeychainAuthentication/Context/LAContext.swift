@@ -76,13 +76,14 @@ open class LAContext: NSObject, @unchecked Sendable {
         set { state.withLock { $0.fallbackTitle = newValue } }
     }
 
-    /// The time for which an earlier authentication in this process, by any context, is accepted,
+    /// The time for which an earlier authentication in this process by another context is accepted,
     /// in seconds.
     ///
-    /// If 0, which is the default, an earlier authentication is never accepted. Values greater than
-    /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are reduced to it. The time starts
-    /// when the user proves presence, and ends early if the keychain is locked. On Apple platforms,
-    /// it starts when the device is unlocked.
+    /// If 0, which is the default, an authentication by another context is never accepted. Values
+    /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are reduced to it. The
+    /// time starts when the user proves presence, and ends early if the keychain is locked. On Apple
+    /// platforms, it starts when the device is unlocked. The context accepts its own proofs for as
+    /// long as it remembers them.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
@@ -215,8 +216,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// Invalidates the context permanently.
     ///
     /// The context erases its credential and proofs. An open prompt is canceled, and the caller
-    /// that waits for it receives ``LAError/Code/appCancel``. Every later use fails with
-    /// ``LAError/Code/invalidContext``.
+    /// that waits for it receives ``LAError/Code/appCancel``. Every later authentication with the
+    /// context fails with ``LAError/Code/invalidContext``. Calls to the keychain that require no
+    /// proof still succeed.
     ///
     /// This method corresponds to Apple's method of the same name.
     open func invalidate() {

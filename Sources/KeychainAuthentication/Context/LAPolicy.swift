@@ -1,4 +1,5 @@
-// LAPolicy: the policies, operations and credential types of a context, with Apple's numbers.
+// LAPolicy: the policies, operations, credential types and biometry types of a context, with
+// Apple's numbers.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

@@ -1,6 +1,6 @@
 // Conversation: a prompter that runs as a child process, and the lines that are exchanged with it.
 //   (1) The child's standard input and output are one socket that this process created. If the
-//       prompter dies, this process reads the end of input and receives no signal.
+//       prompter dies, this process reads the end of input and receives no SIGPIPE.
 //   (2) The output of the prompter is read byte by byte into locked memory, which is erased when
 //       the last reference to it is gone.
 //   (3) When a conversation has ended, the child process has ended.

@@ -1,6 +1,7 @@
 // AuditRecord: one line of an audit, in the format of Documentation/Formats/audit-v1.md.
 //   (1) A field contains no space and no line end, whatever the name of a program is.
-//   (2) No field contains the name or an attribute value of an item.
+//   (2) No field contains the name or an attribute value of an item, with one exception: the record
+//       of a credential names the unit, which is also the item's service.
 
 package import KeychainCore
 
@@ -143,8 +144,8 @@ package struct AuditRecord: Hashable, Sendable {
 
 /// An event of the audit itself that the service records. The raw value is the operation.
 package enum AuditEvent: String, CaseIterable, Sendable {
-    /// The service started. The result is the number of bytes of an incomplete record that were
-    /// removed.
+    /// The service started. The result is the number of bytes after the last valid record that were
+    /// removed, such as those of an incomplete record.
     case start = "audit-start"
     /// The service ended in the regular way.
     case end = "audit-end"
@@ -153,7 +154,7 @@ package enum AuditEvent: String, CaseIterable, Sendable {
     case resume = "audit-resume"
     /// Records before this one were missing from the file, although the anchor included them.
     case gap = "audit-gap"
-    /// The oldest file was removed. The result is the number of the last record that was removed
-    /// with it.
+    /// The oldest files, usually one, are removed. The result is the number of the last record in
+    /// them.
     case prune = "audit-prune"
 }

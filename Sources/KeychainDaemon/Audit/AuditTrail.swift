@@ -6,8 +6,9 @@
 //       is logged, and the file is opened anew and synchronized with the next record.
 //   (3) If the audit can't be written, each later request tries again. Requests without a record
 //       are counted, and the next record that can be written states their number.
-//   (4) Requests that only lock, or that only ask for the status, a passcode or hardware, need no
-//       record: a full disk never prevents locking.
+//   (4) Requests that only lock, that only ask for the status, the statistics, a passcode or
+//       hardware, or that only concern the connection, need no record: a full disk never prevents
+//       locking.
 
 import Dispatch
 import FoundationEssentials
@@ -44,6 +45,7 @@ final class AuditTrail: Sendable {
 
     /// Opens or creates the audit in a folder with an absolute path. If that fails, the first
     /// request tries again.
+    /// - Throws: If no thread can be started.
     init(
         folder: String, limits: AuditLimits, log: AuditLog, disk: AuditDisk = AuditDisk()
     ) throws(ServiceFailure) {

@@ -33,7 +33,8 @@ struct AuditWriter: Sendable {
     /// The state in which an audit was found when it was opened.
     struct Opening: Hashable, Sendable {
         var isNew = false
-        /// The size of an unfinished record that was removed.
+        /// The number of bytes after the last valid record that were removed, such as those of an
+        /// unfinished record.
         var removedByteCount = 0
         var hasGap = false
         /// Why the previous audit couldn't be continued.
@@ -42,7 +43,7 @@ struct AuditWriter: Sendable {
 
     // MARK: Opening
 
-    /// Opens the audit in a folder, or creates one if there is none.
+    /// Opens the audit in a folder, or creates one if there is none or it can't be continued.
     static func open(
         _ folder: AuditFolder, _ limits: AuditLimits
     ) throws(KeychainFailure) -> (AuditWriter, Opening) {

@@ -44,7 +44,8 @@ final class Connection: ChannelInboundHandler {
     private var lastMove = NIODeadline.now()
     /// The number of unsent bytes when the connection was last checked for idleness.
     private var unsentByteCount = 0
-    /// Set when no more requests are read. Pending requests are still answered.
+    /// Set when no more requests are read. Pending requests are still answered, except after an
+    /// error.
     private var isEnding = false
     private var isLastSent = false
     private var isClosed = false
@@ -303,7 +304,7 @@ final class EventQueue: Sendable {
         send()
     }
 
-    /// Drops all events from now on. Called when the channel has been closed.
+    /// Drops the waiting events, and sends no others. Called when the channel has been closed.
     func detach() {
         state.withLock { state in
             state.channel = nil

@@ -15,7 +15,8 @@ enum Party: Hashable, Sendable {
     case service
     /// The watchdog, which probes whether the threads accept work.
     case watchdog
-    /// A user of the machine's service.
+    /// A user: a client of the machine's service, a caller of a dedicated socket until it is
+    /// identified, or the owner of a keychain that is verified.
     case user(uid_t)
     /// In a user's service, a program: the hash of its identity.
     case program(Int)

@@ -62,7 +62,7 @@ final class AnswerBudget: Sendable {
         shares.withLock { $0[party, default: Share()].byteCount += byteCount }
     }
 
-    /// Records that an answer was received, or that its connection is closed.
+    /// Records that an answer was sent completely, or that its connection is closed.
     func remove(_ byteCount: Int, of party: Party) {
         let waiting = shares.withLock { shares -> [@Sendable () -> Void] in
             guard var share = shares[party] else { return [] }

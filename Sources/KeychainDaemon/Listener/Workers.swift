@@ -1,8 +1,8 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
-//   (1) Ordinary requests never wait for slow work. There are separate threads for deriving keys
-//       from passcodes and passwords, for operations on a whole keychain, for the chip, and for
-//       reading the files that identify a caller. Deriving a key takes at least a tenth of a second
-//       and much memory.
+//   (1) Ordinary requests don't queue behind slow work. There are separate threads for deriving
+//       keys from passcodes and passwords, for operations on a whole keychain, for the chip, and
+//       for reading the files that identify a caller. Deriving a key takes at least a tenth of a
+//       second and much memory.
 //   (2) A request for the secret of one item is answered on the event loop if it doesn't have to
 //       wait, because switching threads twice would take longer than the answer. An event loop
 //       answers only a few such requests before it handles its other connections, so they don't

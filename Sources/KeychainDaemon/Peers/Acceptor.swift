@@ -6,8 +6,8 @@
 //   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
 //       room. A well-behaved client answers at once, so callers that never answer can't keep others
 //       out.
-//   (4) Identified callers are passed on with their connection. All others receive the reason, as
-//       far as the socket accepts it at once, and are disconnected.
+//   (4) Identified callers are passed on with their connection. Refused callers receive the reason,
+//       as far as the socket accepts it at once, and are disconnected.
 //   (5) A socket that was passed to a caller and not received counts as a file descriptor in
 //       flight, which the system limits per sending user (unix(7), ETOOMANYREFS). So a caller that
 //       doesn't receive its socket counts towards the limit of its user, even after it was refused,

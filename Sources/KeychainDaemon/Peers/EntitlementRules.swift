@@ -18,7 +18,8 @@ struct Rights: Hashable, Sendable {
     let entitlements: Entitlements
     /// The access groups that a claim of all groups stands for.
     let everything: AccessGroups
-    /// Whether the caller may administer the keychain: lock it, set a passcode and check it.
+    /// Whether the caller may administer the keychain, for example lock it, set a passcode or check
+    /// it.
     let mayAdminister: Bool
     /// The user whose keychain the caller uses.
     let user: uid_t

@@ -47,8 +47,8 @@ struct PeerHandshake: Sendable {
     private let question = Handshake.random().bytes
     private var answer: [UInt8] = []
 
-    /// Begins the handshake with the socket over which the caller connected. That socket must not
-    /// be used afterwards.
+    /// Begins the handshake with the socket over which the caller connected. Nothing may be read
+    /// from that socket.
     init(
         _ first: OwnedDescriptor, by identification: Identification = .program,
         accepting isAccepted: (uid_t) -> Bool, isFull: (uid_t) -> Bool = { _ in false }
@@ -123,7 +123,8 @@ struct Peer: Sendable {
 
 // MARK: - Refusals
 
-/// Why a caller is refused. The description contains only the process, the user and the path.
+/// Why a caller is refused. The description contains only what the service found out about the
+/// process, nothing that the caller sent.
 enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kernel doesn't report the process: it has ended, or is in another PID namespace.
     case unknownProcess
@@ -136,7 +137,7 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case otherSender(pid: pid_t, sender: pid_t)
     case wrongNonce(pid: pid_t)
     case timeLimit(pid: pid_t)
-    /// The file that the process runs couldn't be read in time.
+    /// The files that identify the process or define its rights couldn't be read in time.
     case slowFile(pid: pid_t)
     case tooMany(uid: uid_t)
     /// The service couldn't create a socket or read a file, for example for lack of descriptors.

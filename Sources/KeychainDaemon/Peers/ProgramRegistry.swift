@@ -133,7 +133,8 @@ final class ProgramRegistry: Sendable {
 /// The contents of the registry as last read.
 private struct State {
     let names: @Sendable (String) -> [String]?
-    /// The identities of the folder and of each of its files, to detect changes.
+    /// The identities of the folder, of each entry's file, and of each list of entitlements that an
+    /// entry names, to detect changes.
     private var signature: [String: FileIdentity]?
     private(set) var entries: [RegistryEntry] = []
     private(set) var problems: [String] = []

@@ -9,7 +9,8 @@ enum Sandbox {
     /// The maximum size in bytes of a `.flatpak-info` file that is read.
     private static let byteCount = 64 << 10
 
-    /// `flatpak:ID` or `snap:NAME`. `nil` if the process isn't in a sandbox.
+    /// `flatpak:ID` or `snap:NAME`. `nil` if the process isn't in a sandbox, or if the sandbox has
+    /// no valid name.
     static func id(of pid: pid_t, cgroup: String?) -> String? {
         if let file = Files.open("/proc/\(pid)/root/.flatpak-info", O_RDONLY | O_NONBLOCK),
             Files.status(of: file)?.isPlainFile == true,

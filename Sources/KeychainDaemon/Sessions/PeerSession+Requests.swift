@@ -34,8 +34,8 @@ struct ReceivedMessage: Sendable {
 
     // MARK: Reading
 
-    /// Decodes the message in a frame if it can be answered by ``answerAtOnce(in:)``. Any other
-    /// message isn't decoded.
+    /// Decodes the message in a frame if it can be answered by ``answerAtOnce(in:)``. Returns `nil`
+    /// for any other message.
     static func lookUp(in frame: FrameBuffer) -> ReceivedMessage? {
         let message = try? frame.read(elementLimit: WireLimits.elementCount) {
             reader throws(KeychainFailure) -> ReceivedMessage? in

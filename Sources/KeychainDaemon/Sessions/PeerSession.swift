@@ -155,7 +155,7 @@ final class PeerSession: Sendable {
         return recorded(request, id, items.references, result)
     }
 
-    /// A request that was carried out.
+    /// A request that was carried out or has failed.
     private struct Answered {
         let operation: String
         let shape: String?
@@ -276,7 +276,8 @@ final class PeerSession: Sendable {
 
     // MARK: Changes
 
-    /// Reports every change from now on, under the id of the client's message.
+    /// Reports changes from now on, under the id of the client's message. Changes in quick
+    /// succession can be reported together.
     func subscribe(_ id: UInt64) throws(KeychainFailure) {
         let onEvent = onEvent
         let subscription = try keychain.engine().subscribe {

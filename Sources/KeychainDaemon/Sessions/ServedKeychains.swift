@@ -1,5 +1,6 @@
 // ServedKeychains: the keychains of a service, one per user, each opened when it is first needed.
-//   (1) A keychain is opened in the state after boot: locked if it has a passcode.
+//   (1) A keychain is opened in the state after boot: locked if it has a passcode, unless systemd
+//       passed the service a credential that unlocks it.
 //   (2) A failure to open isn't cached: the next request tries again.
 //   (3) An opened keychain is verified in the background, unless it is recorded as verified.
 //   (4) Closing a keychain doesn't interrupt requests: the engine stays open for those that use it.
@@ -102,8 +103,7 @@ final class ServedKeychain: Sendable {
 
     /// The engine of the keychain, which is opened if necessary.
     func engine() throws(KeychainFailure) -> KeychainEngine {
-        // Opening under the lock is acceptable: it takes milliseconds, and no other request can
-        // proceed without it.
+        // Opening under the lock is acceptable, since no other request can proceed without it.
         let (engine, isNew) = try state.withLock {
             state throws(KeychainFailure) -> (KeychainEngine, Bool) in
             if let engine = state.engine { return (engine, false) }

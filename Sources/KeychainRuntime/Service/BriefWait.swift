@@ -1,6 +1,6 @@
 // BriefWait: looks for an answer again and again, for a short time, before the thread sleeps.
-//   (1) Waking a sleeping thread takes tens of microseconds, as long as the service takes to carry
-//       out a load.
+//   (1) Waking a sleeping thread takes tens of microseconds, as long as the service takes to find
+//       one item.
 //   (2) A wait without an answer wastes the processor's time, so the waits that follow it are
 //       skipped: 1 wait after the first wait without an answer, 2 after the second, 4 after the
 //       third and so on, up to a maximum. A wait with an answer resets this number to 1.

@@ -36,7 +36,7 @@ package final class ServiceClient: Sendable {
 
     /// The greeting of the service, with this program's entitlements. If there is no greeting yet,
     /// the client connects.
-    /// - Throws: `notAvailable` if the service can't be reached.
+    /// - Throws: The errors of connecting, such as `notAvailable` if the service can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
         if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }
         let connection = try connect()

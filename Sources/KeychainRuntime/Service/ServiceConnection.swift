@@ -46,7 +46,8 @@ final class ServiceConnection: @unchecked Sendable {
     /// Connects, and completes the handshake and the greeting.
     ///
     /// - Throws: `notAvailable` if no service answers, with the cause `permission` if it belongs to
-    ///   another user; `wrongVersion` if it has another version of the protocol.
+    ///   another user; `wrongVersion` if it has another version of the protocol; `param` for a path
+    ///   of an invalid length; and the failure with which the service refuses this program.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path

@@ -1,8 +1,8 @@
 // ChildProgram: starts another program, and waits for it or leaves it running.
 //   (1) The program's input is /dev/null, and its output and errors go to one descriptor. It
 //       doesn't inherit the descriptors 3 to 255.
-//   (2) Signals that end a program have their default action in it, even if its parent ignores
-//       them.
+//   (2) SIGHUP, SIGINT, SIGQUIT, SIGPIPE and SIGTERM have their default action in it, even if its
+//       parent ignores them.
 
 package import Glibc
 package import KeychainCrypto
@@ -67,7 +67,7 @@ package struct ChildProgram: Sendable {
     }
 
     /// Waits for the program to end.
-    /// - Returns: Its exit status. `nil` if a signal ended it.
+    /// - Returns: Its exit status. `nil` if a signal ended it, or if it can't be waited for.
     package func exitStatus() -> Int32? {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.

@@ -2,7 +2,7 @@
 //   (1) Both processes are in one process group. Signals from the terminal reach both from the
 //       kernel. A signal that a process sends to this process alone is forwarded. So no key press
 //       is delivered twice.
-//   (2) A signal that the caller ignored stays ignored in both.
+//   (2) A forwarded signal that the caller ignored stays ignored in both.
 //   (3) The handler uses only async-signal-safe functions, such as kill(2) and sigaction(2), and
 //       atomics.
 
@@ -43,7 +43,7 @@ package enum ForwardedSignals {
         if number == SIGTSTP { stop(with: process) }
     }
 
-    /// Restores the default actions of the forwarded signals.
+    /// Restores the default actions of the forwarded signals that aren't ignored.
     package static func release() {
         program.store(0, ordering: .sequentiallyConsistent)
         for number in forwarded where !isIgnored(number) { _ = signal(number, SIG_DFL) }
@@ -99,7 +99,7 @@ package enum ForwardedSignals {
     /// Waits for the program to end.
     ///
     /// - Returns: Its exit status, or as in a shell 128 plus the number of the signal that ended
-    ///   it.
+    ///   it. 1 if it can't be waited for.
     package static func wait(for process: pid_t) -> Int32 {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.

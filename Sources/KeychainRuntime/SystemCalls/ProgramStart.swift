@@ -20,7 +20,7 @@ package struct ProgramStart {
     /// Added variables: the name, and `NAME=VALUE` with the terminating NUL.
     private var variables: [(name: [UInt8], entry: SecretBytes)] = []
 
-    /// Starts a program with arguments of this process.
+    /// Prepares to start a program with arguments of this process.
     ///
     /// - Parameters:
     ///   - path: The path of the program, absolute or relative to the working folder.
@@ -35,7 +35,7 @@ package struct ProgramStart {
         leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
-    /// Starts a program with the given arguments, of which the first is its name.
+    /// Prepares to start a program with the given arguments, of which the first is its name.
     package init(_ path: String, arguments: [String]) {
         self.path = path
         argumentCount = 0
@@ -130,7 +130,7 @@ package struct ProgramStart {
 
     /// Waits for a started program to end.
     ///
-    /// - Returns: Its exit status. `nil` if a signal ended it.
+    /// - Returns: Its exit status. `nil` if a signal ended it, or if it can't be waited for.
     package static func exitStatus(of process: pid_t) -> Int32? {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.
