@@ -1,10 +1,11 @@
-// SecItemHandler+SecureEnclave: hardware keys, through the SecKey functions. The same code runs on
-// every platform.
+// SecItemHandler+SecureEnclave: hardware keys, through the SecKey functions. Apart from two small
+// differences, the same code runs on every platform.
 //   (1) The functions return a key object, not the key's blob. The blob that this handler makes
 //       therefore contains the key's persistent reference or, before the key is stored, a random
 //       name under which this handler holds the key object.
-//   (2) An OSStatus is passed on unchanged. An error of another domain is mapped to the status that
-//       the SecItem functions return in the same situation.
+//   (2) An OSStatus is passed on unchanged. An error of LocalAuthentication or CryptoTokenKit is
+//       mapped to the status that the SecItem functions return in the same situation, and an error
+//       of another domain to `internalError`.
 
 package import Foundation
 import KeychainAuthentication
@@ -49,8 +50,8 @@ extension SecItemHandler {
         return MadeSecureEnclaveKey(blob: blob.encoded, publicKey: blob.publicKey)
     }
 
-    /// Stores a key that this handler created. The stored item gets a new blob, different from the
-    /// key's previous blob.
+    /// Stores a key that this handler holds, usually one that it created. The stored item gets a
+    /// new blob, different from the key's previous blob.
     func addKey(_ item: NewItem) throws(KeychainFailure) -> ItemSnapshot {
         guard let key = item.data.flatMap({ keys.take($0) }) else {
             throw .param(

@@ -1,7 +1,7 @@
 // SecItemHandler: carries out requests by calling the SecItem functions.
-//   (1) On Apple platforms this is the only handler, and it calls the system's functions. On Linux
-//       it calls those of KeychainServices, so that the tests run the same code; no program on
-//       Linux contains this handler.
+//   (1) On Apple platforms this is the only handler outside of tests, and it calls the system's
+//       functions. On Linux it calls those of KeychainServices, and only test code contains it, so
+//       that the tests run the same code as on Apple platforms.
 //   (2) Apple's functions return only a status, so on Apple platforms the cause of a failure is
 //       inferred from the status. On Linux, this package's functions also report the cause.
 //   (3) The functions determine the caller's access groups and prompt the user themselves, with an
@@ -9,8 +9,8 @@
 //   (4) The functions don't report how many items an update or deletion affected. If the query is
 //       for passwords and names no account, the matching items are counted immediately before the
 //       call; otherwise the result is 1.
-//   (5) A request that can't be expressed in a dictionary fails with `unimplemented`. No part of a
-//       request is ever left out.
+//   (5) A request that can't be expressed in a dictionary fails with `unimplemented`. Apart from
+//       the authorization, see (3), only the wish to keep earlier versions of items is ignored.
 
 import Foundation
 package import KeychainAuthentication
@@ -31,7 +31,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     private var authentication = AuthenticationOptions()
 
     /// The same keychain with other authentication options. The new handler starts without held
-    /// keys, so that a key found under one set of options isn't used under another.
+    /// keys, so that a key found under one set of options isn't used under another. Default options
+    /// change nothing.
     package func authenticating(_ options: AuthenticationOptions) -> SecItemHandler {
         guard !options.isDefault else { return self }
         var handler = self
@@ -63,7 +64,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     #else
     private let keychain: @Sendable () -> ProcessConnection
 
-    /// Creates a handler for a keychain. `keychain` is called for every request.
+    /// Creates a handler for a keychain. `keychain` is called for every call of a function, of
+    /// which a request can take several.
     package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }
@@ -75,7 +77,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         _ request: FindItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
         var query = asking(try SecItemQuery.search(request.query, request.retrieval))
-        // Hardware keys have no data. Their blobs are made from references instead.
+        // All keys that requests look for are hardware keys. They have no data; their blobs are
+        // made from references instead.
         let isKey = request.query.itemClass == .key
         if isKey, request.retrieval.includesData {
             query[kSecReturnData] = nil
@@ -183,8 +186,8 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     /// The access group of an added item whose request names none.
     ///
-    /// The system reveals this group only in an item that was added. So a probe item is added and
-    /// deleted at once, once per process. The lock is held meanwhile, so that concurrent calls
+    /// The system reveals this group only in an item that was added. So, once per process, a probe
+    /// item is added and immediately deleted. The lock is held meanwhile, so that concurrent calls
     /// don't add one each.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
         try Self.knownDefaultGroup.withLock { known throws(KeychainFailure) in

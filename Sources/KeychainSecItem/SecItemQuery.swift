@@ -1,5 +1,5 @@
-// SecItemQuery: builds every dictionary that this package passes to the SecItem functions, and
-// reads every dictionary that they return.
+// SecItemQuery: builds the dictionaries that this module passes to the SecItem functions, and reads
+// those that they return.
 //   (1) Each call gets a new dictionary; none is used twice.
 //   (2) Every query and addition selects the data-protection keychain. It also sets the class and
 //       `kSecAttrSynchronizable`, so that a call never affects more items than the request means.
@@ -154,8 +154,8 @@ enum SecItemQuery {
         }
     }
 
-    /// Sets the protection class and constraints. Apple's functions accept either
-    /// `kSecAttrAccessible` or `kSecAttrAccessControl`, not both.
+    /// Sets the protection class and constraints. Apple documents `kSecAttrAccessible` and
+    /// `kSecAttrAccessControl` as mutually exclusive, so only one of them is set.
     private static func set(
         _ protection: ProtectionClass, _ constraints: AccessConstraints,
         in dictionary: inout Dictionary
@@ -167,7 +167,7 @@ enum SecItemQuery {
         }
     }
 
-    /// - Throws: `param` if the protection class and the constraints can't be combined.
+    /// - Throws: `param` if the constraints can't be combined, or one of them is unknown.
     private static func control(
         _ protection: ProtectionClass, _ constraints: AccessConstraints
     ) throws(KeychainFailure) -> SecAccessControl {
@@ -176,7 +176,7 @@ enum SecItemQuery {
         let control = SecAccessControlCreateWithFlags(
             nil, protection.code as CFString, flags, nil)
         guard let control else {
-            throw .param("The protection class and these constraints can't be combined.")
+            throw .param("These access constraints are unknown or can't be combined.")
         }
         return control
     }
@@ -215,9 +215,9 @@ enum SecItemQuery {
     /// The constraints of an item's access control, or `nil` if they can't be identified.
     ///
     /// No function reads the contents of an access control. Two access controls are equal if they
-    /// have the same contents, so the item's is compared with all that `Keychain` can create. The
-    /// access control that `SecItemAdd` on Apple's systems gives to an item without constraints is
-    /// equal to none of them.
+    /// have the same contents, so the item's is compared with all that `Keychain` can create for a
+    /// password. The access control of a usable hardware key and, on Apple's systems, the one that
+    /// `SecItemAdd` gives to an item without constraints are equal to none of them.
     private static func constraints(
         of object: Any?, _ protection: ProtectionClass
     ) -> AccessConstraints? {

@@ -78,9 +78,8 @@ extension CertificateName.Attribute {
 // MARK: - Comparison
 
 extension CertificateName {
-    /// The normalized form, which is equal for names with the same meaning: the content of the
-    /// name's sequence, with the letters of printable strings in upper case and insignificant white
-    /// space removed.
+    /// The normalized form, in which names are compared: the content of the name's sequence, with
+    /// the letters of printable strings in upper case and insignificant white space removed.
     ///
     /// This is Apple's rule, from RFC 2459, section 4.1.2.4. Other string types, such as UTF-8, are
     /// not changed.

@@ -6,7 +6,7 @@ internal import Foundation
 internal import SwiftASN1
 
 extension SecCertificate {
-    /// The entries of the subject alternative name extension that are text or IP addresses.
+    /// The email addresses, host names and IP addresses in the subject alternative name extension.
     struct AlternativeNames: Sendable {
         var emailAddresses: [String] = []
         var hostNames: [String] = []

@@ -131,8 +131,8 @@ extension ASN1ObjectIdentifier {
 
 /// Returns the public key of a certificate.
 ///
-/// - Returns: The key, or `nil` if it is not a valid RSA, P-256, P-384, P-521, Ed25519 or X25519
-///   key.
+/// - Returns: The key, or `nil` if it is neither a valid P-256, P-384, P-521, Ed25519 or X25519 key
+///   nor a valid RSA key of at least 1024 bits.
 ///
 /// It corresponds to Apple's function of the same name.
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {

@@ -1,6 +1,8 @@
 // SecIdentity: a certificate together with its private key.
-//   (1) The private key always matches the certificate. This is checked whenever an identity is
-//       created from parts that were not found together.
+//   (1) Whether the private key matches the certificate is checked whenever an identity is created
+//       from parts that were not found together. A search finds them together by their attributes:
+//       the application label of the key is the hash of the certificate's public key, unless a
+//       program stored other values.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -13,14 +15,15 @@ internal import KeychainCore
 /// A certificate and the private key that matches its public key.
 ///
 /// An identity is not stored as an item. A keychain contains an identity if it contains both of its
-/// halves: an item of class ``kSecClassCertificate``, and an item of class ``kSecClassKey`` whose
-/// application label equals the certificate's public key hash. This class corresponds to
-/// `SecIdentityRef`; equality is by content.
+/// halves: an item of class ``kSecClassCertificate``, and an item of class ``kSecClassKey`` that is
+/// marked as private and whose application label equals the certificate's public key hash. This
+/// class corresponds to `SecIdentityRef`; equality is by content.
 public final class SecIdentity: NSObject, Sendable {
     package let certificate: SecCertificate
     package let privateKey: SecKey
 
-    /// Creates an identity. The caller has checked that the key matches the certificate.
+    /// Creates an identity. The caller has checked that the key matches the certificate, or found
+    /// both together.
     package init(certificate: SecCertificate, privateKey: SecKey) {
         self.certificate = certificate
         self.privateKey = privateKey

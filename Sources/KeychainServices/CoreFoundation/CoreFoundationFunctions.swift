@@ -1,4 +1,5 @@
-// CoreFoundationFunctions: Core Foundation's functions for byte buffers and errors.
+// CoreFoundationFunctions: Core Foundation's functions for byte buffers and errors, and those for
+// retaining and releasing objects, which are unavailable.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

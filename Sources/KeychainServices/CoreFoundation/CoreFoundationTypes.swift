@@ -1,8 +1,9 @@
 // CoreFoundationTypes: the Core Foundation types and constants that keychain code uses, and
 // `CFGetTypeID`, which distinguishes objects by class.
-//   (1) The type names are aliases of Foundation's classes. Swift bridges its own values to these
-//       classes with `as` and `as?`, and existing code casts in both directions. Aliases of
-//       `String` or `[String: Any]` would break these casts.
+//   (1) The names of object types are aliases of Foundation's classes, except `CFTypeRef` and
+//       `CFAllocator`. Swift bridges its own values to these classes with `as` and `as?`, and
+//       existing code casts in both directions. Aliases of `String` or `[String: Any]` would break
+//       these casts.
 //   (2) A type identifier belongs to one class and is the same in every process. It differs from
 //       Apple's, so code may only compare it with the result of a `…GetTypeID` function, and must
 //       not store it.

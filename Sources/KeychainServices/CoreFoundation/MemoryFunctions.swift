@@ -17,8 +17,8 @@ public typealias errno_t = Int32
 /// A size in bytes. The functions check that it isn't negative.
 public typealias rsize_t = Int
 
-/// Fills memory. Unlike `memset`, the call is not optimized away if the memory isn't read
-/// afterwards.
+/// Fills memory. Unlike with `memset`, the old contents are always overwritten, even if the memory
+/// isn't read afterwards. In that case it may contain zeros instead of `c`.
 ///
 /// - Parameters:
 ///   - s: The memory.

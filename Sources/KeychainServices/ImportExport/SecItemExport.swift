@@ -38,8 +38,8 @@ internal import KeychainCore
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecParam`: there is no object, an object has another type, the format can't contain an
 ///     object (such as a public key in PKCS #12) or more than one object, or `formatRawKey` is
-///     combined with `pemArmour`. Also if the passphrase is neither a string nor data, or, for PKCS
-///     #12, is not UTF-8;
+///     combined with `pemArmour`. Also if the passphrase is neither a string nor data, or, for
+///     `formatPKCS12`, is not UTF-8;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
 ///   - `errSecPassphraseRequired`: the format requires a passphrase;
 ///   - `errSecUnimplemented`: a private key is in the Secure Enclave, which it can't leave.

@@ -153,8 +153,8 @@ extension SecKeyAlgorithm {
 
 // MARK: - Key exchange
 //
-// `Standard` and `Cofactor` are the same: the cofactor of the supported NIST curves is 1, and X25519
-// includes its cofactor in the scalar.
+// `Standard` and `Cofactor` are the same: the cofactor of the supported NIST curves is 1, and
+// X25519 includes its cofactor in the scalar.
 
 extension SecKeyAlgorithm {
     /// ECDH without key derivation. The result is the x coordinate of the shared point.

@@ -1,7 +1,8 @@
 // SecAccess: declarations of the access objects of macOS's file-based keychains.
 //   (1) These types have no values.
-//   (2) Every function returns `errSecUnimplemented` and doesn't write its results. An access
-//       object without any effect would give a false sense of security.
+//   (2) Every function except those that return a type identifier returns `errSecUnimplemented` and
+//       doesn't write its results. An access object without any effect would give a false sense of
+//       security.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 

@@ -1,11 +1,11 @@
 // SecKeychain: declarations of macOS's file-based keychains, and the dictionary keys of these
 // keychains and of shared web credentials. They exist so that existing code compiles.
-//   (1) There are no such keychains here, so these types have no values.
-//   (2) Every function returns `errSecUnimplemented`, changes nothing and doesn't write its
-//       results.
-//   (3) The functions are deprecated, as on Apple platforms, and name the replacement. The types
-//       are not deprecated, because current functions, such as `SecItemImport`, use them in their
-//       signatures.
+//   (1) There are no such keychains here, so `SecKeychain` and `SecKeychainItem` have no values.
+//   (2) Every function except those that return a type identifier returns `errSecUnimplemented`,
+//       changes nothing and doesn't write its results.
+//   (3) These functions are deprecated, as on Apple platforms, and name the replacement if there is
+//       one. The classes are not deprecated, because current functions, such as `SecItemImport`,
+//       use them in their signatures.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
@@ -159,7 +159,7 @@ public func SecKeychainGetPath(
 /// It corresponds to Apple's function of the same name.
 @available(
     *, deprecated,
-    message: "A call for a locked item returns errSecInteractionNotAllowed."
+    message: "A search for a locked item returns errSecInteractionNotAllowed."
 )
 @discardableResult
 public func SecKeychainGetStatus(
@@ -174,7 +174,7 @@ public func SecKeychainGetStatus(
 /// - Returns: ``errSecUnimplemented``.
 ///
 /// It corresponds to Apple's function of the same name.
-@available(*, deprecated, message: "The system locks and unlocks the keychain, not the program.")
+@available(*, deprecated, message: "Use KeychainDatabase of the Swift API, or `keychainctl lock`.")
 @discardableResult
 public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
     errSecUnimplemented
@@ -190,7 +190,9 @@ public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
 /// - Returns: ``errSecUnimplemented``.
 ///
 /// It corresponds to Apple's function of the same name.
-@available(*, deprecated, message: "The system locks and unlocks the keychain, not the program.")
+@available(
+    *, deprecated, message: "Use KeychainDatabase of the Swift API, or `keychainctl unlock`."
+)
 @discardableResult
 public func SecKeychainUnlock(
     _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?,

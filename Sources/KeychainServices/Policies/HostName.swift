@@ -55,7 +55,8 @@ struct HostName {
         return labels.count == rest.count + 1 && Array(labels.dropFirst()) == rest
     }
 
-    /// - Returns: `nil` unless the name consists of ASCII letters, digits, hyphens and underscores.
+    /// - Returns: The labels in lower case, or `nil` unless each consists of one or more ASCII
+    ///   letters, digits, hyphens and underscores.
     private static func labels(_ text: String) -> [Substring]? {
         // Checked before conversion to lower case, which would turn the Kelvin sign into an ASCII
         // letter.

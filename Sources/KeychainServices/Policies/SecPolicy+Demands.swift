@@ -1,5 +1,6 @@
-// SecPolicy+Demands: the requirements of a policy for a certificate itself, whatever its issuer is.
-// A search by policy checks only these; a trust evaluation also checks the chain.
+// SecPolicy+Demands: the requirements of a policy for a certificate itself, whatever its issuer is,
+// and for the certificate authorities between it and the anchor. A search by policy checks only the
+// former and the validity period; a trust evaluation also checks the chain.
 
 #if !canImport(Darwin)
 

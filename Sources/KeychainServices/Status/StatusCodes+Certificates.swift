@@ -1,4 +1,5 @@
-// StatusCodes+Certificates: the codes for certificates, trust, signed code and time stamps.
+// StatusCodes+Certificates: the codes for certificates, trust, time stamps, signed code and the
+// account service.
 //   (1) The documentation of a code is its text in `StatusMessages`. A test compares them.
 
 #if !canImport(Darwin)

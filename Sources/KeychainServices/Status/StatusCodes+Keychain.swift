@@ -1,4 +1,5 @@
-// StatusCodes+Keychain: the codes for keychains and their items, for devices and for requests.
+// StatusCodes+Keychain: the codes for keychains and their items, for devices, databases and
+// requests.
 //   (1) The documentation of a code is its text in `StatusMessages`. A test compares them.
 
 #if !canImport(Darwin)

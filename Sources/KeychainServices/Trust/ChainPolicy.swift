@@ -1,7 +1,8 @@
 // ChainPolicy: the requirements that a chain of certificates must meet to be trusted.
 //   (1) X509 verifies signatures and searches for chains. Every chain it finds is checked here
 //       before it is accepted.
-//   (2) Each rejection is kept with its status code, because X509 keeps only texts.
+//   (2) Each rejection for a requirement is kept with its status code, because X509 keeps only
+//       texts.
 //   (3) Weak algorithms and keys are rejected. The limits are those of Apple's policies, but
 //       every policy rejects RSA keys of less than 2048 bits.
 
@@ -30,7 +31,7 @@ struct ChainPolicy: VerifierPolicy {
 
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] =
         RFC5280Policy().verifyingCriticalExtensions + [
-            // The policies below check these two.
+            // The policies check these two.
             .extendedKeyUsage, .subjectAlternativeName,
             // Certificate policies matter only if the caller requires some, which this API doesn't
             // support. A certificate can also require some, by the policy constraints extension,

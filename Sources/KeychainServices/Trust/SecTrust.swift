@@ -1,5 +1,6 @@
 // SecTrust: a certificate to evaluate, and the result.
-//   (1) One lock protects all state. An evaluation uses a copy of the settings and holds no lock.
+//   (1) One lock protects all state. It is not held during an evaluation, which uses a copy of the
+//       settings.
 //   (2) A result is valid only for the settings of its evaluation. Changing the settings discards
 //       it.
 
