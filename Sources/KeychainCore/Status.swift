@@ -1,7 +1,7 @@
 // Status: the result codes of the engine and the facades, with Apple's numbers.
 
-/// A result code. The raw value is Apple's `OSStatus`. `SecBase.h` defines all of them except that
-/// of ``authenticationNeeded``.
+/// A result code. The raw value is Apple's `OSStatus`. Apple's `SecBase.h` defines all of them
+/// except those of ``internalError`` and ``authenticationNeeded``, which are in `SecBasePriv.h`.
 package struct Status: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -31,8 +31,8 @@ package struct Status: RawRepresentable, Hashable, Sendable {
     package static let interactionNotAllowed = Status(rawValue: -25308)
     package static let wrongVersion = Status(rawValue: -25310)
     package static let dataNotAvailable = Status(rawValue: -25316)
-    /// `errSecAuthNeeded` of Apple's sources. It is used only between service and facade: the
-    /// facade authenticates the user and retries.
+    /// `errSecAuthNeeded` of Apple's sources. It is used only between the engine and its clients:
+    /// the facade or tool authenticates the user and retries.
     package static let authenticationNeeded = Status(rawValue: -25330)
     package static let decode = Status(rawValue: -26275)
     package static let internalError = Status(rawValue: -26276)
