@@ -1,8 +1,8 @@
 // Anchor: the generation of the last acknowledged commit, kept outside the database.
 //   (1) It is written after the commit is durable, so it is never ahead of the database.
 //   (2) It is not synchronized. A power failure may set it back, never forward.
-//   (3) A database with a lower generation has lost commits: its log was damaged, or an older copy
-//       was put back.
+//   (3) A database with a lower generation was replaced, see (5), or has lost commits: its log was
+//       damaged, or an older copy was put back.
 //   (4) It has two records, written alternately by generation. A torn or altered record is ignored.
 //   (5) A generation that ends an epoch belongs to no commit. It means that another database has
 //       replaced the one whose key authenticates the record.
@@ -57,7 +57,7 @@ package final class Anchor: Sendable {
     /// The content of an anchor file.
     package enum Reading: Hashable, Sendable {
         case absent
-        /// The file exists, and neither record is valid.
+        /// The file exists, and it can't be read or neither record is valid.
         case unreadable
         case generation(UInt64)
     }
@@ -87,8 +87,9 @@ package final class Anchor: Sendable {
         return last
     }
 
-    /// Records a commit. If this fails, a later loss of the commit may not be detected. The write
-    /// was committed, so the failure isn't reported.
+    /// Records a commit, or the end of an epoch, unless a later one is recorded. If this fails, a
+    /// later loss of the commit may not be detected. The write was committed, so the failure isn't
+    /// reported.
     package func note(generation: UInt64) {
         let start = Int(generation % 2) * Self.recordByteCount
         let record = encode(generation)

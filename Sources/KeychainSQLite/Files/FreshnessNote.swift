@@ -6,12 +6,14 @@
 //   (2) It is valid only while the files are in the recorded state. Changes that SQLite makes
 //       through this process update the record if it was valid before. Other changes never update
 //       it.
-//   (3) A note that was altered, or that belongs to another boot, another keychain or another
-//       folder, is ignored.
-//   (4) Its generation is that of the last commit, whether the rest is valid or not.
+//   (3) A note that was altered, or that belongs to another boot or another keychain, is ignored.
+//       Each folder has a note of its own.
+//   (4) Its generation is that of the last recorded commit, and counts whether the rest is valid or
+//       not.
 //   (5) When SQLite recovers a log that was left behind, the note becomes invalid: frames of a
 //       failed transaction may have been put back into the log, in place of committed frames.
-//   (6) A failure to read or write it only causes another verification, so it is not reported.
+//   (6) A failure to read or write it is not reported. It causes another verification, and an older
+//       copy of the database may not be detected.
 
 import Glibc
 package import KeychainCore
@@ -116,7 +118,7 @@ package final class FreshnessNote: Sendable {
         /// The files are in the state in which keychain processes left them after a verification at
         /// that time.
         case verified(at: Double)
-        /// The files were verified at that time, and something else has changed them since.
+        /// The files were verified at that time, and have changed since without a record of it.
         case changed(since: Double)
         case none
     }
@@ -188,7 +190,8 @@ package final class FreshnessNote: Sendable {
 
     /// Ends a verification.
     /// - Returns: Whether the result is recorded. A success isn't recorded if something else
-    ///   changed the files meanwhile, or another verification was begun.
+    ///   changed the files meanwhile, or another verification was begun. Nothing is recorded if
+    ///   there is no note.
     @discardableResult
     package func end(_ number: Bytes16, isSound: Bool, at moment: Double) -> Bool {
         var isNoted = false
@@ -219,7 +222,8 @@ package final class FreshnessNote: Sendable {
         }
     }
 
-    /// Passes the note to `change`, and writes the result.
+    /// Passes the note to `change`, and writes the result if it differs. If the file can't be used,
+    /// `change` gets `nil`, and its result is dropped.
     private func update(_ change: (inout Content?) -> Void) {
         guard let file else { return memory.withLock { change(&$0) } }
         // The sticky bit is set so that clean-ups of `XDG_RUNTIME_DIR` skip the file.
@@ -306,7 +310,8 @@ extension FreshnessNote {
 
         /// - Parameters:
         ///   - folder: An absolute path.
-        ///   - boot: The identifier of the current boot. `nil` for the kernel's.
+        ///   - boot: The identifier of the current boot. `nil` for the kernel's; if that can't be
+        ///     read, `folder` is ignored.
         package init(folder: String?, boot: Bytes16? = nil) {
             let boot = boot ?? Self.kernelsBoot
             self.folder = boot == nil ? nil : folder

@@ -27,7 +27,8 @@ extension StoreFolder {
         return number(ofDatabase: database) != nil
     }
 
-    /// Refuses a file that isn't a regular file of this user, or that other users can access.
+    /// Refuses a file that isn't a regular file of this user, that other users can access, or that
+    /// has a second hard link. A missing file is permitted.
     package func check(_ file: File) throws(KeychainFailure) {
         try Self.check(path(of: file))
     }
@@ -74,7 +75,7 @@ extension StoreFolder {
         return nil
     }
 
-    /// Opens a regular file of this user, or creates it.
+    /// Opens a file that `check` doesn't refuse. With `O_CREAT`, creates it if it is missing.
     /// - Returns: A descriptor that the caller closes. -1 on failure, with the reason in `errno`.
     func open(_ file: File, _ flags: Int32) -> Int32 {
         let descriptor = SystemCalls.open(
@@ -88,9 +89,9 @@ extension StoreFolder {
         return -1
     }
 
-    /// - Throws: `notAvailable` if there is also a database with a lower number. A rotation never
-    ///   leaves one behind, so another program put one of the two there. The device key may belong
-    ///   to either.
+    /// Refuses a folder that also contains a database with a lower number. A finished rotation never
+    /// leaves one behind, so another program put one of the two there. The device key may belong to
+    /// either.
     package func requireOneDatabase() throws(KeychainFailure) {
         // A rotation removes the old database before `rotation-n`, so without that folder it left
         // no old database behind.

@@ -1,8 +1,10 @@
-// StoreFolder+Moving: moves whole files for a recovery, and provides the lease that excludes other
-// processes.
-//   (1) A new database is created in a separate folder inside the keychain's folder.
-//   (2) Once it has the name `keychain.db.recovered`, it counts as the keychain's database. The
-//       keychain can't be opened until the new database gets its final name.
+// StoreFolder+Moving: moves whole files for a recovery, recognizes a database of version 1, and
+// provides the lease that excludes other processes.
+//   (1) The new database of a recovery is created in a separate folder inside the keychain's
+//       folder.
+//   (2) Once it has the name `keychain.db.recovered`, it counts as the keychain's database,
+//       provided that it is intact. The keychain can't be opened until the new database gets its
+//       final name.
 //   (3) The folder for the damaged files has the same number as the folder of (1). A resumed
 //       recovery finds it by that number, so the folder of (1) is removed last.
 
@@ -21,7 +23,7 @@ extension StoreFolder {
     /// Whether it is certain that nothing has this name.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
-    /// The error for a missing database: damage if the log still has content, because a recovery
+    /// The error for a missing database. If the log still has content, it advises a recovery, which
     /// can use the log alone.
     package var failureForMissingDatabase: KeychainFailure {
         byteCount(of: .writeAheadLog) > 0
@@ -53,7 +55,8 @@ extension StoreFolder {
         }
     }
 
-    /// The folders of unfinished recoveries. If a recovery is to be resumed, there is exactly one.
+    /// The folders of unfinished recoveries. If a recovery is to be finished, there is one, unless
+    /// something else removed it.
     package var recoveryFolders: [RecoveryFolders] {
         names.compactMap { name in
             guard name.hasPrefix(Self.rebuilding) else { return nil }
@@ -133,8 +136,8 @@ extension StoreFolder {
         }
     }
 
-    /// Removes this folder with all files in it, including SQLite's journal. If the path is a link
-    /// to a folder, only the link is removed.
+    /// Removes this folder with all files in it. If it contains a folder, both stay. If the path is
+    /// a link to a folder, only the link is removed.
     package func removeAll() {
         let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard folder >= 0 else {
@@ -165,8 +168,8 @@ extension StoreFolder {
     ///   - refusal: The error text if exclusive use is refused because other processes use the
     ///     keychain.
     /// - Returns: The lease, which lasts until it is ended.
-    /// - Throws: `notAvailable`, without waiting, if another process's lease conflicts with this
-    ///   one.
+    /// - Throws: `notAvailable`, without waiting, if another lease conflicts with this one; the
+    ///   error of opening the file.
     package func lease(
         exclusive: Bool,
         refusal: String = "Other processes are using this keychain. Stop them and try again."

@@ -42,8 +42,8 @@ extension StoreFolder {
         return digits.isEmpty ? 0 : digits.first == "-" ? number(digits.dropFirst()) : nil
     }
 
-    /// Whether SQLite created a file beside a database that was removed while a process was opening
-    /// it.
+    /// Whether a file is the log or the shared memory of an earlier database that doesn't exist.
+    /// SQLite creates such a file if the database is removed while a process opens it.
     func isOrphan(_ name: String, before current: StoreFolder) -> Bool {
         ["-wal", "-shm"].contains { suffix in
             guard name.hasSuffix(suffix) else { return false }
@@ -105,7 +105,8 @@ extension StoreFolder {
         return number > 0 && staging.isFolder && staging.exists(.deviceKey) ? staging : self
     }
 
-    /// - Throws: `diskFull` if there isn't enough space for a second database and its log.
+    /// - Throws: `diskFull` if fewer than `byteCount` bytes are free. If the free space can't be
+    ///   determined, it is assumed to be enough.
     package func requireRoom(for byteCount: Int) throws(KeychainFailure) {
         guard let free = SystemCalls.freeByteCount(at: path), free < byteCount else { return }
         let mebibyte = 1 << 20
@@ -123,8 +124,8 @@ extension StoreFolder {
 }
 
 extension StoreFolder.Lock {
-    /// Creates the files that replace the database: `make` creates them in a new folder, which is
-    /// then made durable.
+    /// Creates the files that replace the database: `make` creates them in a new folder, which then
+    /// durably gets its name `rotation-n`.
     package func stage(
         _ number: Int,
         _ make: (StoreFolder, StoreFolder.Lock) throws(KeychainFailure) -> Void

@@ -1,11 +1,12 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
-//   (1) The folder and every file in it are accessible to their owner only. Anything else is
-//       refused, not corrected, since another user may have read or written it already.
-//       StoreFolder+Checks has the other reasons for refusal.
-//   (2) A file is replaced as a whole: the new content is written to a temporary file, synchronized
-//       and renamed, and the folder is synchronized. The process holds the folder's lock meanwhile,
-//       so a temporary file that a process finds when it acquires the lock is a leftover and is
-//       removed.
+//   (1) The folder and every keychain file in it are accessible to their owner only. Anything else
+//       is refused, not corrected, since another user may have read or written it already. The
+//       exception is `keybag`, a copy of the keybag in the database: it is ignored and written
+//       again. StoreFolder+Checks has the other reasons for refusal.
+//   (2) The device key and the keybag are replaced as a whole: the new content is written to a
+//       temporary file, synchronized and renamed, and the folder is synchronized. The process holds
+//       the folder's lock meanwhile, so a temporary file that a process finds when it acquires the
+//       lock is a leftover and is removed.
 //   (3) Each rotation of the keys creates a database with a new name that is never reused, because
 //       SQLite uses any file with the matching name beside a database as its log.
 
@@ -48,7 +49,8 @@ package struct StoreFolder: Hashable, Sendable {
         case lock = "lock"
         case lease = "in-use"
 
-        /// Whether each rotation of the keys creates a file with a new name.
+        /// Whether the file's name contains the number of the database, so that each rotation of
+        /// the keys changes the name.
         var isNumbered: Bool {
             switch self {
             case .database, .writeAheadLog, .sharedMemory, .recoveredDatabase: true
@@ -181,8 +183,9 @@ extension StoreFolder {
         close(descriptor)
     }
 
-    /// Records for every process that the log was found damaged. If this fails, because the disk is
-    /// full or read-only, the next process that recovers the log detects the damage again.
+    /// Records for every process that the log was found damaged. If this fails, for example because
+    /// the disk is full or read-only, the next process that recovers the log detects the damage
+    /// again.
     static func noteDamagedLog(besideDatabaseAt path: String) {
         let folder = StoreFolder(ofFileAt: path)
         try? folder.createEmpty(.damagedLog)
@@ -192,7 +195,8 @@ extension StoreFolder {
 
 /// Observes the files of the current task, in tests.
 package enum FileProbe {
-    /// Called after each call that may create, rename or remove a file or a folder.
+    /// Called after each call of `SystemCalls` that may create, rename or remove a file or a
+    /// folder.
     @TaskLocal package static var current: (@Sendable () -> Void)?
 
     static func reach() { current?() }

@@ -1,6 +1,6 @@
 // SystemCalls: the system calls of the store.
-//   (1) A test's probe is notified of each call that may create, rename or remove a file or a
-//       folder.
+//   (1) A test's probe is notified of each of these calls that may create, rename or remove a file
+//       or a folder.
 //   (2) `errno` is that of the call. A result of type Int32 is 0 or a descriptor, or -1 if the call
 //       failed.
 
@@ -28,8 +28,8 @@ enum SystemCalls {
         reached(unsafe unlinkat(folder, name, 0) == 0)
     }
 
-    /// The names in an open folder, without `.` and `..`; the corresponding C functions are
-    /// `fdopendir` and `readdir`.
+    /// The names in an open folder, without `.` and `..`; none if it can't be read. The
+    /// corresponding C functions are `fdopendir` and `readdir`.
     static func names(in folder: Int32) -> [String] {
         let own = fcntl(folder, F_DUPFD_CLOEXEC, 0)
         // SAFETY: the stream owns `own` from here on and is closed once. An entry's name is
@@ -81,7 +81,8 @@ enum SystemCalls {
         return overflows ? .max : count
     }
 
-    /// Reads the first bytes of a file, at most `count`; the corresponding C function is `pread`.
+    /// Reads the first bytes of a file, at most `count`; none if reading fails. The corresponding C
+    /// function is `pread`.
     static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
         // SAFETY: the call writes only into the buffer.
         unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in

@@ -2,8 +2,8 @@
 // read.
 //   (1) SQLite's buffers are not modified when they are written: the tag is added to a copy of the
 //       page.
-//   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read. A
-//       failing read would hide the items on the undamaged part of the page.
+//   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read,
+//       except those of (6). A failing read would hide the items on the undamaged part of the page.
 //   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
 //       with zeros and continues. It reads no page beyond the end of an undamaged file.
 //   (4) A file whose header declares another page size or number of reserved bytes is a foreign
@@ -115,7 +115,8 @@ import CKeychainSQLite
         if case .foreign = state { false } else { true }
     }
 
-    /// The protection for a page that is about to be written. A new file gets its salt here.
+    /// The protection for a page that is about to be written; `nil` for a foreign file. A new file
+    /// gets its salt here.
     private var protectionForWriting: PageProtection? {
         if let protection { return protection }
         guard case .new(let keys) = state else { return nil }

@@ -3,26 +3,27 @@
 //       They can't change during a read: the reader's read mark prevents a restart of the log, and
 //       committed frames are not written again.
 //   (2) The header of a frame is buffered until its page is complete. The page then gets its tag.
-//       Complete frames are collected, see `FrameBuffer`, and written in one call together with the
-//       frame that commits the transaction. If any of them can't be written, this call fails. A
-//       header written over a frame that this transaction has already written is passed on
-//       directly: it changes only the checksum, which the tag doesn't cover, and zero salts, in
-//       whose place the tag covers the log's.
+//       Complete frames are collected, see `FrameBuffer`, and written in one call: when there is no
+//       more room, before the log is read, and with the frame that commits the transaction. If they
+//       can't be written, SQLite's call that causes this fails. A header written over a frame that
+//       this transaction has already written is passed on directly: it changes only the checksum,
+//       which the tag doesn't cover, and zero salts, in whose place the tag covers the log's.
 //   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes the page of such a
 //       frame again, SQLite writes the page into the same frame. From then on it writes blank
 //       headers: their salts and checksums are zero. Before the commit, it computes the checksums
-//       again. Only the writer itself can read unsealed frames, and none remains after its
-//       transaction. Their tags are always valid.
+//       again. Only the writer itself can read unsealed frames, and a committed transaction has
+//       none. Their tags are always valid.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
 //   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
 //       SQLite stops there as it does at a wrong checksum.
 //   (6) Recovery silently drops a damaged frame and all that follow. When it ends, the log is read
-//       once more, and a loss is recorded, in `PageDamage` and in the folder, before any other
-//       connection can write: the next write would overwrite the dropped frames.
+//       once more, and a loss that is certain is recorded, in `PageDamage` and in the folder,
+//       before any other connection can write: the next write would overwrite the dropped frames.
 //   (7) While damage is recorded, the log is neither truncated nor deleted, so that the dropped
 //       frames can still be salvaged.
-//   (8) A page that was read with a wrong tag is never written, because it would get a valid one.
+//   (8) A page that was read with a wrong tag is never written to the log, because it would get a
+//       valid one.
 //   (9) In a log that a process left behind, frames of a failed transaction may have been put back
 //       in the place of committed frames. Their tags are valid. A database whose log was recovered
 //       therefore has to be verified again.
@@ -52,7 +53,7 @@ import CKeychainSQLite
 
     private struct KeptFrame {
         let number: UInt32
-        /// The range of the frame's bytes that is in `keptBytes`.
+        /// The range of the frame's bytes that SQLite has written and that aren't in the file yet.
         var range: Range<Int>
     }
 
@@ -84,7 +85,8 @@ import CKeychainSQLite
         unsafe keptBytes.deallocate()
     }
 
-    /// Called when the transaction of this connection was committed or rolled back.
+    /// Called when the transaction of this connection was committed or rolled back, and when a new
+    /// log begins.
     func noteTransactionEnded() {
         unsealedFrames.removeAll()
         lastWrittenFrame = 0

@@ -5,8 +5,8 @@
 //       locks that connections of this process have on the same file; the VFS defers the closing.
 //   (3) A page whose newest committed content is in a sound frame of the log is not damaged: a
 //       power failure during a checkpoint leaves torn pages, and the log replaces them.
-//   (4) Nothing here prevents the log from being restarted or appended to. The caller holds the
-//       writer lock or excludes other processes.
+//   (4) Nothing here prevents the log from being restarted or appended to. The caller holds a read
+//       transaction or the writer lock, or excludes other processes.
 //   (5) The sound frames are those that SQLite's recovery accepts: an uninterrupted sequence from
 //       the start of the log, of frames whose checksum and tag are valid.
 //   (6) A log without a sound header has no sound frames. All its frames with the same salts as its
@@ -30,8 +30,8 @@ package struct DatabaseFileCheck: Hashable, Sendable {
 
     /// Verifies a database file and its log.
     ///
-    /// Pages that a process changes meanwhile are read again, but nothing prevents the log from
-    /// being restarted. Hold a read transaction, or the lock that excludes other processes.
+    /// A page that fails is read once more, because a process may have been writing it. Nothing
+    /// prevents the log from being restarted, see (4).
     ///
     /// - Parameter path: The path of the database file. Its log has the same path with `-wal`
     ///   appended. Tags are verified with the key that is in use for this path.
@@ -97,10 +97,11 @@ package struct LogFileCheck: Hashable, Sendable {
     package private(set) var droppedFrameCount = 0
 
     /// How many of the dropped frames end a transaction written by a process with the keychain's
-    /// keys. Frames that anyone else appended to the log aren't counted.
+    /// keys. Frames that anyone else appended to the log aren't counted, except in version 1, which
+    /// has no tags.
     package private(set) var droppedCommitCount = 0
 
-    /// Whether recovery drops complete, durable transactions.
+    /// Whether it is certain that recovery drops complete, durable transactions.
     ///
     /// With full synchronization, a transaction is durable before the next one begins. A power
     /// failure can leave the last frame of a transaction in the log without an earlier frame, but

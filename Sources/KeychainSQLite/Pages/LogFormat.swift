@@ -49,8 +49,8 @@ struct LogHeader {
     let salt2: UInt32
     let checksum: LogChecksum
 
-    /// Reads a header; `nil` if the bytes are not a header, if its checksum is wrong, or if its
-    /// page size differs from `PageFormat.pageByteCount`.
+    /// Reads a header; `nil` if its magic or its checksum is wrong, or if its page size differs
+    /// from `PageFormat.pageByteCount`. The version isn't checked.
     ///
     /// - Parameter bytes: The first of 32 readable bytes.
     init?(at bytes: UnsafeRawPointer) {

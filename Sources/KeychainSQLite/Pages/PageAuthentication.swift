@@ -10,8 +10,8 @@
 //       frame and the salts of the log, so a frame in another frame's place, or of an earlier log,
 //       fails.
 //   (4) The key is derived with the salt of the file, 16 random bytes at offset 72 of page 1, which
-//       SQLite reserves for expansion. Only the file contains the salt: SQLite reads and writes
-//       zeros at this offset.
+//       SQLite reserves for expansion. Only the database file contains the salt: SQLite reads and
+//       writes zeros at this offset.
 //   (5) SQLite also reads zeros in the last 32 bytes of every page. Its checksums of frames are
 //       computed over these zeros.
 

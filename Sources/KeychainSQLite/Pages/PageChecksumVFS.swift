@@ -41,7 +41,7 @@ package enum PageChecksumVFS {
     /// Registers the VFS with SQLite. Every call after the first returns the first call's result.
     ///
     /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS, and `allocate` if
-    ///   SQLite can't register it. In both cases, this process can't open any keychain.
+    ///   SQLite can't register it. In both cases, this process can't open any keychain in a folder.
     package static func register() throws(KeychainFailure) {
         try registration.get()
     }
@@ -69,7 +69,7 @@ package enum PageChecksumVFS {
     /// Makes SQLite reserve room for the tag at the end of each page of the main database.
     ///
     /// Call this on a new connection, before the first statement. It affects only a database that
-    /// does not exist yet. An existing one keeps its own value, see ``reservedByteCount(of:)``.
+    /// is still empty. Any other keeps its own value, see ``reservedByteCount(of:)``.
     ///
     /// - Parameter connection: An open `sqlite3 *`; `nil` is refused.
     /// - Throws: ``SQLiteFailure`` if SQLite refuses.
@@ -95,8 +95,8 @@ package enum PageChecksumVFS {
 
     /// Whether the pages of a connection's main database are verified.
     ///
-    /// This is `false` for a connection that was opened without ``uri(forPath:)``, and for a file
-    /// whose header declares another page size or no room for tags.
+    /// This is `false` for a connection that was opened without ``uri(forPath:)``, and for a
+    /// foreign file, see `PageProtection`.
     package static func verifiesPages(of connection: OpaquePointer?) -> Bool {
         guard let connection = unsafe connection else { return false }
         var file: UnsafeMutablePointer<sqlite3_file>?

@@ -1,4 +1,4 @@
-// PageDamage: the registry of damaged pages that were found in a database by this process.
+// PageDamage: the registry of the damage that this process has found in a database and its log.
 //   (1) There is one for each database file, shared by all connections of the process to it.
 //   (2) A record is kept while the process has the keychain open, even if the page is read
 //       successfully later: a cache that returned wrong bytes once may have passed them on. The
@@ -19,7 +19,8 @@ import CKeychainSQLite
 /// commit a transaction that has read anything.
 package final class PageDamage: Sendable {
     private struct Found {
-        /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page.
+        /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page,
+        /// or for page 1 of a foreign file.
         var pages: [UInt32: UInt64?] = [:]
         var frames: Set<UInt32> = []
         /// Whether commits are missing although every page that was read is undamaged.
@@ -89,7 +90,8 @@ package final class PageDamage: Sendable {
     var encounterCount: UInt64 { encounters.load(ordering: .acquiring) }
 
     /// The numbers of the pages of the database file whose tags or checksums are wrong, or that are
-    /// missing at the end of the file; in ascending order. The first page of a file is 1.
+    /// missing at the end of the file, and 1 for a foreign file; in ascending order. The first page
+    /// of a file is 1.
     package var damagedPages: [UInt32] {
         found.withLock { $0.pages.keys.sorted() }
     }
@@ -192,8 +194,8 @@ package final class PageDamage: Sendable {
     }
 
     /// Records that the database is not in the state of its last acknowledged commit, although
-    /// every page that was read is undamaged: the end of its log was damaged. The log is kept from
-    /// now on.
+    /// every page that was read is undamaged: the end of its log was damaged, or an older copy of
+    /// the database was put back. The log is kept from now on.
     func recordLostCommits() {
         found.withLock { found in
             guard !found.lostCommits else { return }

@@ -1,4 +1,5 @@
-// PageProtection: verifies that a page is unchanged, in both versions of the database.
+// PageProtection: verifies that a page is unchanged, in both versions of the database; reads the
+// headers of database files; and finds the device key by the database's path.
 //   (1) Byte 20 of a file determines the version: 32 reserved bytes mean version 2, 8 mean version
 //       1.
 //   (2) A database of version 2 whose device key isn't known can't be verified and is treated as
@@ -70,8 +71,8 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// Sets to zero the bytes of a page that SQLite didn't write, before the page is passed to
-    /// SQLite.
+    /// In version 2, sets to zero the bytes of a page that SQLite didn't write, before the page is
+    /// passed to SQLite.
     ///
     /// - Parameters:
     ///   - bytes: The first of `range.count` writable bytes.
@@ -183,13 +184,13 @@ package enum PageKeys {
         sources.withLock { $0[path]?.last }
     }
 
-    /// Registers a key until the result is released.
+    /// Registers a key until the result is ended or released.
     ///
     /// - Parameters:
     ///   - deviceKey: The keychain's device key.
     ///   - path: The path of the database.
     ///   - isNew: Whether the database is being created. Otherwise an empty file is damage.
-    /// - Returns: An object that removes the key when it is released.
+    /// - Returns: An object that removes the key when it is ended or released.
     package static func use(
         _ deviceKey: SecretBytes, forPath path: String, isNew: Bool = false
     ) -> Use {

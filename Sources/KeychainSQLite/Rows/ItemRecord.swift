@@ -17,7 +17,7 @@ package struct ItemRecord: Hashable, Sendable {
     /// with ``AccessConstraints/biometryCurrentSet``. `nil` if there was none.
     package var enrollment: Data?
     /// The name of the program that added the item, 1 to 255 bytes, if the program had no
-    /// entitlements.
+    /// entitlements and its name is known. A tombstone has none.
     package var program: String?
     package var isSynchronizable: Bool
     package var isTombstone: Bool
@@ -25,8 +25,9 @@ package struct ItemRecord: Hashable, Sendable {
     /// there is no secret.
     package var secretTag: [UInt8]?
 
-    /// Modification dates are below this value, in seconds since 2001-01-01. Far beyond it, a
-    /// `Double` can't express the next millisecond, and no change would be later than another one.
+    /// A modification date that has reached this value, in seconds since 2001-01-01, counts as
+    /// wrong. Far beyond it, a `Double` can't express the next millisecond, and no change would be
+    /// later than another one.
     package static let dateLimit = 1e12
 
     package init(

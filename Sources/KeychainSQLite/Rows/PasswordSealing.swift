@@ -68,8 +68,9 @@ package enum PasswordSealing {
         return Data(head.result) + sealed
     }
 
-    /// - Throws: `authFailed` if the password is wrong; `decode` if `content` is malformed;
-    ///   `allocate` if there is too little memory to derive the key.
+    /// - Throws: `authFailed` if the password is wrong or the sealed part of `content` was altered;
+    ///   `decode` if `content` is malformed; `allocate` if there is too little memory to derive the
+    ///   key.
     package static func open(
         _ content: Data, password: SecretBytes, for binding: Binding
     ) throws(KeychainFailure) -> Data {

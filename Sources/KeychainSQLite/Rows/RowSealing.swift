@@ -3,7 +3,8 @@
 //   (1) The AAD of the metadata binds it to keychain, reference, protection class and labels. The
 //       metadata contains the secret's tag. The AAD of the secret binds it to keychain, reference,
 //       protection class and item class. Therefore neither part and no label can be moved to
-//       another row or another keychain, or combined with an earlier version of the other part.
+//       another row or another keychain, or combined with an earlier version of the other part,
+//       unless both versions have the same secret.
 //   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
 //       constraints are wrapped together with that key, bound to the labels of the primary key.
 //       The conditions for opening the secret, and the item that it belongs to, can therefore be
@@ -167,8 +168,9 @@ package enum RowSealing {
     /// Opens the secret of a row without its metadata. Verifies that the secret belongs to the
     /// row's labels and has exactly the given constraints.
     ///
-    /// This doesn't verify that the secret is the row's latest one. The metadata shows that, and so
-    /// does the page's tag if the secret and the metadata are on the same page.
+    /// This doesn't verify that the secret belongs to the row's metadata. The secret's tag in the
+    /// metadata shows that, and so does the page's tag if the secret and the metadata are on the
+    /// same page.
     package static func openSecret(
         of row: SealedRow, of itemClass: ItemClass, constraints: AccessConstraints,
         keychainID: [UInt8], keys: ClassKeys

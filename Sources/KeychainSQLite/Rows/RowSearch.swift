@@ -17,8 +17,9 @@ package struct RowSearch: Hashable, Sendable {
     /// Whether the first key attribute is almost unique. That is true of the application label of a
     /// key, but not of a service, server or issuer.
     private var isFirstTelling = false
-    /// Whether items with the same two key attributes can differ in other attributes of the primary
-    /// key.
+    /// Whether the class has further key attributes of its own, in which items with the same two
+    /// key attributes usually differ. The view hint, the token and the sharing group, in which
+    /// items of any class can differ, are rare.
     private var hasFurtherKeys = false
 
     /// Attributes that labels can't decide. They are compared after the metadata is opened.
@@ -107,8 +108,8 @@ package struct RowSearch: Hashable, Sendable {
         limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
-    /// Whether the index that drives the search can return several rows in an order other than that
-    /// in which they were added.
+    /// Whether the index that drives the search is likely to return several rows in an order other
+    /// than that in which they were added.
     private var mayGiveSeveral: Bool {
         switch driver {
         case .reference, .term, .other: false

@@ -96,11 +96,12 @@ package struct SealedRow: Hashable, Sendable {
     /// even an unknown one.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
-    /// The tag of the sealed metadata. It authenticates the whole row, since the AAD of the
-    /// metadata contains the labels, and the plaintext of the metadata contains the secret's tag.
+    /// The tag of the sealed metadata. It authenticates the whole row except `id`, since the AAD of
+    /// the metadata contains the labels, and the plaintext of the metadata contains the secret's
+    /// tag.
     package var metadataTag: [UInt8] { Array(metadata.suffix(16)) }
 
-    /// Whether the row is small enough to be on one page, without overflow pages.
+    /// Whether the row is certainly small enough to be on one page, without overflow pages.
     package var isOnOnePage: Bool {
         metadata.count + (secret?.count ?? 0) + BlindIndex.labelByteCount * labels.terms.count
             < Self.byteLimitOnOnePage

@@ -1,13 +1,14 @@
-// SearchStatement: the SQL text of a search. It depends on the number of labels searched for and
-// not on their values.
-//   (1) Each search is driven by one index; the other conditions only filter its results. A unary
-//       plus before a column prevents SQLite from using that column's index.
+// SearchStatement: the SQL text of a search. It depends on which labels are searched for and how
+// many, and not on their values.
+//   (1) Each search is driven by one index, unless it has no labels; the other conditions only
+//       filter its results. A unary plus before a column prevents SQLite from using that column's
+//       index.
 //   (2) The drivers, the most selective first: reference; both key attributes, or the first one for
 //       the class key; a further attribute; the second key attribute; the first key attribute;
 //       access group.
-//   (3) With a limit of one, the row that was added first is tried first, if it is among the first
-//       `window` entries of the index. Many items may have the same service, and examining all of
-//       them would cost more than finding one.
+//   (3) With a limit of one, if an index may return several rows, the one of its first `window`
+//       entries that was added first is tried first. Many items may have the same service, and
+//       examining all of them would cost more than finding one.
 //   (4) Every column of a result is read from the row itself. If SQLite read it from the index, it
 //       would return the value searched for, whichever row a damaged entry leads to. The index is
 //       therefore a separate table in the statement and provides only the id.
@@ -37,12 +38,12 @@ package struct SearchStatement: Hashable, Sendable {
         case group = "grp"
     }
 
-    /// The index that provides the rows; the other conditions filter them.
+    /// The index that provides the rows; the other conditions filter them. `other` reads all rows.
     enum Driver {
         case reference, keys, term, second, first, group, other
 
-        /// The index to use. SQLite's own choice might be an index that provides the order instead
-        /// of the one that provides fewer rows.
+        /// The index of `items` to use. SQLite's own choice might be an index that provides the
+        /// order instead of the one that provides fewer rows.
         var index: String? {
             switch self {
             case .reference: "items_uuid"
@@ -78,7 +79,7 @@ package struct SearchStatement: Hashable, Sendable {
     /// Whether the driver's index returns ids in an order other than ascending.
     let isScattered: Bool
 
-    /// The number of entries of an index among which the row that was added first is searched for.
+    /// The number of entries of an index among which the one that was added first is searched for.
     /// See (3).
     static let window = 16
 
@@ -161,8 +162,8 @@ package struct SearchStatement: Hashable, Sendable {
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
-    /// The same look-up among the first `window` entries. Of rows that have overflow pages, it
-    /// returns neither the metadata nor the secret.
+    /// The same look-up among the first `window` entries. Of rows that may have overflow pages, and
+    /// of rows without a secret, it returns neither the metadata nor the secret.
     static let shortSecretOfKeySQL: String = {
         let isShort =
             "length(items.meta) + length(items.secret) < \(SealedRow.byteLimitOnOnePage)"

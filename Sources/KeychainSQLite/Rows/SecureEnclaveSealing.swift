@@ -28,7 +28,8 @@ package enum SecureEnclaveSealing {
 
     package static let authorizationByteCount = 32
 
-    /// The bytes are not a result of ``seal(_:in:keychainID:keys:)`` with these keys.
+    /// The bytes are not a result of ``seal(_:in:keychainID:keys:)`` with these keys or the retired
+    /// ones.
     package struct Damaged: Error {}
 
     /// A copy of the blob with the sealed content.

@@ -4,7 +4,7 @@
 //   (3) Every SQLite error is converted to a keychain error immediately, while the connection still
 //       has the system's error code.
 //   (4) While another process holds a lock, a call waits, at most until `deadline`.
-//   (5) A transaction is begun and ended by `Connections.run`, within one call.
+//   (5) A transaction is begun and ended within one call of `Connections.run`.
 //   (6) Of an SQLite error, only the result code and the `errno` are used. SQLite's messages are
 //       never read, because they can quote a statement.
 
@@ -126,7 +126,7 @@ import KeychainCore
         return statement
     }
 
-    /// The number of rows changed by the last statement that changed any.
+    /// The number of rows that the last INSERT, UPDATE or DELETE statement changed; 0 if none.
     var changedRowCount: Int {
         // SAFETY: as above.
         unsafe Int(sqlite3_changes(handle))

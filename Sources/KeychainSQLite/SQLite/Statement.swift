@@ -1,6 +1,7 @@
 // Statement: a prepared statement that is run repeatedly.
-//   (1) Values are bound without a copy and for one step only, so neither SQLite nor a cached
-//       statement retains a blob or a text.
+//   (1) The values of `run` and `integer` are bound without a copy and for one step only, so
+//       neither SQLite nor a cached statement retains a blob or a text. `RowCursor` binds copies of
+//       labels, which stay until the statement is used again.
 //   (2) It is reset after each run, so that it keeps no transaction open.
 
 import CKeychainSQLite
@@ -101,7 +102,8 @@ enum StatementValue {
         unsafe sqlite3_clear_bindings(handle)
     }
 
-    /// Whether a step produced a row. Throws if the step failed.
+    /// Whether a step produced a row.
+    /// - Throws: The error of a failed step.
     func isRow(_ code: Int32) throws(KeychainFailure) -> Bool {
         switch code {
         case SQLITE_ROW: return true

@@ -62,7 +62,8 @@ struct PageImages: Sendable {
         return page > 0 && page <= pageCount ? PageImage(page: page, frame: nil) : nil
     }
 
-    /// Calls `visit` with every image, the newest first.
+    /// Calls `visit` with every image: the frames from the last one in the file to the first, then
+    /// the pages of the database file.
     func forEach(_ visit: (PageImage, PageImage.Standing) throws -> Void) rethrows {
         for frame in frames.pages.indices.reversed() {
             let image = PageImage(page: frames.pages[frame], frame: frame)
@@ -130,8 +131,8 @@ struct LogFrames: Sendable {
         var following = bytes
         while Self.offset(of: pages.count) + UInt64(LogFormat.frameByteCount) <= log.byteCount {
             log.read(at: Self.offset(of: pages.count), into: &bytes, from: 0)
-            // Without the salt, which only the database has, the tag can't be verified, and the
-            // checksum must suffice.
+            // Without the salt, which only the database has, or without a sound header of the log,
+            // the tag can't be verified, and the checksum must suffice.
             let number = UInt32(clamping: pages.count + 1)
             let isAuthentic =
                 header.flatMap { format.protection?.verifies(bytes, frame: number, in: $0) } ?? true

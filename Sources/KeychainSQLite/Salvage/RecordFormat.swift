@@ -73,9 +73,10 @@ struct RecordHeader {
         payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
     }
 
-    /// Whether these are the types of id, at, reason and, in version 2, tag. In version 2, a record
-    /// without the tag is a row of `versions`, which contains earlier versions of items. It is not
-    /// salvaged.
+    /// Whether these are the types of id, at, reason and, in version 2, a tag of 32 bytes. In
+    /// version 2, a record without the column is a row of `versions`, which contains earlier
+    /// versions of items. It is not salvaged, and neither is a row of `set_aside` whose tag has 0
+    /// bytes.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {

@@ -1,6 +1,6 @@
 // RowSalvage: reads rows, headers and keybags from a damaged database and its log, without SQLite.
 //   (1) No input causes a trap, an endless loop, or memory use beyond the size of the files.
-//   (2) One page is in memory at a time. A row is passed to the caller before the next is read.
+//   (2) Pages are read one at a time, and a row is passed to the caller before the next is read.
 //   (3) Rows are taken only from the newest committed image of each page. An older image would
 //       contain earlier versions of items, or items that were deleted since.
 //   (4) The results, `SalvagedRow`, are candidates. The caller checks their tags to identify the
@@ -14,8 +14,9 @@ package struct RowSalvage: Sendable {
     private var format: SalvageFormat { images.format }
     private var bTree: BTreeFormat { images.format.bTree }
 
-    /// Reads the log once, to find the page of each of its frames. Pages of version 2 are verified
-    /// with the device key; without it, none of them counts as sound.
+    /// Determines the version, and reads the log, to find the page of each of its frames. Pages of
+    /// version 2 are verified with the device key. Without it, no page of the database file counts
+    /// as sound, and frames are verified by their checksums alone.
     package init(
         database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes? = nil
     ) {
@@ -35,7 +36,8 @@ package struct RowSalvage: Sendable {
     // MARK: Rows
 
     /// Calls `visit` with each candidate row, those of the newest frame first and those of the
-    /// database file last. If overflow pages are missing, the secret is truncated.
+    /// database file last. If overflow pages are missing, the secret is truncated, or the row is
+    /// omitted if its metadata is incomplete.
     package func forEachRow(_ visit: (SalvagedRow) throws -> Void) rethrows {
         var page = FormatBytes(count: PageFormat.pageByteCount)
         // Normally a page is in one chain. The limit bounds the work for rows that claim the pages
@@ -135,7 +137,7 @@ package struct RowSalvage: Sendable {
         return (committed, others)
     }
 
-    /// Calls `visit` with each occurrence of a magic in any image.
+    /// Calls `visit` with each occurrence of a magic in any image, at most 64 on each.
     private func forEach(
         _ magic: UInt32, _ visit: (FormatBytes, Int, PageImage.Standing) -> Void
     ) {
@@ -155,8 +157,8 @@ extension RowSalvage {
     /// - Parameters:
     ///   - databasePath: The database file; `nil` if there is none.
     ///   - logPath: The log; `nil` if there is none.
-    ///   - deviceKey: The device key, which verifies pages of version 2. Without it none of them
-    ///     counts as sound.
+    ///   - deviceKey: The device key, which verifies pages of version 2, as in
+    ///     ``init(database:log:deviceKey:)``.
     /// - Throws: ``SalvageFileError`` if a file can't be opened.
     package init(
         databasePath: String?, logPath: String?, deviceKey: SecretBytes? = nil
@@ -177,9 +179,11 @@ package struct SalvagedRow: Hashable, Sendable {
     package var row: SealedRow
     /// When and why it was set aside; `nil` for a row of `items`.
     package var aside: Aside?
-    /// Whether a cell of its page points to it. Otherwise it may be the remains of a row.
+    /// Whether it is in one of the cells that its page counts. Otherwise it may be the remains of a
+    /// row.
     package var isInCell = false
-    /// Whether its page is unchanged. Otherwise the row may be from an earlier commit.
+    /// Whether the page with its beginning is unchanged. Otherwise the row may be from an earlier
+    /// commit.
     package var isOnSoundPage = false
 
     package struct Aside: Hashable, Sendable {

@@ -2,8 +2,9 @@
 //   (1) The version is determined by a page with a valid tag, else by a page or frame with a valid
 //       checksum, else by byte 20 of the database, so that a damaged header doesn't cost every
 //       page.
-//   (2) The salt of the tags is in page 1 of the database. If that page is lost or damaged, no page
-//       counts as sound, and rows are searched for as on damaged pages.
+//   (2) The salt of the tags is in page 1 of the database. If the salt is lost or damaged, no page
+//       of the database file counts as sound, and rows are searched for as on damaged pages. Frames
+//       of the log are then verified by their checksums alone.
 
 import KeychainCore
 import KeychainCrypto
@@ -11,7 +12,7 @@ import KeychainCrypto
 struct SalvageFormat: Sendable {
     /// The version of the database: 1 or 2.
     let version: Int
-    /// `nil` if no page can be verified.
+    /// `nil` if no tag can be verified.
     let protection: PageProtection?
 
     static let version1 = SalvageFormat(version: 1, protection: .checksum)
@@ -27,7 +28,7 @@ struct SalvageFormat: Sendable {
         self.protection = protection
     }
 
-    /// Without a device key, tags can't be verified.
+    /// Without a device key, tags can't be verified, as without the salt in (2).
     init(
         of database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes?
     ) {
