@@ -76,7 +76,8 @@ enum KeychainPlace {
 
     /// Whether a folder contains a keychain.
     ///
-    /// - Throws: `notAvailable` if the folder can't be read.
+    /// - Throws: `notAvailable` if no keychain is found and the folder can't be examined or is
+    ///   accessible to other users.
     static func holdsKeychain(_ directory: String) throws(KeychainFailure) -> Bool {
         try KeychainEngine.isPresent(in: directory)
     }

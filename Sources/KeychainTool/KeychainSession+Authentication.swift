@@ -1,6 +1,6 @@
 // KeychainSession+Authentication: items that require more than an unlocked keychain.
-//   (1) The user is prompted only after an item was found to require authentication, and only for
-//       the passcode or password that the item requires.
+//   (1) Apart from unlocking, the user is prompted only after an item was found to require
+//       authentication, and only for the passcode or password that the item requires.
 //   (2) The passcode that unlocked the keychain also proves presence: the user enters it only once.
 
 import FoundationEssentials

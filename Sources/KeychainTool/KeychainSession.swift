@@ -1,9 +1,10 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
-//   (1) The tool acts for the keychain's owner: it sees every access group. New items go into the
-//       first group of the entitlements, or into the group "default".
+//   (1) The tool acts for the keychain's owner: it requests every access group. A service may grant
+//       it only some. New items go into the first group of the entitlements, or into the group
+//       "default".
 //   (2) `unlocking` prompts the user only after a request failed because something is locked. If
 //       the request fails again after a correct passcode, the user is not prompted again. `unlock`
-//       and `givenPasscode` prompt whenever they are called.
+//       prompts whenever it is called, and `givenPasscode` unless the passcode is known.
 
 import KeychainRuntime
 import KeychainCrypto
@@ -130,8 +131,8 @@ struct KeychainSession {
         return password
     }
 
-    /// Holds the passcode and the application password for the rest of the session, because a
-    /// descriptor can't be read twice. The passcode has been verified.
+    /// Holds the passcode, and the application password from a descriptor, for the rest of the
+    /// session, because a descriptor can't be read twice. The passcode has been verified.
     private final class GivenPasscode {
         var passcode: SecretBytes?
         var applicationPassword: SecretBytes?
@@ -139,8 +140,9 @@ struct KeychainSession {
 
     // MARK: Finding
 
-    /// Returns all items that a selection matches, in the order in which they were added; at most
-    /// `limit` of each query.
+    /// Returns the items that a selection matches: all in the order in which they were added or,
+    /// with a limit, at most `limit` of each query in any order. Damaged items are skipped if an
+    /// intact one matches.
     func find(
         _ queries: [ItemQuery], limit: Int? = nil, includesData: Bool = false
     ) throws -> [ItemSnapshot] {
@@ -223,7 +225,8 @@ struct KeychainSession {
 }
 
 extension ItemQuery {
-    /// The same query, once for each protection class that is always readable.
+    /// The same query, once for each protection class that is always readable. Empty if the query
+    /// already specifies a protection class.
     fileprivate var ofOpenTier: [ItemQuery] {
         guard protection == nil else { return [] }
         return ProtectionClass.allCases.filter { $0.tier == .open }.map { protection in

@@ -2,8 +2,9 @@
 // 4180) with column names in the first line.
 //   (1) Columns are recognized by their names, in any order and case: those of KeePassXC, Chrome,
 //       Firefox, Safari and related programs. Other columns are ignored.
-//   (2) An entry with a web address is imported as an internet password, any other as a generic
-//       password with its title as the service. An entry without a password becomes neither.
+//   (2) An entry with a web address is imported as an internet password. Any other becomes a
+//       generic password, whose service is the title or, without a title, the text in the column of
+//       the address. An entry without a password becomes neither.
 //   (3) The key for one-time codes, if an entry has one, becomes a separate item, which
 //       `keychainctl otp` reads.
 
@@ -106,8 +107,8 @@ private struct WebAddress {
     let port: Int?
     let path: String?
 
-    /// Parses a URL without its query and fragment. Returns `nil` if the text is not a URL or has
-    /// no host.
+    /// Parses a URL, without its user, query and fragment. Returns `nil` if the text is not a URL
+    /// with `//`, has no host, or has an invalid port.
     init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].hasPrefix("//") else { return nil }

@@ -1,8 +1,9 @@
 // OneTimeSecret: the key and parameters of one-time codes, as an otpauth: URI.
 //   (1) The grammar is google-authenticator's Key URI Format: otpauth://TYPE/LABEL?PARAMETERS, with
 //       the parameters secret, issuer, algorithm, digits, counter and period.
-//   (2) Every part that determines the codes is checked. An invalid part is an error; nothing is
-//       guessed. Other parameters are kept unchanged.
+//   (2) Every part that determines the codes is checked. An invalid part is an error. A missing
+//       parameter has the default of the format; the key and the counter have none. Other
+//       parameters are kept unchanged.
 //   (3) No error contains any part of the URI, except names of parameters.
 
 import KeychainCore
@@ -45,7 +46,8 @@ struct OneTimeSecret {
             .split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let place = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard place.count == 2, !place[1].isEmpty, Self.decoded(place[1]) != nil else {
-            throw Problem("The label after the type is missing: write otpauth://totp/LABEL?….")
+            throw Problem(
+                "The label after the type is missing or invalid: write otpauth://totp/LABEL?….")
         }
         let given = try Self.parameters(parts.count == 2 ? parts[1] : "")
         guard let key = given["secret"].flatMap(Base32.decode) else {
@@ -86,7 +88,7 @@ struct OneTimeSecret {
     ///   - text: The key.
     ///   - label: The label of the URI, for display.
     ///   - parameters: The other parameters, in order, whose values aren't percent-encoded yet.
-    /// - Throws: ``Problem`` if the key or a parameter is invalid.
+    /// - Throws: ``Problem`` if the key or a parameter is invalid, or the label is empty.
     init(
         base32 text: String, label: String, parameters: [(name: String, value: String)]
     ) throws(Problem) {
@@ -171,7 +173,8 @@ struct OneTimeSecret {
         }.joined()
     }
 
-    /// The number that a text represents, or `nil` if it contains anything but digits.
+    /// The number that a text represents, or `nil` if the text is empty, contains anything but
+    /// digits, or exceeds 64 bits.
     private static func number(_ text: String) -> UInt64? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(text) : nil
     }

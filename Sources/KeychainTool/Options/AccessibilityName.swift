@@ -1,4 +1,4 @@
-// AccessibilityName: the names of protection classes on the command line.
+// AccessibilityName: the names of protection classes and of item classes on the command line.
 
 import ArgumentParser
 package import KeychainCore

@@ -27,8 +27,8 @@ struct AuditSelection: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only records about the item with this persistent reference, which `info` shows.",
-            valueName: "hex"))
+            "Only records that name the item with this persistent reference, which `info` shows. A "
+                + "record names at most 16 items.", valueName: "hex"))
     var reference: ReferenceArgument?
 
     @Option(help: ArgumentHelp("Only the last records, at most this many.", valueName: "number"))
@@ -45,8 +45,8 @@ struct AuditSelection: ParsableArguments {
             && reference == nil && last == nil
     }
 
-    /// The selected records in order. Lines that aren't valid records are skipped; --verify reports
-    /// them.
+    /// The selected records in order. Lines that can't be parsed are skipped; --verify reports
+    /// them. Tags are not verified here.
     func records(of folder: AuditFolder) throws(KeychainFailure) -> [AuditRecord] {
         let labels = try folder.position().map { AuditItemLabels(key: $0.itemKey) }
         let label = reference.flatMap { labels?.label(of: $0.reference) }

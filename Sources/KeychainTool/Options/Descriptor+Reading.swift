@@ -1,4 +1,5 @@
-// Descriptor+Reading: reads a command's input from file descriptors, and determines which are open.
+// Descriptor+Reading: reads a command's input from file descriptors, determines whether two of them
+// have the same input, and keeps programs from inheriting them.
 
 import FoundationEssentials
 import Glibc
@@ -11,14 +12,15 @@ extension Descriptor {
     }
 
     /// Prevents programs that are started from inheriting the caller's open descriptors, such as
-    /// one with a passcode.
+    /// one with a passcode. Standard input, output and error are still inherited.
     static func closeInheritedOnExec() {
         openNumbers.filter { $0 > STDERR_FILENO }.forEach(setClosedOnExec)
     }
 
     /// Whether bytes that are read from one descriptor are no longer available from the other: the
     /// descriptors are the same, or refer to the same pipe or socket, or one of a regular file is a
-    /// duplicate of the other.
+    /// duplicate of the other. Two descriptors of a terminal don't count, since a user can end the
+    /// first input and type the second.
     static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {
         if first == second { return true }
         guard let a = Files.systemStatus(of: first), let b = Files.systemStatus(of: second),
@@ -61,9 +63,7 @@ extension Descriptor {
             guard bytes.count + part.count <= limit else {
                 throw ControlFailure(
                     .failure,
-                    "The input is larger than \(limit) bytes, the maximum. Nothing was saved. "
-                        + "Encrypt a larger secret to a file, and save the file's key in the "
-                        + "keychain.")
+                    "The input is larger than \(limit) bytes, the maximum. Nothing was saved.")
             }
             bytes += part
         }

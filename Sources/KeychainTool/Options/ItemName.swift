@@ -1,7 +1,8 @@
 // ItemName: the name of a generic password as one word, SERVICE/ACCOUNT.
 //   (1) The last slash is the separator, so that a service may be a URL: `https://example.org/ada`.
-//   (2) Without a slash, or with nothing after it, any account of the service is meant, and exactly
-//       one item must match.
+//   (2) Without a slash, or with nothing after it, no account is named. A command that selects one
+//       existing item then accepts any account, if exactly one item matches. A command that saves
+//       an item uses the empty account.
 //   (3) `%2F` stands for a slash that isn't the separator, and `%25` for a percent sign. Any other
 //       `%` stands for itself.
 

@@ -8,8 +8,8 @@ struct KeyOptions: ParsableArguments {
     /// may be a secret.
     @Argument(
         help: ArgumentHelp(
-            "The generic password, as SERVICE/ACCOUNT or SERVICE, instead of the options below. "
-                + "The last slash is the separator; write %2F for a slash that isn't."))
+            "The generic password, as SERVICE/ACCOUNT or SERVICE. The last slash is the separator; "
+                + "write %2F for a slash that isn't."))
     var item: String?
 
     @Option(
@@ -72,7 +72,7 @@ struct KeyOptions: ParsableArguments {
         service != nil || account != nil || !internetAttributes.isEmpty
     }
 
-    /// Whether the options name a service or server.
+    /// Whether a service or server is named, by the argument or by options.
     var namesPlace: Bool { item != nil || service != nil || server != nil }
 
     func requireOneName() throws {
@@ -102,7 +102,7 @@ struct KeyOptions: ParsableArguments {
         return attributes
     }
 
-    /// The primary key attributes that the options set.
+    /// The primary key attributes that the argument and the options set.
     var attributes: Attributes {
         var attributes = internetAttributes
         attributes[.service] = (name?.service ?? service).map { .string($0) }
@@ -110,7 +110,7 @@ struct KeyOptions: ParsableArguments {
         return attributes
     }
 
-    /// The class that the options imply, or `nil` if they imply none.
+    /// The class that the argument or the options imply, or `nil` if they imply none.
     var itemClass: ItemClass? {
         if item != nil || service != nil { return .genericPassword }
         return internetAttributes.isEmpty ? nil : .internetPassword

@@ -1,4 +1,4 @@
-// PasscodeOptions: the sources of the passcode for locked items.
+// PasscodeOptions: the sources of the passcode and of application passwords, and how they are read.
 
 import ArgumentParser
 import Glibc
@@ -8,8 +8,8 @@ import KeychainCore
 struct PasscodeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Reads the passcode from this file descriptor if something is locked. One newline at "
-                + "its end is removed.",
+            "Reads the passcode from this file descriptor if it is required. One newline at its "
+                + "end is removed.",
             valueName: "number"))
     var passcodeFd: Int32?
 
@@ -48,7 +48,8 @@ struct PasscodeSource: Hashable {
     /// Whether the user can enter another application password if one was wrong.
     var asksForPassword: Bool { passwordDescriptor == nil && mayAsk }
 
-    /// The passcode, from the descriptor or the terminal, or `nil` if neither is available.
+    /// The passcode, from the descriptor or the terminal, or `nil` if neither is available or the
+    /// user ends the input.
     func read() throws(ControlFailure) -> SecretBytes? {
         if let descriptor { return try SecretInput.passcode(from: descriptor) }
         guard mayAsk, let terminal = Terminal() else { return nil }
@@ -91,7 +92,7 @@ enum SecretInput {
         return bytes
     }
 
-    /// Asks for a new secret twice.
+    /// Asks for a new secret twice. If the entries differ, asks again, three times in all.
     static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure)
         -> SecretBytes
     {

@@ -1,5 +1,5 @@
-// TargetOptions: names the item that a command changes or copies, followed by one more word, such
-// as its new name.
+// TargetOptions: the options and arguments of commands that change or copy one item: its name,
+// followed by one more word, such as its new name.
 //   (1) If options name the item, that word is the only one, and the parser assigns it to the item
 //       argument. This is corrected here.
 

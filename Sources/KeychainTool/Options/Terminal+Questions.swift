@@ -6,9 +6,10 @@ import KeychainCrypto
 import KeychainCore
 
 extension Terminal {
-    /// Reads a line without echo. Returns `nil` if the user ends the input.
+    /// Reads a line without echo. Returns `nil` if the user ends the input, or the terminal can't
+    /// be used.
     ///
-    /// Backspace and Control-U edit the line. Control-C ends the process as usual.
+    /// Backspace and Control-U edit the line.
     func askHidden(_ prompt: String) -> SecretBytes? {
         ProcessProtection.beginHoldingSecrets()
         switch readHiddenLine(prompt) {

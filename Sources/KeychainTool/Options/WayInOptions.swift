@@ -1,5 +1,5 @@
-// WayInOptions: the passcode, recovery code or credential that authorizes a change of the
-// keychain's protection.
+// WayInOptions: the passcode, recovery code or credential that unlocks the keychain or authorizes a
+// change of its protection.
 
 import ArgumentParser
 import KeychainCrypto

@@ -9,7 +9,8 @@ import Synchronization
 struct EngineLog: LogHandler {
     private static let errorCount = Atomic<Int>(0)
 
-    /// Whether damaged items were skipped since the process started.
+    /// Whether the engine in this process has reported damage, such as skipped items. A service's
+    /// engine reports it in the service's log instead.
     static var tellsOfDamage: Bool { errorCount.load(ordering: .relaxed) > 0 }
 
     static func install() {

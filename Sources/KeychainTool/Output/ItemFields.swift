@@ -5,7 +5,7 @@ import KeychainCore
 
 /// One attribute of an item, with its names and its text.
 struct ItemField {
-    /// The name for display, in lower-case words.
+    /// The name for display, such as "key size".
     let label: String
     /// The member's name in JSON.
     let key: String

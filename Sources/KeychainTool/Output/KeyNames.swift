@@ -1,4 +1,5 @@
-// KeyNames: readable names for the numbers and DER values in items for keys and certificates.
+// KeyNames: readable names for the numbers and DER values in items for keys and certificates, and
+// for access constraints.
 //   (1) The names are for display only: no decision depends on them. Any bytes are accepted.
 
 import FoundationEssentials
@@ -38,8 +39,9 @@ package enum KeyNames {
         3: "CN", 6: "C", 7: "L", 8: "ST", 10: "O", 11: "OU",
     ]
 
-    /// The text of a name (RFC 5280), such as "CN=mail.example, O=Example". Returns `nil` if the
-    /// bytes don't have this form.
+    /// The text of a name (RFC 5280), with or without its outer SEQUENCE, such as "CN=mail.example,
+    /// O=Example". Returns `nil` if the bytes don't have this form, or contain text that isn't
+    /// UTF-8.
     static func distinguishedName(_ bytes: [UInt8]) -> String? {
         guard let outer = elements(bytes[...]) else { return nil }
         let sets =
@@ -74,14 +76,14 @@ package enum KeyNames {
         let content: ArraySlice<UInt8>
     }
 
-    /// Splits DER into its elements. Returns `nil` if it is invalid.
+    /// Splits DER into its elements. Returns `nil` if it is invalid or has a length over 64 KiB.
     private static func elements(_ bytes: ArraySlice<UInt8>) -> [Element]? {
         var rest = bytes
         var elements: [Element] = []
         while let tag = rest.popFirst() {
             guard var length = rest.popFirst().map(Int.init) else { return nil }
             if length >= 0x80 {
-                // Up to 64 KiB, which no name exceeds.
+                // Lengths below 64 KiB. Names in certificates are far shorter.
                 guard (0x81...0x82).contains(length), rest.count >= length - 0x80 else {
                     return nil
                 }

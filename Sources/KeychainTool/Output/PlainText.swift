@@ -1,4 +1,5 @@
-// PlainText: makes untrusted text safe for a line of a terminal or a shell.
+// PlainText: text for a terminal or a shell: escapes and quotation for untrusted text, counts, and
+// tables.
 
 import KeychainCore
 

@@ -3,8 +3,8 @@
 import KeychainCore
 
 enum StatisticsFields {
-    /// The fields for statistics, or none for `nil`: the service has an earlier version or doesn't
-    /// report statistics to this program.
+    /// The fields for statistics. There are none for `nil`: the service has an earlier version, or
+    /// didn't report statistics to this program.
     static func of(_ statistics: ServiceStatistics?) -> [ItemField] {
         guard let statistics else { return [] }
         return [

@@ -1,7 +1,7 @@
 // MaskedProgram: runs a program as a child process, and passes on its output with secrets replaced
 // by a mark.
-//   (1) The program has the same process group, terminal, input and working directory as without
-//       masking.
+//   (1) The program has the same process group, controlling terminal, input and working directory
+//       as without masking. Its output and errors are pipes.
 //   (2) Its output is read until no process has it open any more, so that the output of its
 //       background processes isn't lost.
 //   (3) If the reader of the output goes away, the program's pipe is closed, and the program
@@ -15,7 +15,7 @@ struct MaskedProgram {
     let start: ProgramStart
     let concealment: Concealment
 
-    /// Runs the program until it exits.
+    /// Runs the program until it exits, and passes on its output until that ends.
     ///
     /// - Returns: The exit status for this process.
     /// - Throws: ``ControlFailure`` if the program could not be started.
@@ -39,8 +39,8 @@ struct MaskedProgram {
         return status
     }
 
-    /// The end of a pipe that the program writes to, and an event that is signalled when everything
-    /// was passed on.
+    /// The end of a pipe that the program writes to, and an event that is signalled when nothing
+    /// more will be passed on.
     private struct Passage {
         let descriptor: OwnedDescriptor
         let end: Interruption
@@ -72,7 +72,8 @@ struct MaskedProgram {
             isOpen = !bytes.isEmpty
             let passed = isOpen ? concealment.add(bytes) : concealment.finish()
             guard !Descriptor.write(passed, to: target, waits: true) else { continue }
-            // A reader that went away is not reported.
+            // A reader that went away is not reported, and neither is a failure of standard error,
+            // where the report would be written.
             if errno != EPIPE, target != STDERR_FILENO {
                 Output.report("Can't write the program's output: \(errorText(errno)).")
             }

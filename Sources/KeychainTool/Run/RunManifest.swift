@@ -4,11 +4,12 @@
 //   (2) A value `keychain:ITEM` stands for the secret of an item, `keychain-file:ITEM` for the path
 //       of a file in memory that contains it. Any other value is literal: nothing in it is
 //       expanded.
-//   (3) In single quotes a value is taken literally; in double quotes \n, \r, \t, \", \\ and \$ are
+//   (3) In single quotes there are no escapes; in double quotes \n, \r, \t, \", \\ and \$ are
 //       escapes. Without quotes, white space around the value is ignored, and so is a comment: a
-//       `#` that begins the value or follows white space, and everything after it.
-//   (4) A line that can't be parsed is an error with its line number. The error never contains a
-//       value.
+//       `#` that begins the value or follows white space, and everything after it. Quotes don't
+//       prevent (2).
+//   (4) A line that can't be parsed is an error with its line number. Of the line, the error
+//       contains at most the text before the first `=`.
 
 import Glibc
 import KeychainCrypto

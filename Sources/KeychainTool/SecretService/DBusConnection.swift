@@ -1,8 +1,9 @@
 // DBusConnection: a connection to the user's bus, for sequential calls.
 //   (1) Source: D-Bus Specification 0.43, "Authentication Protocol" and "Server Addresses". The bus
-//       must have a Unix socket; it authenticates the user of this process.
-//   (2) The bus and the programs on it may fail or be hostile: every wait has a timeout, and
-//       anything that is not a valid reply is an error.
+//       must have a Unix socket with a path; it authenticates the user of this process.
+//   (2) The bus and the programs on it may fail or be hostile: each read has a timeout, and a
+//       message that can't be decoded is an error. Messages that don't reply to the call are
+//       ignored.
 
 import Glibc
 import KeychainCore
@@ -10,10 +11,11 @@ import KeychainCrypto
 
 /// The reason why a call has no result.
 enum DBusFailure: Error, Equatable {
-    /// No bus accepts connections at the addresses in `DBUS_SESSION_BUS_ADDRESS` or, if that is
-    /// not set, in the runtime folder.
+    /// No bus accepts connections at the paths in `DBUS_SESSION_BUS_ADDRESS` or, if that is not
+    /// set, in the folder `XDG_RUNTIME_DIR`.
     case noBus
-    /// The connection was closed, no reply arrived in time, or the reply is invalid.
+    /// The connection was closed, the bus rejected this user, no reply arrived in time, or a
+    /// message is invalid.
     case broken
     /// An error from the bus or from the called program, with its name and message.
     case answered(name: String, text: String)

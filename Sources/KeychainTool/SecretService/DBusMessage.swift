@@ -146,7 +146,7 @@ struct DBusMessage {
     private static let largest = 1 << 27
 
     /// The size of a message, determined from its first 16 bytes, or `nil` if they are not the
-    /// beginning of a message.
+    /// beginning of a message, or the message is too large.
     static func size(_ beginning: [UInt8]) -> Int? {
         guard beginning.count == Self.beginning, beginning[3] == 1 else { return nil }
         var reader = DBusReader(beginning)
@@ -181,7 +181,7 @@ struct DBusMessage {
 }
 
 /// Reads values according to their signature. Each read returns `nil` if the bytes or the signature
-/// end too early or are invalid.
+/// end too early or are invalid, or values are nested too deeply.
 private struct DBusReader {
     private let source: [UInt8]
     private var position = 0

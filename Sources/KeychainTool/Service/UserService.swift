@@ -1,7 +1,6 @@
 // UserService: manages this user's service from outside: locates its files, determines whether a
-// process listens at its socket, starts it and stops it.
-//   (1) A start leaves any process that already listens at the socket running: starting the service
-//       again changes nothing.
+// process listens at its socket, starts and stops it, and installs its systemd units.
+//   (1) A start leaves any process that already listens at the socket running.
 //   (2) A process is terminated only if it listens at the socket, belongs to this user and runs the
 //       program `keychaind`.
 
@@ -51,7 +50,7 @@ struct UserService {
     let places: UserPlaces
     private let environment: [String: String]
 
-    /// How long to wait for a service to listen at the socket or to end.
+    /// The longest time to wait for a service to listen at the socket or to end.
     private static let patience: Duration = .seconds(20)
 
     init() throws(ControlFailure) {

@@ -9,7 +9,8 @@ enum UserUnits {
     static let serviceName = "keychaind.service"
     static let socketName = "keychaind.socket"
 
-    /// The folders for user units, in the order in which systemd searches them.
+    /// The usual folders for user units, in the order in which systemd searches them.
+    /// systemd.unit(5) lists further ones, which are not searched here.
     static func folders(_ places: UserPlaces) -> [String] {
         [places.configuration + "/systemd/user", "/etc/systemd/user", "/run/systemd/user"]
             + [places.data + "/systemd/user", "/usr/local/lib/systemd/user"]

@@ -3,7 +3,8 @@
 //       unchanged.
 //   (2) A symbolic link is preserved: the file that it leads to is replaced, with its mode and
 //       owner.
-//   (3) Changes that another program made since the file was read are not overwritten.
+//   (3) The file is read again immediately before it is replaced. If another program has changed it
+//       since it was first read, that is an error.
 
 import FoundationEssentials
 import Glibc
@@ -12,7 +13,7 @@ import KeychainCrypto
 struct ConfigurationFile {
     /// The path as the user knows it.
     let path: String
-    /// The path with all links resolved.
+    /// The path with all links resolved. If there is no file, the path itself.
     private let place: String
     /// The content of the file, or `nil` if it doesn't exist.
     let content: String?
@@ -22,7 +23,7 @@ struct ConfigurationFile {
     private static let longest = 1 << 20
 
     /// Reads a file. Pass `true` for `isPrivate` if it may contain secrets.
-    /// - Throws: ``ControlFailure`` if it is not a readable text file.
+    /// - Throws: ``ControlFailure`` if it exists and is not a readable text file of at most 1 MiB.
     init(_ path: String, isPrivate: Bool) throws(ControlFailure) {
         self.path = path
         self.isPrivate = isPrivate
@@ -115,7 +116,7 @@ struct ConfigurationFile {
 struct TextChange: Equatable {
     let text: String
     /// The changed lines with their numbers, marked `+` for new and `-` for old lines. They contain
-    /// only the settings, never other contents of the file, which may be secret.
+    /// only the settings and their section headings, not the rest of the file, which may be secret.
     let shown: [String]
 
     static func added(_ line: Int, _ text: String) -> String { "  + \(line): \(text)" }

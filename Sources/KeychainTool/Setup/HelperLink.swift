@@ -47,9 +47,9 @@ struct HelperLink {
             guard !leadsHere(place) else { return nil }
             throw ControlFailure(
                 .exists,
-                "\(printable(place)) exists and is another program. Nothing was changed. Move it "
-                    + "away, or create a link to keychainctl with that name in another folder of "
-                    + "the PATH.")
+                "\(printable(place)) exists and doesn't lead to this program. Nothing was changed. "
+                    + "Move it away, or create a link to keychainctl with that name in another "
+                    + "folder of the PATH.")
         }
         let target = target
         return SetupStep(shown: "\(printable(place)):\n  + link to \(printable(target))") {

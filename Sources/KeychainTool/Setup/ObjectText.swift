@@ -2,8 +2,8 @@
 // config.json.
 //   (1) The rest of the text is preserved byte for byte, including the spelling of numbers, the
 //       order of members and the indentation.
-//   (2) Text that `JSONDecoder` doesn't accept as an object is rejected, and so is an object with a
-//       repeated member.
+//   (2) Text that `JSONDecoder` doesn't accept as an object is rejected, and so is an object that
+//       has a member twice. The objects in it are not checked for this.
 
 import FoundationEssentials
 
@@ -75,7 +75,9 @@ struct ObjectText {
     // MARK: Changes
 
     /// The change that sets a member, or `nil` if it has this value already. Name and value must
-    /// not need escapes. If the member has another value, it is changed only if `replacing` is set.
+    /// not need escapes.
+    ///
+    /// - Throws: ``TextProblem`` if the member has another value and `replacing` is not set.
     func setting(
         _ name: String, to value: String, replacing: Bool
     ) throws(TextProblem) -> TextChange? {

@@ -1,9 +1,11 @@
 // SectionedText: edits settings NAME = VALUE in sections with headings in brackets, as Python's
 // configparser reads them: the configuration files of pip and AWS.
-//   (1) One setting is added, changed or removed, with its section's heading if necessary. Every
-//       other byte is preserved.
+//   (1) One setting is added, changed or removed, with its section's heading if necessary. All
+//       other bytes are preserved. Comments between the lines of a value count as part of the
+//       value.
 //   (2) What configparser would reject is rejected: a setting before the first section, an invalid
-//       line, and a section or setting that occurs twice.
+//       line, and a section or setting that occurs twice. Names that differ only in `-` and `_`
+//       count as the same.
 
 import KeychainCore
 
@@ -78,6 +80,8 @@ struct SectionedText {
     // MARK: Changes
 
     /// The change that makes the setting, or `nil` if it exists with this value already.
+    ///
+    /// - Throws: ``TextProblem`` if it has another value and `replacing` is not set.
     func setting(
         _ line: (name: String, value: String), in section: String, replacing: Bool
     ) throws(TextProblem) -> TextChange? {
@@ -115,8 +119,8 @@ struct SectionedText {
             ])
     }
 
-    /// The change that removes a setting if it has this value, and its section if nothing else is
-    /// in it. Returns `nil` if there is no such setting.
+    /// The change that removes a setting if it has this value, and its section's heading if nothing
+    /// else is in the section. Returns `nil` if there is no such setting.
     func removing(_ line: (name: String, value: String), from section: String) -> TextChange? {
         guard let there = find(line.name, in: section), there.value == line.value,
             let heading = sections[section]

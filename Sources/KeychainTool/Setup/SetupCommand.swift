@@ -1,6 +1,6 @@
 // SetupCommand: configures another program to get its passwords from this one, and undoes that.
-//   (1) All changes are shown and must be confirmed. If a file can't be parsed, or has a different
-//       setting, nothing is changed.
+//   (1) All changes are shown and, without --yes, must be confirmed. If a file can't be parsed, or
+//       has a different setting and --replace is not given, nothing is changed.
 //   (2) A second run changes nothing. --undo removes what a run without it adds, but doesn't
 //       restore a setting that --replace replaced.
 

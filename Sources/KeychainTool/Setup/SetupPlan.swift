@@ -1,7 +1,7 @@
 // SetupPlan: the changes that make another program get its passwords from this one, or that undo
 // this.
 //   (1) A plan changes nothing by itself. It is derived from the present state, so once a plan was
-//       carried out, the next one is empty.
+//       carried out, the next one has no steps.
 //   (2) A different setting is replaced only if requested. Undoing removes only what a plan adds;
 //       it doesn't restore a setting that was replaced.
 
@@ -12,7 +12,7 @@ import KeychainCrypto
 import KeychainRuntime
 
 struct SetupStep {
-    /// The path of the file, followed by a line for each change.
+    /// The path of the file or the command of git, followed by a line for each change.
     let shown: String
     let carryOut: () throws -> Void
 }
@@ -187,8 +187,8 @@ struct GitConfiguration {
         guard let program = ProgramStart.find("git", in: path) else {
             throw ControlFailure(
                 .failure,
-                "git was not found in the PATH. Nothing was changed. The following command does "
-                    + "the same: git config --global --add credential.helper \(Self.helper)")
+                "git was not found in the PATH. Nothing was changed. Install git, or add its "
+                    + "folder to the PATH.")
         }
         self.program = program
     }
