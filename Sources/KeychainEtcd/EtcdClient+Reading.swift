@@ -1,5 +1,6 @@
-// EtcdClient+Reading: the values of keys.
-//   (1) Reads are linearizable: they see every change that was acknowledged before they began.
+// EtcdClient+Reading: reads keys with their values.
+//   (1) Reads of the current revision are linearizable: they see every change that was acknowledged
+//       before they began.
 //   (2) An answer may contain only requested keys of the circle, in order; with any other key, the
 //       answer is malformed. A loop over pages therefore ends or continues with greater keys.
 
@@ -10,7 +11,7 @@ package struct EtcdPage: Hashable, Sendable {
     package let items: [EtcdItem]
     /// Whether the range has further keys. If it has, this page isn't empty.
     package let hasMore: Bool
-    /// The revision of the whole cluster when this page was read. Later pages are read at the same
+    /// The revision of the whole cluster that this page shows. Later pages are read at the same
     /// revision, so that all pages show one state. A watch continues from the next revision.
     package let revision: Int64
 }
@@ -22,8 +23,8 @@ extension EtcdClient {
     ///   - prefix: The bytes that the keys begin with. An empty prefix means all keys of the
     ///     circle.
     ///   - previous: The last key of the previous page. `nil` for the first page.
-    ///   - limit: The maximum number of keys, at least 1. The page has fewer keys if an answer with
-    ///     this number would be too large.
+    ///   - limit: The maximum number of keys, at least 1. The page can have fewer keys although
+    ///     there are more, so that the answer doesn't become too large.
     ///   - revision: The revision to read at. `nil` for the current one.
     /// - Returns: The page. To read the next page, pass this page's last key and revision.
     /// - Throws: ``EtcdFailure``, or `CancellationError`. The reason of a failure is
@@ -40,11 +41,12 @@ extension EtcdClient {
                 if isSmall, page.items.count == pageLimit { pageLimit *= 2 }
                 return page
             } catch let failure as EtcdFailure {
-                // Over a slow connection, a smaller answer may arrive before the deadline.
                 guard count > 1 else { throw failure }
                 switch failure.reason {
                 case .answerTooLarge: pageLimit = count / 2
                 case .deadline:
+                    // Over a slow connection, a smaller answer to the next call may arrive before
+                    // the deadline.
                     pageLimit = count / 2
                     throw failure
                 default: throw failure

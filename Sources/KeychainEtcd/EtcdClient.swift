@@ -1,13 +1,14 @@
-// EtcdClient: requests to a cluster. Each request is attempted until it succeeds or its deadline
-// passes.
+// EtcdClient: requests to a cluster. Each request is attempted until it succeeds, its deadline
+// passes or (4) applies.
 //   (1) Each attempt has a short deadline. The next attempt goes to the next node. After each round
 //       of nodes there is a pause, which becomes longer from round to round.
 //   (2) All requests are idempotent, so a request is also sent again after an attempt without an
 //       answer.
 //   (3) A token that a node rejects is replaced by a new one. Requests that fail at the same time
 //       because of it share one authentication.
-//   (4) Failures that waiting doesn't resolve, such as a wrong certificate, end the call when every
-//       node has failed in such a way.
+//   (4) A failure that doesn't depend on the node, such as a missing right, ends the call at once.
+//       Other failures that waiting doesn't resolve, such as a wrong certificate, end it after as
+//       many in a row as there are nodes, and after at least two.
 
 #if Synchronization
 

@@ -5,7 +5,7 @@
 
 #if Synchronization
 
-/// The failure of a call to etcd after all its attempts.
+/// The failure of a call to etcd after all its attempts, or of a configuration.
 package struct EtcdFailure: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The configuration can't be used; the text says why.
@@ -42,7 +42,8 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         self.mayHaveBeenApplied = mayHaveBeenApplied
     }
 
-    /// The server rejected each attempt to write a record, and stated no record that explains it.
+    /// The server rejected each attempt to write a record, even those that agree with the record
+    /// that it stated before.
     package static let contradictory = EtcdFailure(
         .malformed("each attempt to write a record was rejected for no stated reason"))
 }

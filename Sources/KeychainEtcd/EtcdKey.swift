@@ -1,4 +1,4 @@
-// EtcdKey: a key of etcd, as bytes, and the range of the keys with a given prefix.
+// EtcdKey: a key of etcd, as bytes, the range of the keys with a given prefix, and items.
 
 #if Synchronization
 

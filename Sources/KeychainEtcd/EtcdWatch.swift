@@ -1,10 +1,10 @@
 // EtcdWatch: reports changes of the keys with a prefix as they are made.
 //   (1) Events arrive in the order of their revisions. No event is omitted, unless `compacted`
 //       reports it.
-//   (2) After a connection breaks, the watch continues at another node, after the last complete
+//   (2) After a connection breaks, the watch continues at the next node, after the last complete
 //       revision. Some events of the next revision may arrive twice.
-//   (3) At most one event is read ahead of the program. So a slow program delays the connection,
-//       and uses no additional memory.
+//   (3) A message is decoded only after the program has asked for the events of the one before. So
+//       a slow program delays the connection, and little is read ahead.
 //   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
 //       dead or cut off from the others. After some of these reads, it begins again at the revision
 //       that it has reached.

@@ -3,8 +3,9 @@
 //   (1) It has no key, and can neither read nor make a record. To the keychain it is a part of the
 //       server.
 //   (2) A record is reported as stored only if the server has exactly its bytes.
-//   (3) It keeps no state. Several relays of one keychain, such as that of a service and that of a
-//       command, don't disturb each other.
+//   (3) It keeps no state between rounds, except what changed since the last one. Several relays of
+//       one keychain can run at the same time, such as that of `sync run` and that of another
+//       command.
 
 import Dispatch
 import FoundationEssentials
@@ -35,7 +36,7 @@ package struct Relay: Sendable {
         _ message: SynchronizationMessage, secret: SecretBytes? = nil
     ) async throws -> Synchronize.Answer {
         let request = Synchronize(message.messageBytes, secret: secret)
-        // The keychain can take long, and must not hold up the threads of the connections.
+        // The keychain can take long, and must not block the threads that run asynchronous code.
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(with: Result { try keychain(request) })
@@ -91,12 +92,13 @@ package struct Relay: Sendable {
     }
 
     package struct Timing: Sendable {
-        /// The longest time without a round. While the watch of the server runs, such a round reads
-        /// nothing: the watch shows what changes.
+        /// The longest time without a round. While the watch of the server runs and the keychain is
+        /// current, such a round reads nothing: the watch shows what changes.
         package var interval = Duration.seconds(60)
         /// The number of intervals after which a round reads everything, whatever the watch shows.
         package var fullRoundCount = 60
-        /// The time after a failure before the next round. It doubles with each failure.
+        /// The time after a failure before the next round. It doubles with each failure, up to
+        /// `longestPause`.
         package var firstPause = Duration.milliseconds(200)
         package var longestPause = Duration.seconds(30)
         /// Waits for the time of a pause. Tests replace it.
@@ -107,8 +109,8 @@ package struct Relay: Sendable {
         package init() {}
     }
 
-    /// Settles, and does so again whenever the keychain or the server changes and after failures,
-    /// until the task is canceled or the keychain is in no circle any more.
+    /// Settles, and does so again whenever the keychain or the server changes, after failures and
+    /// at intervals, until the task is canceled or the keychain is in no circle any more.
     ///
     /// - Parameters:
     ///   - localChanges: An element for each change of the keychain.
@@ -175,8 +177,8 @@ package struct Relay: Sendable {
                 // The watch doesn't show changes from before it began.
                 changes.add(.all)
                 for try await key in keysOfChanges {
-                    // A watch works if it shows a change, or if it doesn't end soon: a proxy may
-                    // answer reads alone.
+                    // The pauses become longer until a watch has shown a change or lasted for a
+                    // while: a proxy may pass on reads, and end each watch at once.
                     pause = timing.firstPause
                     if let change = PendingChanges.Change(key, keys, besides: own) {
                         changes.add(change)

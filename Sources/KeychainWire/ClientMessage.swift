@@ -11,7 +11,7 @@ package enum ClientMessage: Sendable {
     /// can see; of these, the service uses the groups that the client is entitled to. It is empty
     /// in requests about the keychain as a whole.
     case request(RequestCode, claim: AccessGroups)
-    /// Starts a subscription: from now on, changes are reported under the id of this message.
+    /// Starts a subscription: from then on, changes are reported under the id of this message.
     case subscribe
     /// Ends the subscription that the message with this id started.
     case unsubscribe(UInt64)

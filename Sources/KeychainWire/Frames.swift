@@ -91,7 +91,7 @@ package enum WireLimits {
     /// for it. A list of all items of a keychain without their secrets is far smaller: it has a few
     /// hundred bytes per item.
     package static let answerByteCount = 1 << 30
-    /// The maximum number of elements in the lists of one request: items, attributes, access
-    /// groups.
+    /// The maximum number of elements in all lists of one request together: items, attributes,
+    /// access groups.
     package static let elementCount = 50_000
 }

@@ -2,8 +2,9 @@
 // Documentation/Formats/service-protocol-v2.md.
 //   (1) A long answer is sent in several messages, split at any point. The bodies of these messages
 //       in order are the bytes of the answer.
-//   (2) Both ends enforce the same limit on answers, so that a service can't exhaust a client's
-//       memory.
+//   (2) A client rejects an answer above a limit, so that a service can't exhaust the client's
+//       memory. The service enforces the same limit, except on answers to requests that change the
+//       keychain.
 
 package import KeychainCore
 
@@ -124,7 +125,7 @@ package struct Welcome: Hashable, Sendable, MessageCodable {
     /// The entitlements of the client.
     package var entitlements: Entitlements
     package var kind: Kind
-    /// Whether the client can make requests about the keychain as a whole.
+    /// Whether the client may administer the keychain, see ``RequestCode/isAdministration``.
     package var allowsAdministration: Bool
 
     package init(

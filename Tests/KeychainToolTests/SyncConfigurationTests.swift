@@ -47,7 +47,7 @@ import Testing
         let failure = try #require(throws: ControlFailure.self) { try limit("\"\(text)\"") }
         #expect(
             failure.message.hasSuffix(
-                "can't be used: “suspendAfter” must be a number of days from “1d” to “366d”, or "
+                "can't be used: “suspendAfter” must be a duration from “1d” to “366d”, or "
                     + "“never”."), "\(failure.message)")
     }
 

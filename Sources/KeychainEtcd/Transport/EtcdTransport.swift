@@ -1,6 +1,8 @@
 // EtcdTransport: sends one request to one node over HTTPS, and interprets the answer.
-//   (1) An answer has at most 8 MiB. Redirects aren't followed, and answers aren't decompressed.
-//   (2) A request ends at its deadline, however slowly its answer arrives.
+//   (1) An answer, and each message of a watch, has at most 8 MiB. Redirects aren't followed, and
+//       answers aren't decompressed.
+//   (2) A request ends at its deadline, however slowly its answer arrives. For a watch, this holds
+//       until the answer begins.
 //   (3) Every failure says whether the node may have carried the request out.
 
 #if Synchronization
@@ -29,7 +31,7 @@ final class EtcdTransport: Sendable {
 
     private let client: HTTPClient
 
-    /// - Throws: ``EtcdFailure`` if a file of the configuration can't be read.
+    /// - Throws: ``EtcdFailure`` if a certificate or key of the configuration can't be read.
     init(_ configuration: EtcdConfiguration) throws {
         var http = HTTPClient.Configuration(
             tlsConfiguration: try configuration.transportSecurity(),

@@ -74,7 +74,7 @@ struct DeletionAnswer: Decodable {
 }
 
 struct TransactionAnswer: Decodable {
-    /// The answer to one operation. The answers to puts and deletions contain nothing that is used.
+    /// The answer to one operation. The answer to a put contains nothing that is used.
     struct Part: Decodable {
         let responseRange: RangeAnswer?
     }

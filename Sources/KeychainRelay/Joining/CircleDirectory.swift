@@ -1,7 +1,7 @@
 // CircleDirectory: the circles on a server, and their membership logs.
 //   (1) A log is verified from its founding entry on, and against the circle's identifier. The
-//       server can show a shorter log than there is. It can show another one only with the keys of
-//       a machine that is or was a member.
+//       server can show a shorter log than there is. It can show another one only with the recovery
+//       code, or with the keys of a machine that is or was a member.
 //   (2) `log(of:continuing:)` rejects a log without the entry whose head the caller knows.
 
 package import FoundationEssentials
@@ -57,7 +57,7 @@ package struct CircleDirectory: Sendable {
 
     /// The membership log of a circle. `nil` if the server has none.
     ///
-    /// - Throws: ``SynchronizationFailure`` if the log is not that of the circle.
+    /// - Throws: ``SynchronizationFailure`` if the log is invalid or not that of the circle.
     package func log(of circle: CircleID) async throws -> CircleLog? {
         let keys = RecordKeys(circle: circle.description)
         var verified: Circle?

@@ -91,7 +91,7 @@ struct AttemptRecords: Sendable {
 /// How long the steps of joining may take, and how often the server is asked meanwhile.
 package struct JoiningTiming: Sendable {
     package var interval = Duration.milliseconds(500)
-    /// The time for a step that needs a person on the other machine.
+    /// The time for a step that needs a person or `sync run` on the other machine.
     package var limit = Duration.seconds(600)
     /// The time for a step that the other machine takes by itself.
     package var stepLimit = Duration.seconds(30)
@@ -102,7 +102,8 @@ package struct JoiningTiming: Sendable {
 
     /// Calls `look` at intervals until it returns a value.
     ///
-    /// - Throws: ``JoiningFailure/timedOut(_:)`` after the limit, and what `look` throws.
+    /// - Throws: ``JoiningFailure/timedOut(_:)`` after the pauses have reached the limit,
+    ///   `CancellationError`, and what `look` throws.
     func wait<Value: Sendable>(
         for awaited: JoiningFailure.Awaited, within limit: Duration,
         _ look: @Sendable () async throws -> Value?

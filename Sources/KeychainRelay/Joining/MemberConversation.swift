@@ -99,7 +99,7 @@ package actor MemberConversation {
 
     /// Answers a request and takes the keys that it committed to.
     ///
-    /// - Returns: `nil` if another member has answered, or the joiner is gone.
+    /// - Returns: `nil` if another member has answered, or the joiner is gone or refuses.
     private func exchange(after commitment: Joining.Commitment) async throws -> Candidate? {
         let attempt = JoinAttempt(commitment)
         let records = AttemptRecords(store, keys, attempt)

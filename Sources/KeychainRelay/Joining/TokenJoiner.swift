@@ -1,7 +1,7 @@
 // TokenJoiner: the side of a machine that joins with a token, without a person.
 // Documentation/Synchronization.md, "Join tokens".
 //   (1) The machine accepts no membership log that doesn't continue the one in the token.
-//   (2) A request under the token's name that isn't signed with the token's key is replaced, so
+//   (2) A record under the token's name that isn't a valid request with this token is replaced, so
 //       that it doesn't keep the machine out.
 
 import KeychainCore
@@ -32,9 +32,9 @@ package struct TokenJoiner: Sendable {
     /// Asks to be added, and waits until a member has done so.
     ///
     /// - Returns: The membership log, which includes this machine.
-    /// - Throws: ``JoiningFailure/tokenUsed`` if another machine has used the token, and
-    ///   ``JoiningFailure/timedOut(_:)`` if no member has added this machine. The request stays on
-    ///   the server then, and the call can be repeated.
+    /// - Throws: ``JoiningFailure/tokenUsed`` if another machine has used the token or has sent a
+    ///   request with it, and ``JoiningFailure/timedOut(_:)`` if no member has added this machine.
+    ///   After a timeout, the request stays on the server, and the call can be repeated.
     package func join() async throws -> CircleLog {
         let (directory, token, machine) = (directory, token, machine)
         let circle = token.grant.circle

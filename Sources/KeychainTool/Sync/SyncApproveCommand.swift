@@ -1,6 +1,6 @@
 // SyncApproveCommand: lets another machine into the circle.
-//   (1) A machine is added only after the user has confirmed that it shows the same digits, or has
-//       pasted its code.
+//   (1) The machine is added only after the user has confirmed that it shows the same digits, or
+//       has pasted its code.
 
 #if Synchronization
 

@@ -13,12 +13,13 @@ struct SyncCommand: ParsableCommand {
         discussion: """
             Machines that share items are a circle. Items marked as synchronizable travel between \
             them through a server, etcd, which sees neither their values nor their names. The \
-            first machine founds the circle; each other machine asks to join, and a member \
-            approves it. `keychainctl sync run` then synchronizes all the time.
+            first machine founds the circle; each other machine joins it with the approval of a \
+            member, a join token or the recovery code. `keychainctl sync run` then synchronizes \
+            all the time.
 
             The server is configured in keychain/sync.json in $XDG_CONFIG_HOME or ~/.config, a \
-            JSON object with endpoints, prefix, authority, certificate, key, user, passwordFile \
-            and suspendAfter.
+            JSON object with endpoints and, if needed, prefix, authority, certificate, key, user, \
+            passwordFile and suspendAfter.
             """,
         subcommands: [
             SyncFoundCommand.self, SyncJoinCommand.self, SyncApproveCommand.self,

@@ -87,7 +87,7 @@ struct SyncConfiguration: Sendable {
         if text == "never" { return 0 }
         guard let duration = SyncDuration(argument: text), duration.seconds >= 86_400 else {
             throw failure(
-                path, "“suspendAfter” must be a number of days from “1d” to “366d”, or “never”")
+                path, "“suspendAfter” must be a duration from “1d” to “366d”, or “never”")
         }
         return duration.seconds * 1000
     }
@@ -129,7 +129,8 @@ struct SyncConfiguration: Sendable {
         return content
     }
 
-    /// Checks the file of a private key or of a password.
+    /// Checks the file of a private key or of a password: it must be a regular file of this user or
+    /// of root, to which users outside its group have no access.
     ///
     /// The mode may show group permissions. systemd lets a unit's user read its credentials through
     /// an access control list, and the mode then shows the list's mask instead.
@@ -151,8 +152,8 @@ struct SyncConfiguration: Sendable {
         }
     }
 
-    /// Reads the password, without the newline at its end. It is read again whenever the server
-    /// requires it, so that it can be changed while `sync run` runs.
+    /// Reads the password, without the newline at its end. The file is read for each
+    /// authentication, so that the password can be changed while `sync run` runs.
     ///
     /// This process doesn't declare that it holds a secret: it must stay identifiable to a service
     /// that is restarted, and all programs of this user can read the file.
@@ -177,7 +178,7 @@ struct SyncConfiguration: Sendable {
         } catch let unknown as SyncSettings.Unknown {
             throw failure(path, "there is no setting “\(unknown.name)”")
         } catch {
-            throw failure(path, "it must be a JSON object, for example \(example)")
+            throw failure(path, "it must be a JSON object like this example: \(example)")
         }
     }
 }

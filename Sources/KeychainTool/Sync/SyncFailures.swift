@@ -1,5 +1,6 @@
 // SyncFailures: what the commands of synchronization report when they fail.
-//   (1) The text says what to do next. Text from the server is escaped.
+//   (1) The texts of joining and of the circle's state say what to do next. Text from the server is
+//       escaped.
 
 #if Synchronization
 

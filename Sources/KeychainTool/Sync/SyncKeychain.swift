@@ -71,7 +71,8 @@ struct SyncKeychain {
         guard try status().state != .locked else { throw ControlFailure.lockedCircle }
     }
 
-    /// - Throws: ``ControlFailure`` if the keychain is in a circle already, or locked.
+    /// - Throws: ``ControlFailure`` if the keychain is in a circle already, was removed from one,
+    ///   or is locked.
     func requireNoCircle() throws { try Self.requireNoCircle(in: status()) }
 
     /// The same for a state that is already known. Calling ``status()`` again would prompt again if

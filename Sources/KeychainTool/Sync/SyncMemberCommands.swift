@@ -1,4 +1,4 @@
-// SyncMemberCommands: lists the machines of the circle, and removes machines.
+// SyncMemberCommands: lists the machines of the circle, removes one, and leaves the circle.
 //   (1) A removed machine keeps the items that it has. It can't open later ones: they are sealed
 //       under keys that it doesn't get.
 
@@ -88,7 +88,7 @@ struct SyncRemoveCommand: ParsableCommand {
             }
             try sync.keychain.send(.remove(removed.id))
             try sync.settleChange()
-            // Entries that were in flight are void now, and are sent again under new keys.
+            // Entries that the removal made void are sent again under new keys.
             try sync.settle()
             try Output.print("Removed \(name) from the circle.")
         }

@@ -1,4 +1,4 @@
-// SyncOptions: the options that the subcommands of `sync` share.
+// SyncOptions: the options that the subcommands of `sync` share, durations and moments.
 
 #if Synchronization
 
@@ -24,7 +24,9 @@ struct SyncOptions: ParsableArguments {
 
 /// The name of a machine.
 struct SyncNameOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The name of the machine, as members show it.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The name of the machine, which `keychainctl sync members` shows.", valueName: "name"))
     var name: String
 
     func validate() throws {
@@ -46,7 +48,7 @@ struct SyncGroupOptions: ParsableArguments {
     var names: [String]? { groups.isEmpty ? nil : groups }
 }
 
-/// A duration as the user writes it: a number and `s`, `m`, `h` or `d`.
+/// A duration as the user writes it: a number and `s`, `m`, `h` or `d`, from 1 second to 366 days.
 struct SyncDuration: ExpressibleByArgument {
     let seconds: Int64
 

@@ -24,7 +24,8 @@ struct SyncRunCommand: ParsableCommand {
             reached, changes wait in the keychain. The command ends on SIGTERM and SIGINT, and \
             when the machine is in no circle any more. With a keychain service, it needs no \
             passcode: while the keychain is locked, it waits. Without a service, it unlocks the \
-            keychain for itself. Each event is a line on standard error.
+            keychain for itself. Each event that differs from the one before is a line on \
+            standard error.
             """)
 
     @OptionGroup var options: SyncOptions

@@ -1,6 +1,6 @@
 // SyncSession: a keychain and the server of its circle.
-//   (1) The keychain is opened before anything is read from the server, since a service has to
-//       identify this program before the program holds a secret.
+//   (1) The keychain is opened before the client's private key or anything from the server is read,
+//       since a service has to identify this program before the program holds a secret.
 
 #if Synchronization
 
@@ -83,7 +83,8 @@ struct SyncSession {
     /// Exchanges everything until a change of the members that this machine has signed is in the
     /// membership log.
     ///
-    /// - Throws: ``ControlFailure`` if the server doesn't take the change. It stays signed.
+    /// - Throws: ``ControlFailure`` if the server doesn't take the change. The keychain keeps the
+    ///   signed change, and later exchanges send it.
     func settleChange() throws {
         for _ in 0..<Self.attemptCount {
             try settle()
@@ -107,8 +108,9 @@ struct SyncSession {
 
     /// Unlocks the keychain, exchanges everything, and returns the state.
     ///
-    /// - Throws: ``ControlFailure`` if this machine is in no circle, or the server doesn't show all
-    ///   that the machines of the circle wrote.
+    /// - Throws: ``ControlFailure`` if the keychain is locked, if this machine is in no circle or
+    ///   was removed from it, or if the server doesn't show all that the machines of the circle
+    ///   wrote.
     func membership() throws -> Membership {
         try keychain.requireUnlocked()
         let demand = try settle()
