@@ -1,7 +1,7 @@
 // ChipAccess: this process's only connection to a TPM chip, with retries while other programs use
 // it.
 //   (1) One operation runs at a time, under a lock that is held for the whole operation.
-//   (2) A broken connection is reopened once per operation. An operation leaves nothing in the
+//   (2) A broken connection is reopened once per operation. An operation stores nothing in the
 //       chip, so it can be retried as a whole.
 
 #if TPM
@@ -27,8 +27,8 @@ final class ChipAccess: Sendable {
         self.patience = patience
     }
 
-    /// Carries out an operation under the storage key that it belongs to. If `names` is not `nil`,
-    /// the storage key must have one of these names.
+    /// Carries out an operation under the first storage key with which it succeeds. If `names` is
+    /// not `nil`, the storage key must have one of these names.
     func perform<Value: Sendable>(
         named names: [[UInt8]]?, _ operation: Operation<Value>
     ) throws(KeychainFailure) -> Value {
@@ -37,7 +37,8 @@ final class ChipAccess: Sendable {
         }
     }
 
-    /// Runs a query that needs no storage key.
+    /// Runs a query on the connection, with retries. It chooses a storage key itself if it needs
+    /// one.
     func query<Value: Sendable>(
         _ question: (TSSConnection) throws(ResponseFailure) -> Value
     ) throws(KeychainFailure) -> Value {

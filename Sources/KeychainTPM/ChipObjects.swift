@@ -137,7 +137,8 @@ extension ByteReader {
 }
 
 extension [UInt8] {
-    /// Pads with leading zeros, which chips of older revisions omit from numbers.
+    /// Pads with leading zeros, which chips of older revisions omit from numbers; `nil` if there
+    /// are more than `count` bytes.
     func padded(to count: Int) -> [UInt8]? {
         self.count > count ? nil : [UInt8](repeating: 0, count: count - self.count) + self
     }

@@ -62,7 +62,7 @@ struct ChipOperation {
         storageKey = key
     }
 
-    /// Frees all slots.
+    /// Frees the slots of this operation.
     mutating func end() {
         while let object = objects.popLast() { connection.flush(object) }
         connection.flush(session)

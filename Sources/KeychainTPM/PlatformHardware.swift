@@ -1,6 +1,6 @@
 // PlatformHardware: the chip of this machine, if there is one and the package was built with
 // support for it.
-//   (1) The environment variables of a process and the devices of the machine decide which chip the
+//   (1) An environment variable of a process and the device of the machine decide which chip the
 //       process uses.
 //   (2) No library is loaded, and the chip is not accessed, before the chip is first used or
 //       `reason` is read. A program therefore starts as fast on a machine with a chip as on one
@@ -22,8 +22,8 @@ package enum PlatformHardware {
 
     /// The chip for hardware keys; `nil` if there is none that this process can use.
     ///
-    /// While the variable stays the same, this returns the same object. Whether the chip responds
-    /// is only known when it is used.
+    /// While the variable stays the same and the device stays usable, this returns the same object.
+    /// Whether the chip responds is only known when it is used.
     package static var current: (any KeyHardware)? {
         #if TPM
         hardware(for: .ofThisProcess)

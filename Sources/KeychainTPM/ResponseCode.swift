@@ -20,7 +20,7 @@ struct ResponseFailure: Error, Hashable {
 
     /// The meaning of a failure, which decides how it is handled.
     enum Meaning: Hashable, CaseIterable {
-        /// The connection to the chip broke. A new connection may work.
+        /// The connection to the chip broke, or can't be opened. A new connection may work.
         case broken
         /// The chip is busy, or other programs occupy its slots. A later attempt can succeed.
         case busy
@@ -43,7 +43,8 @@ struct ResponseFailure: Error, Hashable {
         case other
     }
 
-    /// Whether the code is from the chip itself, and not from the software in front of it.
+    /// Whether the code is from the chip, or from a resource manager, which uses the chip's codes,
+    /// and not from other software in front of it.
     private var isOfChip: Bool {
         let layer = code & KEYCHAIN_TSS2_RC_LAYER_MASK
         return [

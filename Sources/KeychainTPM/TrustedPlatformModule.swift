@@ -5,9 +5,9 @@
 //       clean up.
 //   (3) Authorization values, shared secrets and sealed bytes are encrypted on their way between
 //       this process and the chip, in sessions that are salted to the storage key.
-//   (4) A chip is identified by the name of its storage key, which is the hash of the public part.
-//       A session is salted to this public part, so that only the chip with the private part can
-//       continue it.
+//   (4) A chip is identified by the names of its storage keys, at most two. A name is the hash of
+//       the public part. A session is salted to this public part, so that only the chip with the
+//       private part can continue it.
 //   (5) A chip states its manufacturer in TPM_PT_MANUFACTURER (TPM 2.0 Library, part 2), with the
 //       letters of the TCG Vendor ID Registry.
 
@@ -74,7 +74,7 @@ package final class TrustedPlatformModule: KeyHardware {
 
     // MARK: Description of the chip
 
-    /// The chip's kind and manufacturer; only `TPM 2.0` while it doesn't respond.
+    /// The chip's kind and manufacturer; only `TPM 2.0` until it has responded once.
     package var name: String {
         (try? knownMaker()).map { $0.name(isSimulatorNamed: isSimulatorNamed) } ?? "TPM 2.0"
     }

@@ -187,8 +187,9 @@ extension Store {
 // MARK: - Recorded results
 
 extension Store {
-    /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result. If there
-    /// is a problem, misses and writes of this process fail from now on.
+    /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result, except
+    /// that of a database in memory. If a problem is recorded, misses and writes of this process
+    /// fail until the keychain is opened again.
     package func verify(
         notingAt now: () -> Double, includesSecrets: Bool = false,
         _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }

@@ -5,7 +5,8 @@
 //       records are erased when the keychain is opened again, because another process may have
 //       recovered it meanwhile.
 //   (3) `isEmpty` costs one atomic load. It is checked before a miss is trusted, and before every
-//       commit.
+//       write. Before the write is committed, `recordingCount` shows whether damage was found
+//       since.
 //   (4) A page that is read again with the same bytes is not recorded again. Otherwise each refill
 //       of a cache would cause another examination of the whole database.
 

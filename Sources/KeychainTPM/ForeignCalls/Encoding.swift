@@ -1,6 +1,7 @@
 // Encoding: conversion between bytes and the structures of tpm2-tss. It uses the library's own
 // functions, so that no structure is assembled field by field here.
-//   (1) A structure that contains a secret is in SecretBytes memory, never on the stack.
+//   (1) A structure that contains a secret is in SecretBytes memory or was allocated by the
+//       library, never on the stack.
 //   (2) Memory that the library allocated for a secret is overwritten before it is freed.
 //   (3) The library's internal memory is out of reach: the authorization value of the key that was
 //       created or used last may remain in the library's context, or in freed memory that
@@ -116,8 +117,8 @@ extension TSSConnection {
         return buffer.slice(0..<min(count, buffer.count))
     }
 
-    /// Used in place of a response code if the library's output is missing or malformed, or a
-    /// structure doesn't take up all of its bytes.
+    /// Used in place of a response code if an object that should exist or the library's output is
+    /// missing, if the output is malformed, or if a structure doesn't take up all of its bytes.
     static let wrongSize = KEYCHAIN_TSS2_MU_RC_BAD_SIZE
 }
 

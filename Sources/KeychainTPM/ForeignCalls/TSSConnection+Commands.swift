@@ -1,4 +1,4 @@
-// The commands of the chip that the keychain uses. They take bytes and return bytes or references.
+// TSSConnection+Commands: the commands for queries, the storage key, sessions and slots.
 
 #if TPM
 
@@ -62,7 +62,7 @@ extension TSSConnection {
     // MARK: The storage key
 
     /// Derives the storage key from the seed of the owner hierarchy. The result is always the same
-    /// key.
+    /// key, until the chip is cleared.
     func createStorageKey() throws(ResponseFailure) -> Reference {
         var template: TPM2B_PUBLIC = try unsafe structure(PublicArea.template(.storage)) {
             unsafe library.decodePublic($0, $1, $2, $3)

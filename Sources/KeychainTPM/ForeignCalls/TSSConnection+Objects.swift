@@ -1,4 +1,4 @@
-// The commands that create and use keys and sealed bytes.
+// TSSConnection+Objects: the commands that create and use keys and sealed bytes.
 
 #if TPM
 

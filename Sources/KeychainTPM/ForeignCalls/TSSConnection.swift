@@ -1,7 +1,8 @@
 // TSSConnection: a connection to a chip, with the library's context for it.
 //   (1) Only one thread at a time uses a connection, under the lock of the `ChipAccess` that
 //       created it.
-//   (2) Between two operations, a connection holds neither keys nor sessions.
+//   (2) Between two operations, a connection holds neither keys nor sessions, unless flushing one
+//       failed.
 //   (3) After a fork, the child leaves the connection to its parent.
 
 #if TPM

@@ -46,7 +46,7 @@ struct TSSLibrary: @unchecked Sendable {
     let encodeSignature: Tss2_MU_TPMT_SIGNATURE_Marshal_Function
     let encodeCapability: Tss2_MU_TPMS_CAPABILITY_DATA_Marshal_Function
 
-    /// The libraries of this system, or the failure that says which one is missing.
+    /// The libraries of this system, or the failure that says which one is missing or too old.
     static let ofThisSystem = Result { () throws(KeychainFailure) in try TSSLibrary() }
 
     private init() throws(KeychainFailure) {
@@ -108,7 +108,8 @@ struct OpenLibrary {
     private let name: String
     private let handle: UnsafeMutableRawPointer
 
-    /// - Throws: `unimplemented` if the library is missing, which is usual without a chip.
+    /// - Throws: `unimplemented` if the library can't be loaded. Usually it is missing, because the
+    ///   machine has no chip.
     init(_ name: String) throws(KeychainFailure) {
         // SAFETY: the name is a constant in this file. The error message is null-terminated and
         // valid until this thread's next call.
