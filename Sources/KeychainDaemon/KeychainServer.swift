@@ -1,8 +1,8 @@
 // KeychainServer: the service as a whole, from its locks to its connections.
 //   (1) The service reads requests of a caller only after it has identified the caller.
 //   (2) At its end, the service stops accepting connections and removes the sockets that it has
-//       created, carries out the requests that it has received, answers them as far as
-//       `endTime` permits, then closes the keychains.
+//       created, carries out the requests that it has received, answers them as far as `endTime`
+//       permits, then closes the keychains.
 
 import Glibc
 import KeychainCore

@@ -81,9 +81,9 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// If 0, which is the default, an authentication by another context is never accepted. Values
     /// greater than ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` are reduced to it. The
-    /// time starts when the user proves presence, and ends early if the keychain is locked. On Apple
-    /// platforms, it starts when the device is unlocked. The context accepts its own proofs for as
-    /// long as it remembers them.
+    /// time starts when the user proves presence, and ends early if the keychain is locked. On
+    /// Apple platforms, it starts when the device is unlocked. The context accepts its own proofs
+    /// for as long as it remembers them.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }

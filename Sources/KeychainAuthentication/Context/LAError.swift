@@ -1,7 +1,7 @@
 // LAError: the reason that an authentication failed, with Apple's codes. AuthenticationFailure: the
 // same reason, or a failure of the keychain.
-//   (1) An LAError and an `NSError` of its domain with a known code are two forms of the same value.
-//       Each can be cast to the other.
+//   (1) An LAError and an `NSError` of its domain with a known code are two forms of the same
+//       value. Each can be cast to the other.
 //   (2) No text contains the user's input.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
@@ -19,8 +19,8 @@ public struct LAError: Error, Sendable {
     /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
         /// The input was wrong three times, the two inputs of a new password differed three times,
-        /// no application password was provided, the application password that the program provided
-        /// is wrong, the person was not recognized, or the keychain can't be used.
+        /// no application password was provided, the application password that the program
+        /// provided is wrong, the person was not recognized, or the keychain can't be used.
         case authenticationFailed = -1
         /// The user canceled, or the terminal was closed during the prompt.
         case userCancel = -2
@@ -43,8 +43,8 @@ public struct LAError: Error, Sendable {
         case invalidContext = -10
         /// No paired device is available.
         case companionNotAvailable = -11
-        /// User interaction is required, but the context or the call forbids it, or there is neither
-        /// a terminal nor a prompter.
+        /// User interaction is required, but the context or the call forbids it, or there is
+        /// neither a terminal nor a prompter.
         case notInteractive = -1004
 
         /// The older name of ``biometryNotAvailable``.

@@ -1,6 +1,6 @@
 // AgeFile: writes and reads files in the age v1 format, 64 KiB at a time.
 //   (1) Each chunk is authenticated together with its number and with whether it is the last one.
-//       A reader therefore detects that chunks were removed, repeated, moved or cut off at the end.
+//       Readers therefore detect that chunks were removed, repeated, moved or cut off at the end.
 //   (2) The last chunk is empty only if the whole content is. Nothing follows it.
 //   (3) A reader returns a chunk after checking its tag. Only at the end is it known that the file
 //       is complete.

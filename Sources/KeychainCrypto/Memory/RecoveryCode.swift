@@ -1,5 +1,6 @@
 // RecoveryCode: 128 random bits that open a keychain after the passcode was forgotten, or on
-// another machine, and their form as twelve words.
+// another machine, and their form as twelve words. The verification key of an audit and the
+// recovery code of a circle have the same form.
 //   (1) The words are encoded as in BIP 39: 128 bits and the first 4 bits of their SHA-256, 11 bits
 //       per word. A wrong word is therefore detected with a probability of 15/16.
 //   (2) Input can contain capital letters, and any ASCII characters other than letters between the

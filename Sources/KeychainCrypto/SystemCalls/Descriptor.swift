@@ -55,8 +55,8 @@ package enum Descriptor {
 
     // MARK: Bytes
 
-    /// Writes all bytes. Returns `false` if that failed; `errno` contains the reason.
-    /// If the descriptor is non-blocking and not ready, the call waits if `waits` is set, and fails
+    /// Writes all bytes. Returns `false` if that failed; `errno` contains the reason. If the
+    /// descriptor is non-blocking and not ready, the call waits if `waits` is set, and fails
     /// otherwise.
     package static func write(
         _ bytes: [UInt8], to descriptor: Int32, waits: Bool = false

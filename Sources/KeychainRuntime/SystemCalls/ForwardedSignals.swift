@@ -19,8 +19,8 @@ package enum ForwardedSignals {
     /// The latest signal that arrived before the program was started.
     private static let early = Atomic<Int32>(0)
 
-    /// Installs the handlers, before the program is started. If signals arrive before
-    /// ``send(to:)`` is called, that call delivers the latest of them.
+    /// Installs the handlers, before the program is started. If signals arrive before ``send(to:)``
+    /// is called, that call delivers the latest of them.
     package static func take() {
         program.store(0, ordering: .sequentiallyConsistent)
         early.store(0, ordering: .sequentiallyConsistent)
