@@ -2,8 +2,8 @@
 // keys.
 //   (1) The chip creates a private key and never reveals it unencrypted. Outside the chip there is
 //       only the wrapped key, which is useless with another chip.
-//   (2) Every use of a key requires its authorization value. The keychain seals this
-//       value; the blob of a key contains it next to the wrapped key.
+//   (2) Every use of a key requires its authorization value. The keychain seals this value; the
+//       blob of a key contains it next to the wrapped key.
 //   (3) A chip returns the x coordinate of a shared point, but the crypto library creates a shared
 //       secret only by key agreement. Key agreement with the private key 1 yields the x coordinate
 //       of the peer's public key. A point with the chip's x coordinate is therefore used as this

@@ -2,8 +2,8 @@
 // provides that keychain.
 //   (1) The first of these that applies decides:
 //         the variable KEYCHAIN_SERVICE; the variable KEYCHAIN_DIRECTORY; the configuration file;
-//         the socket of the user's service; the socket of the machine's service. If none
-//         applies, the process uses embedded mode.
+//         the socket of the user's service; the socket of the machine's service.
+//       If none applies, the process uses embedded mode.
 //   (2) The decision is made once per process. A failure to decide isn't cached.
 //   (3) An existing socket is used. If the service doesn't answer, requests fail: if another
 //       keychain were opened instead, all items would seem to be gone. A socket that the user's

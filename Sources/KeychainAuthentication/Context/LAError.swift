@@ -19,8 +19,8 @@ public struct LAError: Error, Sendable {
     /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
         /// The input was wrong three times, the two inputs of a new password differed three times,
-        /// no application password was provided, the application password that the program
-        /// provided is wrong, the person was not recognized, or the keychain can't be used.
+        /// no application password was provided, the password that the program provided is wrong,
+        /// the person was not recognized, or the keychain can't be used.
         case authenticationFailed = -1
         /// The user canceled, or the terminal was closed during the prompt.
         case userCancel = -2
