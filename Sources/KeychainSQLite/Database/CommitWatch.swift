@@ -16,9 +16,10 @@ import Synchronization
 
 package final class CommitWatch: Sendable {
     package enum Means: Hashable, Sendable {
-        /// inotify events, and reading the header every ``safetyInterval``.
+        /// inotify events, and reading the header every ``safetyInterval``, unless another interval
+        /// is given.
         case notices
-        /// Reading the header every ``pollingInterval``.
+        /// Reading the header every ``pollingInterval``, unless another interval is given.
         case polling
     }
 

@@ -13,7 +13,7 @@
 //   (5) When SQLite recovers a log that was left behind, the note becomes invalid: frames of a
 //       failed transaction may have been put back into the log, in place of committed frames.
 //   (6) A failure to read or write it is not reported. It causes another verification, and an older
-//       copy of the database may not be detected.
+//       copy of the database may go undetected.
 
 import Glibc
 package import KeychainCore

@@ -124,6 +124,8 @@ package struct StoreFolder: Hashable, Sendable {
     // MARK: Reading and synchronizing
 
     /// - Returns: `nil` if there is no such file.
+    /// - Throws: `notAvailable` if the file is refused; `ioError` if it has more than `limit`
+    ///   bytes; errors in reading.
     package func read(
         _ file: File, atMost limit: Int = 1 << 16
     ) throws(KeychainFailure) -> SecretBytes? {
