@@ -1,8 +1,8 @@
 // SecretService: imports the items of the Secret Service that runs for this user: gnome-keyring,
 // KWallet, KeePassXC. Source: Secret Service API Draft 0.2.
 //   (1) The service is only read: no call changes an item there.
-//   (2) All collections are imported, or none: if one is locked, the import fails before anything
-//       is written.
+//   (2) All collections are imported, or none: if one is locked or can't be read, the import fails
+//       before anything is written.
 //   (3) Secrets cross the user's bus unencrypted ("plain"). A program that can listen there could
 //       also request them.
 

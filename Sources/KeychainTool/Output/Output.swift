@@ -22,7 +22,7 @@ enum Output {
         }
     }
 
-    /// Reports a failure: the tool's name, what happened, and what to do.
+    /// Reports a failure or a warning, after the tool's name.
     static func report(_ message: String) {
         complain("keychainctl: " + message)
     }

@@ -15,7 +15,7 @@ enum DBusValue: Equatable {
     case text(String)
     /// An array of bytes.
     case bytes([UInt8])
-    /// An array, a structure or a dictionary entry.
+    /// An array of other values, a structure or a dictionary entry.
     case list([DBusValue])
 
     var text: String? { if case .text(let text) = self { text } else { nil } }

@@ -19,7 +19,8 @@ struct SyncTokenCommand: ParsableCommand {
             The token is printed alone, in Base64 with - and _ (RFC 4648, section 5). It can be \
             used once, until it expires. `keychainctl sync join --token-fd` uses it; meanwhile, a \
             machine with all access groups must run `keychainctl sync run`, or synchronize later. \
-            The new machine is named after its identifier; `keychainctl sync members` shows it.
+            The new machine is named “token” and the first digits of its identifier; `keychainctl \
+            sync members` shows it.
             """)
 
     @OptionGroup var groups: SyncGroupOptions
