@@ -1,8 +1,10 @@
-// MemoryFolderTests: the contents of a folder in memory after its removal.
+// MemoryFolderTests: the contents of a folder in memory after its removal, and the descriptor
+// numbers of files in memory.
 
 import Foundation
 import Glibc
 import KeychainCore
+import KeychainCrypto
 import KeychainRuntime
 import Testing
 
@@ -32,6 +34,41 @@ import Testing
         for number in 0...1 {
             let left = try Data(contentsOf: URL(fileURLWithPath: outside + "/\(number)"))
             #expect(left.count >= secret.count && left.allSatisfy { $0 == 0 })
+        }
+    }
+}
+
+/// These tests run in separate processes, because other tests open files at the same time.
+@Suite struct `A file in memory` {
+    @Test func `a number is reserved for a file even if it is the lowest free number`() async {
+        await #expect(processExitsWith: .success) {
+            let lowest = try #require(Files.open("/dev/null", O_RDONLY))
+            let number = lowest.number
+            lowest.close()
+            #expect(Descriptor.reserve(number))
+            #expect(fcntl(number, F_GETFD) == FD_CLOEXEC)
+            let secret = SecretBytes(copying: Array("secret".utf8))
+            let file = try #require(MemoryFile.make(of: secret))
+            #expect(file.number != number)
+            #expect(MemoryFile.give(file, as: number) == number)
+            file.close()
+            // It is open, and programs that are started inherit it.
+            #expect(fcntl(number, F_GETFD) == 0)
+        }
+    }
+
+    @Test func `a file given under its own number stays open, and started programs inherit it`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let secret = SecretBytes(copying: Array("secret".utf8))
+            for isNumbered in [false, true] {
+                let file = try #require(MemoryFile.make(of: secret))
+                let number = file.number
+                #expect(MemoryFile.give(file, as: isNumbered ? number : nil) == number)
+                file.close()
+                #expect(fcntl(number, F_GETFD) == 0)
+            }
         }
     }
 }

@@ -33,6 +33,8 @@ package enum Descriptor {
     package static func reserve(_ descriptor: Int32) -> Bool {
         guard fcntl(descriptor, F_GETFD) == -1 else { return true }
         guard let null = Files.open("/dev/null", O_RDONLY) else { return false }
+        // The system assigns the lowest free number, which may be the one to reserve.
+        if null.number == descriptor { return null.handOn() == descriptor }
         let reserved = fcntl(null.number, F_DUPFD_CLOEXEC, descriptor)
         // If the number is taken now, another thread took it in the meantime.
         if reserved >= 0, reserved != descriptor { Glibc.close(reserved) }

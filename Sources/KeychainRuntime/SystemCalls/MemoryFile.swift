@@ -46,11 +46,15 @@ package enum MemoryFile {
     }
 
     /// Lets programs that are started from now on inherit a file, under its own descriptor number
-    /// or under another, whose previous file is closed.
+    /// or under another, whose previous file is closed. Under its own number, the file stays open
+    /// when `file` is released.
     ///
     /// - Returns: The descriptor number. `nil` with `errno` set if it isn't available.
     package static func give(_ file: OwnedDescriptor, as number: Int32? = nil) -> Int32? {
-        guard let number else { return fcntl(file.number, F_SETFD, 0) == 0 ? file.number : nil }
+        // For equal numbers, dup2 has no effect: it would leave the close-on-exec flag set.
+        guard let number, number != file.number else {
+            return fcntl(file.number, F_SETFD, 0) == 0 ? file.handOn() : nil
+        }
         return dup2(file.number, number) == number ? number : nil
     }
 }
