@@ -53,13 +53,16 @@ extension SecItemHandler {
     /// Stores a key that this handler holds, usually one that it created. The stored item gets a
     /// new blob, different from the key's previous blob.
     func addKey(_ item: NewItem) throws(KeychainFailure) -> ItemSnapshot {
-        guard let key = item.data.flatMap({ keys.take($0) }) else {
+        guard let blob = item.data, let key = keys.key(for: blob) else {
             throw .param(
                 "A Secure Enclave key can't be imported. It must be generated in the Secure "
                     + "Enclave.")
         }
         var added = try add(SecItemQuery.addition(item, of: key), item)
-        added.data = try blob(of: added, reference: key)
+        // Only now, so that a failed addition can be repeated. Until the key is stored, this
+        // handler holds the only reference to it.
+        keys.drop(blob)
+        added.data = try self.blob(of: added, reference: key)
         return added
     }
 
@@ -192,9 +195,8 @@ final class SecureEnclaveKeys: Sendable {
             held.first { $0.blob == blob }
         }
 
-        mutating func take(_ blob: Data) -> Held? {
-            guard let index = held.firstIndex(where: { $0.blob == blob }) else { return nil }
-            return held.remove(at: index)
+        mutating func drop(_ blob: Data) {
+            held.removeAll { $0.blob == blob }
         }
     }
 
@@ -215,10 +217,10 @@ final class SecureEnclaveKeys: Sendable {
         return held?.key
     }
 
-    /// Returns a key and stops holding it.
-    func take(_ blob: Data) -> SecKey? {
-        let held = notStored.withLock { $0.take(blob) } ?? stored.withLock { $0.take(blob) }
-        return held?.key
+    /// Stops holding the key for a blob.
+    func drop(_ blob: Data) {
+        notStored.withLock { $0.drop(blob) }
+        stored.withLock { $0.drop(blob) }
     }
 }
 

@@ -181,6 +181,30 @@ import Testing
         #expect(found?.hasData == true)
         #expect(try handler.perform(SignDigest(digest, with: blob), as: caller).count == 64)
     }
+
+    @Test func `with the SecItem functions a key can be stored after a failed attempt`() throws {
+        let handler = SecItemHandler { test.connection }
+        let caller = AccessGroups(["default"])
+        let new = NewSecureEnclaveKey(constraints: .privateKeyUsage)
+        let made = try handler.perform(MakeSecureEnclaveKey(new), as: caller)
+        let item = NewItem(
+            itemClass: .key, attributes: [.label: .string("a")], constraints: .privateKeyUsage,
+            data: made.blob)
+        test.inject(.locked, into: .add, times: 1)
+        let locked = #expect(throws: KeychainFailure.self) {
+            try handler.perform(AddItem(item), as: caller)
+        }
+        #expect(locked?.status == .interactionNotAllowed)
+        let added = try handler.perform(AddItem(item), as: caller)
+        let digest = Data(SHA256.hash(data: Data("message".utf8)))
+        let blob = try #require(added.data)
+        #expect(try handler.perform(SignDigest(digest, with: blob), as: caller).count == 64)
+        // The stored key has a new blob, so the handler no longer holds it under the first one.
+        let again = #expect(throws: KeychainFailure.self) {
+            try handler.perform(AddItem(item), as: caller)
+        }
+        #expect(again?.status == .param)
+    }
 }
 
 #endif
