@@ -82,6 +82,28 @@ private let own = AccessGroups(["default"])
         #expect(try sample.records().map(\.number) == Array(1...9))
     }
 
+    @Test func `an audit whose anchor is too long is replaced by a new audit, which continues`()
+        throws
+    {
+        let sample = try AuditSample()
+        try sample.write(1)
+        let first = try sample.position().chain
+        let anchor = try FileHandle(forWritingTo: URL(filePath: sample.folder.anchorPath))
+        try anchor.seekToEnd()
+        try anchor.write(contentsOf: Data([0]))
+        try anchor.close()
+        #expect(status { _ = try sample.folder.position() } == .ioError)
+        try sample.write(1)
+        #expect(
+            sample.log.all.contains { $0.hasPrefix("error the previous audit can't be continued") })
+        let second = try sample.position().chain
+        #expect(second != first)
+        try sample.write(1)
+        #expect(try sample.position().chain == second)
+        #expect(try sample.verify().validCount == 6)
+        #expect(try sample.findings().isEmpty)
+    }
+
     @Test func `records lost in a power failure are reported, and the audit continues after them`()
         throws
     {

@@ -111,12 +111,12 @@ extension AuditFolder {
     package static func position(
         in descriptor: OwnedDescriptor
     ) throws(KeychainFailure) -> AuditPosition? {
-        guard
-            let bytes = try? SecretBytes(
-                readingFrom: descriptor.number, atMost: AuditPosition.byteCount)
-        else { throw failure("read the audit's anchor") }
-        if bytes.count == 0 { return nil }
-        guard let position = AuditPosition(bytes) else {
+        let bytes = try? SecretBytes(
+            readingFrom: descriptor.number, atMost: AuditPosition.byteCount)
+        // A file that is longer than an anchor (EFBIG) could be read, and is damaged.
+        if bytes == nil, errno != EFBIG { throw failure("read the audit's anchor") }
+        if bytes?.count == 0 { return nil }
+        guard let position = bytes.flatMap({ AuditPosition($0) }) else {
             throw failure("read the audit's anchor, which is damaged", code: EIO)
         }
         return position

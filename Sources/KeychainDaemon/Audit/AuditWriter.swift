@@ -103,6 +103,12 @@ struct AuditWriter: Sendable {
         self.limits = limits
         self.anchor = anchor
         labels = AuditItemLabels(key: position.itemKey)
+        // Bytes after the end of the new anchor would damage it too.
+        if let size = Files.status(of: anchor)?.identity.size, size > AuditPosition.byteCount,
+            ftruncate(anchor.number, off_t(AuditPosition.byteCount)) != 0
+        {
+            throw AuditFolder.failure("shorten the audit's anchor")
+        }
         try writeAnchor()
         // A failure is harmless unless the power fails too, and then a missing file is reported as
         // a gap. The same applies below.
