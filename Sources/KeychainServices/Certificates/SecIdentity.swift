@@ -1,14 +1,14 @@
 // SecIdentity: a certificate together with its private key.
-//   (1) Whether the private key matches the certificate is checked whenever an identity is created
-//       from parts that were not found together. A search finds them together by their attributes:
-//       the application label of the key is the hash of the certificate's public key, unless a
-//       program stored other values.
+//   (1) Whether the private key matches the certificate is checked whenever an identity is created,
+//       also if a search found both together. A search compares only attributes, and a program can
+//       store a key with any application label and a certificate with any public key hash.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainAsymmetricKeys
 internal import KeychainEngine
 internal import KeychainCore
 
@@ -22,8 +22,7 @@ public final class SecIdentity: NSObject, Sendable {
     package let certificate: SecCertificate
     package let privateKey: SecKey
 
-    /// Creates an identity. The caller has checked that the key matches the certificate, or found
-    /// both together.
+    /// Creates an identity. The caller has checked that the key matches the certificate.
     package init(certificate: SecCertificate, privateKey: SecKey) {
         self.certificate = certificate
         self.privateKey = privateKey
@@ -49,9 +48,10 @@ extension SecIdentity: CoreFoundationTyped {
 }
 
 extension SecCertificate {
-    /// Whether `key` is the private key that matches the certificate's public key.
+    /// Whether `key` is the private key that matches the certificate's public key. Only public keys
+    /// are compared; the private key is not used.
     package func isAbout(_ key: SecKey) -> Bool {
-        key.isPrivate && itemAttributes[.publicKeyHash] == .data(key.publicKeyHash)
+        key.isPrivate && structure.publicKeyBits == key.publicKey.externalRepresentation
     }
 }
 

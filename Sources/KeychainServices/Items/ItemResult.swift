@@ -48,8 +48,9 @@ enum FoundItem {
 
     /// The object for `kSecReturnRef`.
     ///
-    /// - Returns: `nil` for passwords, and for items of the other classes whose data is not a
-    ///   certificate or key: an item may contain any bytes.
+    /// - Returns: `nil` for passwords, for items of the other classes whose data is not a
+    ///   certificate or key, and for an identity whose key doesn't match its certificate: an item
+    ///   may contain any bytes and attributes.
     var object: NSObject? {
         switch self {
         case .item(let item, let keychain):
@@ -60,7 +61,7 @@ enum FoundItem {
             }
         case .identity(let identity, let keychain):
             if let certificate = Self.certificate(identity.certificate),
-                let key = try? SecKey(identity.key, in: keychain)
+                let key = try? SecKey(identity.key, in: keychain), certificate.isAbout(key)
             {
                 SecIdentity(certificate: certificate, privateKey: key)
             } else {

@@ -6,6 +6,12 @@ import Testing
 
 private func fixture() throws -> FixtureIdentity { try CertificateFixtures.shared().root }
 
+/// The application label of a fixture's key, which is the hash of its public key.
+private func label(_ fixture: FixtureIdentity) throws -> Data {
+    let attributes = try #require(SecKeyCopyAttributes(fixture.key) as? Entries)
+    return try #require(attributes["klbl"] as? Data)
+}
+
 let sectionR: [Row] = [
     Row(394, "a certificate alone isn't an identity") { k in
         k.add(["ref": try fixture().certificate]).gives(0)
@@ -161,6 +167,27 @@ let sectionR: [Row] = [
         #expect(identity == (try fixture.identity))
         let other = try CertificateFixtures.shared().intermediate.key
         #expect(SecIdentityCreate(nil, fixture.certificate, other) == nil)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `an identity whose key doesn't match its certificate has no object`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixture = try fixture()
+        let other = try CertificateFixtures.shared().intermediate.key
+        k.add(["ref": fixture.certificate]).gives(0)
+        k.add(["ref": other, "klbl": try label(fixture)]).gives(0)
+        // A search compares the label with the hash in the certificate's attributes.
+        k.copy(idnt()).gives(0)
+        k.copy(idnt(["R.ref": true])).givesNil()
+        let found = try k.copy(idnt(["R.ref": true, "R.attrs": true])).givesDictionary()
+        #expect(found["v_Ref"] == nil)
+        #expect(found["certdata"] as? Data == fixture.der)
+        k.delete(["ref": other, "klbl": try label(fixture)]).gives(0)
+        k.add(["ref": fixture.key]).gives(0)
+        let identity = k.copy(idnt(["R.ref": true])).gives(0).result
+        #expect(identity as? SecIdentity == (try fixture.identity))
     }
 
     @Test(arguments: Backend.allCases)
