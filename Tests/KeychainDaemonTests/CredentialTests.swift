@@ -58,7 +58,10 @@ private final class CredentialService {
     let lines = Lines()
     private var server: CredentialServer?
 
-    init(trusting trusted: uid_t) throws {
+    init(
+        trusting trusted: uid_t,
+        run: @escaping @Sendable (@escaping FairPool.Work) -> Void = { $0(true) }
+    ) throws {
         folder = try TemporaryFolder()
         path = folder.path + "/run/credentials-socket"
         let server = try CredentialServer(
@@ -72,7 +75,7 @@ private final class CredentialService {
                 default: throw .itemNotFound
                 }
             },
-            run: { $0() }, onLine: { [lines] line in lines.add(line) })
+            run: run, onLine: { [lines] line in lines.add(line) })
         try server.start()
         self.server = server
     }
@@ -102,6 +105,23 @@ private final class CredentialService {
         #expect(lines.count == 6)
         #expect(lines[0] == "credential password of the unit app.service: given")
         #expect(!lines.contains { $0.contains("secret") })
+    }
+
+    @Test func `a request that still waits when the service ends is answered with too many bytes`()
+        throws
+    {
+        let workers = Workers(count: 1)
+        let service = try CredentialService(trusting: geteuid()) {
+            workers.submit(for: .user(0), $0)
+        }
+        // From now on, submitted work is called as if it had waited in the queue until now.
+        workers.stop()
+        #expect(try service.answer("1/unit/app.service/password") == Self.refusal)
+        #expect(
+            service.lines.all == [
+                "credential password of the unit app.service: not given, The keychain service is "
+                    + "ending."
+            ])
     }
 
     @Test func `a caller whose user id isn't trusted gets no credential`() throws {

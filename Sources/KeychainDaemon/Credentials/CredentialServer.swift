@@ -26,7 +26,7 @@ final class CredentialServer: Sendable {
     private let trusted: uid_t
     private let answerTime: Duration
     private let source: Source
-    private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let run: @Sendable (@escaping FairPool.Work) -> Void
     private let onLine: @Sendable (String) -> Void
     private let waker: Waker
     private let isEnding = Atomic<Bool>(false)
@@ -35,11 +35,12 @@ final class CredentialServer: Sendable {
     /// Creates a server that trusts the addresses of processes of the user `trusted`.
     ///
     /// `source` returns the secrets. `run` runs a closure on another thread, to look up a secret
-    /// and to answer. `onLine` receives a line of text for each request and each refusal.
+    /// and to answer. If the service ends before that, `run` calls the closure too, with `isActive`
+    /// set to `false`. `onLine` receives a line of text for each request and each refusal.
     init(
         _ socket: ListeningSocket, trusted: uid_t = 0, answerTime: Duration = .seconds(10),
         source: @escaping Source,
-        run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        run: @escaping @Sendable (@escaping FairPool.Work) -> Void,
         onLine: @escaping @Sendable (String) -> Void
     ) throws(ServiceFailure) {
         guard let waker = Waker() else {
@@ -92,17 +93,18 @@ final class CredentialServer: Sendable {
             onLine("credential refused: the caller's address doesn't name a unit and a credential")
             return caller.close()
         }
-        run { [self] in
-            answer(name, to: caller, of: peer.pid)
+        run { [self] isActive in
+            answer(name, to: caller, of: peer.pid, isActive)
             caller.close()
         }
     }
 
     private func answer(
-        _ name: CredentialName, to caller: OwnedDescriptor, of process: pid_t
+        _ name: CredentialName, to caller: OwnedDescriptor, of process: pid_t, _ isActive: Bool
     ) {
         let asked = "credential \(name.credential) of the unit \(name.unit)"
         do throws(KeychainFailure) {
+            guard isActive else { throw Workers.ending }
             var secret = try source(name, process)
             defer { secret.resetBytes(in: secret.startIndex..<secret.endIndex) }
             guard !secret.isEmpty, secret.count <= Self.byteCount else {
@@ -165,7 +167,8 @@ extension CredentialServer {
                 }
             },
             // The requests are work of root, the user with id 0.
-            run: { workers.run(for: .user(0), $0) }, onLine: { log.note("credential", reason: $0) })
+            run: { workers.submit(for: .user(0), $0) },
+            onLine: { log.note("credential", reason: $0) })
     }
 }
 

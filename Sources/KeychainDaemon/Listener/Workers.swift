@@ -67,6 +67,12 @@ final class Workers: Sendable {
         Self.run(on: pool, for: party, body)
     }
 
+    /// Submits work that is also called, with `isActive` set to `false`, if the service ends before
+    /// the work was started.
+    func submit(for party: Party, _ work: @escaping FairPool.Work) {
+        pool.submit(for: party, work)
+    }
+
     /// Runs work that reads the files which identify a caller.
     func identify(for party: Party, _ body: @escaping @Sendable () -> Void) {
         Self.run(on: identification, for: party, body)
@@ -158,8 +164,10 @@ final class Workers: Sendable {
         }
     }
 
-    private static let stopped = Outcome.end(
-        KeychainFailure(.notAvailable, "The keychain service is ending.", cause: .contention))
+    /// The failure of work that wasn't started before the service ended.
+    static let ending = KeychainFailure.busy("The keychain service is ending.")
+
+    private static let stopped = Outcome.end(ending)
 
     /// Calls `then` after both an ordinary thread and a derivation thread have taken the probe from
     /// their queues.
