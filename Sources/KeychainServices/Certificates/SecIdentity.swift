@@ -90,21 +90,26 @@ public func SecIdentityCreateWithCertificate(
     guard case .data(let hash) = certificateRef.itemAttributes[.publicKeyHash] else {
         return errSecItemNotFound
     }
-    var result: CFTypeRef?
-    let query: NSDictionary = [
-        kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
-        kSecAttrApplicationLabel: hash, kSecAttrSynchronizable: kSecAttrSynchronizableAny,
-        kSecReturnRef: true,
-    ]
-    // SAFETY: the variable outlives the call.
-    let status = unsafe SecItemCopyMatching(query, &result)
-    guard status == errSecSuccess else { return status }
-    guard let key = result as? SecKey, certificateRef.isAbout(key) else {
-        return errSecItemNotFound
+    // Almost always, the first key with this label matches. Only if a program gave the label to
+    // another key, too, are all of them read: that fails if one of them is locked, and may prompt
+    // the user for each.
+    for limit in [kSecMatchLimitOne, kSecMatchLimitAll] {
+        var result: CFTypeRef?
+        let query: NSDictionary = [
+            kSecClass: kSecClassKey, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
+            kSecAttrApplicationLabel: hash, kSecAttrSynchronizable: kSecAttrSynchronizableAny,
+            kSecMatchLimit: limit, kSecReturnRef: true,
+        ]
+        // SAFETY: the variable outlives the call.
+        let status = unsafe SecItemCopyMatching(query, &result)
+        guard status == errSecSuccess else { return status }
+        let found = result as? [SecKey] ?? (result as? SecKey).map { [$0] } ?? []
+        guard let key = found.first(where: { certificateRef.isAbout($0) }) else { continue }
+        // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
+        unsafe identityRef.pointee = SecIdentity(certificate: certificateRef, privateKey: key)
+        return errSecSuccess
     }
-    // SAFETY: the caller must pass a pointer that is valid during the call, as `&variable` is.
-    unsafe identityRef.pointee = SecIdentity(certificate: certificateRef, privateKey: key)
-    return errSecSuccess
+    return errSecItemNotFound
 }
 
 /// Returns the certificate of an identity.

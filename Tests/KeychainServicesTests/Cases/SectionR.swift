@@ -154,19 +154,34 @@ let sectionR: [Row] = [
     ) throws {
         let k = Client(try backend.open(), groups: ["G1"])
         let fixture = try fixture()
-        var identity: SecIdentity?
-        func make() -> OSStatus {
-            // SAFETY: the variable outlives the call.
-            k.withKeychain {
-                unsafe SecIdentityCreateWithCertificate(nil, fixture.certificate, &identity)
-            }
-        }
-        #expect(make() == errSecItemNotFound)
+        #expect(k.makeIdentity(fixture.certificate).status == errSecItemNotFound)
         k.add(["ref": fixture.key]).gives(0)
-        #expect(make() == errSecSuccess)
-        #expect(identity == (try fixture.identity))
+        let made = k.makeIdentity(fixture.certificate)
+        #expect(made.status == errSecSuccess)
+        #expect(made.identity == (try fixture.identity))
         let other = try CertificateFixtures.shared().intermediate.key
         #expect(SecIdentityCreate(nil, fixture.certificate, other) == nil)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `an identity is created even if keys of other pairs have the same label`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixture = try fixture()
+        let other = try CertificateFixtures.shared().intermediate.key
+        // Several, because the order in which a search visits keys with the same label is not
+        // defined.
+        for tag in ["1", "2", "3", "4"] {
+            k.add(["ref": other, "klbl": try label(fixture), "atag": bytes(tag)]).gives(0)
+        }
+        let none = k.makeIdentity(fixture.certificate)
+        #expect(none.status == errSecItemNotFound)
+        #expect(none.identity == nil)
+        k.add(["ref": fixture.key]).gives(0)
+        let made = k.makeIdentity(fixture.certificate)
+        #expect(made.status == errSecSuccess)
+        #expect(made.identity == (try fixture.identity))
     }
 
     @Test(arguments: Backend.allCases)
@@ -204,5 +219,19 @@ let sectionR: [Row] = [
         k.copy(keys(["sign": false])).gives(-25300)
         k.delete(["ref": key]).gives(0)
         k.copy(keys()).gives(-25300)
+    }
+}
+
+extension Client {
+    /// Creates an identity from a certificate and its key in the keychain.
+    fileprivate func makeIdentity(
+        _ certificate: SecCertificate
+    ) -> (status: OSStatus, identity: SecIdentity?) {
+        var identity: SecIdentity?
+        // SAFETY: the variable outlives the call.
+        let status = withKeychain {
+            unsafe SecIdentityCreateWithCertificate(nil, certificate, &identity)
+        }
+        return (status, identity)
     }
 }
