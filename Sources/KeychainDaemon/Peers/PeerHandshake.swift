@@ -172,8 +172,8 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         case .timeLimit(let pid):
             "process \(pid) didn't answer in time"
         case .slowFile(let pid):
-            "the file that process \(pid) runs can't be read in time: its file system doesn't "
-                + "answer, or it is very large"
+            "the files that identify process \(pid) or define its rights can't be read in time: a "
+                + "file system doesn't answer, or a file is very large"
         case .tooMany(let uid):
             "there are too many connections of the user (uid \(uid))"
         case .unavailable(let pid, let reason):

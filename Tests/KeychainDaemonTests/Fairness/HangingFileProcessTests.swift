@@ -74,7 +74,7 @@ import Testing
         let input = Pipe()
         let process = try peer("stay", service.configuration.socket, as: large, input: input)
         try eventually("the program is refused") {
-            service.log.all.contains { $0.contains("can't be read in time") }
+            service.log.all.contains { $0.contains("define its rights can't be read in time") }
         }
         try eventually("its connection is freed") { service.server.connectionCount == 0 }
         process.kill()
