@@ -3,9 +3,9 @@
 // certificates in a PKCS #7 message (RFC 5652, section 5.1).
 //   (1) The formats are mutually exclusive: no two have the same outermost elements.
 //   (2) Text outside the blocks of a PEM file is ignored, as RFC 7468 requires.
-//   (3) If a block is incomplete after its BEGIN line, the whole PEM file is rejected as damaged,
-//       so that no key or certificate of a list is lost unnoticed. A malformed BEGIN line counts as
-//       text outside the blocks.
+//   (3) If a block is incomplete, or a line outside the blocks looks like a damaged BEGIN or END
+//       line, the whole PEM file is rejected as damaged, so that no key or certificate of a list is
+//       lost unnoticed.
 //
 // SwiftASN1's PEM reader accepts only lines of 64 characters and no header lines. OpenSSL writes
 // header lines, and Java and others write longer lines, so PEM is read here.
@@ -129,8 +129,9 @@ struct PEMBlock: Hashable {
 
     /// The blocks of a PEM file, in order.
     ///
-    /// - Throws: `decode` if there is no block, or if a block has no END line, a different END
-    ///   line, no contents, or contents that are not base64.
+    /// - Throws: `decode` if there is no block, if a block has no END line, a different END line,
+    ///   no contents, or contents that are not base64, or if a line outside the blocks looks like a
+    ///   boundary.
     static func blocks(in bytes: [UInt8]) throws(KeychainFailure) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var label: String?
@@ -150,10 +151,21 @@ struct PEMBlock: Hashable {
                 lines = []
             } else if line.hasPrefix(begin), line.hasSuffix(dashes) {
                 label = String(line.dropFirst(begin.count).dropLast(dashes.count))
+            } else if isLikeBoundary(line) {
+                throw damage
             }
         }
         guard label == nil, !blocks.isEmpty else { throw damage }
         return blocks
+    }
+
+    /// Whether a line outside the blocks looks like a damaged BEGIN or END line: it contains one of
+    /// these words, and two dashes in a row. A line that begins with "#" doesn't, because lists of
+    /// certificates contain such comments, and a block may be commented out.
+    private static func isLikeBoundary(_ line: String) -> Bool {
+        guard line.contains("--"), !line.hasPrefix("#") else { return false }
+        return line.split { $0 == "-" || $0.isWhitespace }
+            .contains { $0 == "BEGIN" || $0 == "END" }
     }
 
     init(label: String, bytes: [UInt8]) {

@@ -217,6 +217,43 @@ import Testing
         #expect(result.items[1] is SecKey)
     }
 
+    /// The second line is the first line of a block that is commented out.
+    @Test(arguments: [
+        "The certificate -- from BEGINNING to end", "# -----BEGIN CERTIFICATE-----", "-----",
+        "---\nCertificate chain", "- END of the list", "THE END",
+    ])
+    func `text outside PEM blocks is ignored`(_ text: String) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        try openSSL.makeCertificate()
+        let block = try openSSL.contents(of: "own.pem")
+        let line = Data("\(text)\n".utf8)
+        let result = Imported(line + block + line)
+        #expect(result.status == errSecSuccess)
+        #expect(result.certificates.count == 1)
+    }
+
+    @Test(arguments: [
+        "----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE----", "------BEGIN CERTIFICATE-----",
+        "----- BEGIN CERTIFICATE -----", "BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE",
+        "-----BEGIN CERTIFICATE----- one", "> -----BEGIN CERTIFICATE-----",
+        "\"-----BEGIN CERTIFICATE-----\\n", "-----END CERTIFICATE-----",
+    ])
+    func `nothing is imported if a boundary of one PEM block is damaged`(_ line: String) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        try openSSL.makeCertificate()
+        let block = String(decoding: try openSSL.contents(of: "own.pem"), as: UTF8.self)
+        let begin = "-----BEGIN CERTIFICATE-----"
+        #expect(block.hasPrefix(begin + "\n"))
+        let damaged = "\(line)\(block.dropFirst(begin.count))"
+        for text in [block + damaged, damaged + block] {
+            let result = Imported(Data(text.utf8))
+            #expect(result.status == errSecDecode)
+            #expect(result.items.isEmpty)
+        }
+    }
+
     @Test func `long lines and Windows line ends are accepted`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
