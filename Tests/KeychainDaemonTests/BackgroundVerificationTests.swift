@@ -103,4 +103,29 @@ private let own = AccessGroups(["default"])
         try putBack(.itemsKey, of: before, in: folder)
         try expectFound(service, log)
     }
+
+    @Test func `a verification keeps the keychain open, and isn't counted as a connection`() throws
+    {
+        let folder = try TemporaryFolder()
+        var options = EngineOptions.testing
+        let engine = try KeychainEngine.open(
+            directory: folder.path + "/keychain", options: options)
+        _ = try engine.perform(AddItem(password("a", in: "default")), as: own)
+        engine.close()
+        options.freshness = FreshnessOptions(
+            folder: folder.path + "/run", boot: Bytes16(high: 0, low: 1), itemLimit: 0)
+        let keychain = ServedKeychain(directory: folder.path + "/keychain", options: options)
+        defer { keychain.close() }
+        _ = try keychain.engine()
+        keychain.addConnection()
+        _ = try #require(keychain.engineToVerify())
+        #expect(keychain.statistics.connectionCount == 1)
+        keychain.removeConnection()
+        #expect(keychain.statistics.connectionCount == 0)
+        keychain.closeIfIdle(since: .zero)
+        #expect(keychain.engineAtOnce != nil)
+        keychain.endVerification()
+        keychain.closeIfIdle(since: .zero)
+        #expect(keychain.engineAtOnce == nil)
+    }
 }

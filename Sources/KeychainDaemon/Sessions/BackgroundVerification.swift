@@ -21,7 +21,7 @@ final class BackgroundVerification: Sendable {
     func submit(_ keychain: ServedKeychain, of user: uid_t) {
         pool.submit(for: .user(user)) { [self] isActive in
             guard isActive, let engine = keychain.engineToVerify() else { return }
-            defer { keychain.removeConnection() }
+            defer { keychain.endVerification() }
             Processes.lowerThreadPriority()
             let state = engine.verifyIfNeeded { !self.isEnding.load(ordering: .relaxed) }
             if state.isVerified { log.note("verified: the keychain of uid \(user)") }

@@ -74,12 +74,19 @@ final class ServedKeychain: Sendable {
     private struct State {
         var engine: KeychainEngine?
         var connectionCount = 0
+        /// The number of running verifications. They keep the keychain open, as connections do.
+        var verificationCount = 0
         /// When the keychain was last used in a way that keeps it unlocked.
         var lastUse = ContinuousClock.now
         var statistics = ServiceStatistics()
         let start = ContinuousClock.now
-        /// When the last connection ended. `nil` while there are connections.
+        /// When the last connection or verification ended. `nil` while there are any.
         var idleSince: ContinuousClock.Instant? = .now
+
+        /// Called after a connection or verification ended.
+        mutating func noteIfIdle() {
+            if connectionCount == 0, verificationCount == 0 { idleSince = .now }
+        }
     }
 
     private let directory: String
@@ -119,13 +126,20 @@ final class ServedKeychain: Sendable {
     var engineAtOnce: KeychainEngine? { state.withLockIfAvailable { $0.engine } ?? nil }
 
     /// The engine, if the keychain is open and has to be verified. Like a connection, this keeps
-    /// the keychain open until ``removeConnection()`` is called.
+    /// the keychain open until ``endVerification()`` is called.
     func engineToVerify() -> KeychainEngine? {
         state.withLock { state in
             guard let engine = state.engine, engine.verification.isNeeded else { return nil }
-            state.connectionCount += 1
+            state.verificationCount += 1
             state.idleSince = nil
             return engine
+        }
+    }
+
+    func endVerification() {
+        state.withLock { state in
+            state.verificationCount -= 1
+            state.noteIfIdle()
         }
     }
 
@@ -141,12 +155,12 @@ final class ServedKeychain: Sendable {
     func removeConnection() {
         state.withLock { state in
             state.connectionCount -= 1
-            if state.connectionCount == 0 { state.idleSince = .now }
+            state.noteIfIdle()
         }
     }
 
-    /// Closes the keychain if it has had no connection for `limit`, unless it has a passcode and
-    /// was unlocked since it was opened: only the user could unlock it again.
+    /// Closes the keychain if it has had no connection and no verification for `limit`, unless it
+    /// has a passcode and was unlocked since it was opened: only the user could unlock it again.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,
