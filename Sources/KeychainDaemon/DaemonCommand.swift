@@ -76,7 +76,8 @@ struct DaemonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The minimum level of log lines: trace, debug, info, notice, warning or error.",
+            "The minimum level of log lines: trace, debug, info, notice, warning, error or "
+                + "critical.",
             discussion: "At info and below, each request is logged. Default: info.",
             valueName: "level"),
         transform: Self.level)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KeychainEngine
+import Logging
 import TestPrograms
 import Testing
 
@@ -96,6 +97,14 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     @Test(arguments: ["15", "m", "0s", "-1m", "1.5h", "1d", "99999999999999999999s"])
     func `a duration without a positive whole number and a known unit is refused`(_ text: String) {
         #expect(throws: (any Error).self) { try DaemonCommand.parse(["--lock-after", text]) }
+    }
+
+    @Test(arguments: Logger.Level.allCases)
+    func `each log level is accepted, and listed in the help`(_ level: Logger.Level) throws {
+        #expect(try DaemonCommand.parse(["--log-level", level.rawValue]).logLevel == level)
+        let help = DaemonCommand.helpMessage(includeHidden: false, columns: 1000)
+        let line = try #require(help.split(separator: "\n").first { $0.contains("minimum level") })
+        #expect(line.contains(level.rawValue))
     }
 
     @Test(arguments: [["--log-level", "loud"], ["--log-format", "xml"], ["--verbose"], ["serve"]])
