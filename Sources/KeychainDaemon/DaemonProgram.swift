@@ -109,7 +109,7 @@ struct DaemonService: Service {
         manager.tellReady()
         if let time = manager.watchdogTime {
             server.showLife(within: time) { [manager] in
-                manager.tellAlive("\($0) connections")
+                manager.tellAlive($0 == 1 ? "1 connection" : "\($0) connections")
             }
         }
         log.notice("ready")

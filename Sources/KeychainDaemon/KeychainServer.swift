@@ -172,7 +172,8 @@ package final class KeychainServer: Sendable {
     /// Locks every keychain that is unlocked and has a passcode.
     package func lock() {
         let locked = keychains.lock(ifUnusedFor: nil)
-        log.note("locked on request: \(locked.count) keychains")
+        let noun = locked.count == 1 ? "keychain" : "keychains"
+        log.note("locked on request: \(locked.count) \(noun)")
     }
 
     /// The number of connections.

@@ -177,6 +177,17 @@ private let own = AccessGroups(["default"])
         #expect(service.log.all.contains { $0.hasPrefix("notice locked after inactivity") })
     }
 
+    @Test func `locking all keychains at once is logged with their number`() throws {
+        let service = try TestService()
+        service.server.lock()
+        try service.client().perform(SetPasscode(passcode, allowsWeak: true))
+        service.server.lock()
+        #expect(
+            service.log.all.filter { $0.hasPrefix("notice locked on request") } == [
+                "notice locked on request: 0 keychains\n", "notice locked on request: 1 keychain\n",
+            ])
+    }
+
     @Test func `a keychain that was used recently stays unlocked`() throws {
         let keychain = ServedKeychain(
             directory: try TemporaryFolder().path + "/keychain", options: .testing)

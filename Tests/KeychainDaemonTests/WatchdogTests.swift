@@ -3,7 +3,9 @@
 
 import Dispatch
 import Foundation
+import KeychainCore
 import KeychainCrypto
+import KeychainRuntime
 import Synchronization
 import TestPrograms
 import Testing
@@ -47,6 +49,14 @@ import Testing
         #expect(try manager.text() == "READY=1\nSTATUS=Ready")
         for _ in 0..<3 {
             #expect(try manager.text() == "WATCHDOG=1\nSTATUS=0 connections")
+        }
+        do {
+            let client = ServiceClient(socketPath: folder.path + "/run/socket")
+            _ = try client.perform(HasPasscode())
+            try eventually("a notification counts the connection") {
+                try manager.text() == "WATCHDOG=1\nSTATUS=1 connection"
+            }
+            withExtendedLifetime(client) {}
         }
         program.send(SIGTERM)
         var last = ""
