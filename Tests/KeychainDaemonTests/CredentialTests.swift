@@ -206,7 +206,9 @@ private final class CredentialService {
             contentsOfFile: AuditFolder(path: folder.path + "/keychains/audit").files()[0].path,
             encoding: .utf8)
         #expect(audit.split(separator: "\n").count { $0.contains("credential") } == 2)
-        #expect(audit.contains("app.service"))
+        // The unit's name is the only attribute of the item in the audit.
+        #expect(audit.contains(" app.service credential genp "))
+        #expect(!audit.contains("systemd"))
     }
 
     @Test(arguments: [[], ["--system"]])
