@@ -31,6 +31,13 @@ struct BackupCommand: ParsableCommand {
 
     @OptionGroup var passcode: PasscodeOptions
 
+    func validate() throws {
+        try InputOption.requireDistinct([
+            InputOption("--passphrase-fd", recipients.passphraseFd),
+            InputOption("--passcode-fd", passcode.passcodeFd),
+        ])
+    }
+
     func run() throws {
         guard let files = try FileSession(existing: passcode.source) else {
             throw ControlFailure(

@@ -32,6 +32,10 @@ struct CheckCommand: ParsableCommand {
         guard opening.backup == nil || !setAside else {
             throw ValidationError("--set-aside can't be combined with --backup.")
         }
+        try InputOption.requireDistinct([
+            InputOption("--passphrase-fd", opening.passphraseFd),
+            InputOption("--passcode-fd", passcode.passcodeFd),
+        ])
     }
 
     func run() throws {

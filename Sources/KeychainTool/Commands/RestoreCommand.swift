@@ -67,6 +67,7 @@ struct RestoreCommand: ParsableCommand {
 
     func validate() throws {
         try InputOption.requireDistinct([
+            InputOption("--passphrase-fd", opening.passphraseFd),
             InputOption("--passcode-fd", passcode.passcodeFd),
             InputOption("--application-password-fd", application.applicationPasswordFd),
         ])
