@@ -88,9 +88,7 @@ struct PasscodeCommand: ParsableCommand {
                     .exists,
                     try session.hasPasscode
                         ? "A passcode is already set. `keychainctl passcode change` replaces it."
-                        : "No passcode is set, but a credential or a recovery code is. "
-                            + "`keychainctl passcode change` with --credential or --recovery-code "
-                            + "sets a passcode.")
+                        : PasscodeCommand.onlyOtherWayText)
             }
             let request = SetPasscode(try new.read(), allowsWeak: new.weak)
             let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
@@ -119,7 +117,7 @@ struct PasscodeCommand: ParsableCommand {
         }
 
         func run() throws {
-            let session = try PasscodeCommand.sessionWithPasscode()
+            let session = try PasscodeCommand.sessionWithPasscode(orOtherWay: old.isOther)
             defer { session.close() }
             guard let present = try old.read(hasPasscode: true) else { return }
             // Verify the current way in before prompting for the new passcode.
@@ -168,11 +166,23 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    private static func sessionWithPasscode() throws -> KeychainSession {
+    private static let onlyOtherWayText =
+        "No passcode is set, but a credential or a recovery code is. `keychainctl passcode change` "
+        + "with --credential or --recovery-code sets a passcode."
+
+    /// Opens the keychain. `isOtherEnough`: whether a credential or a recovery code will be given
+    /// instead of the passcode.
+    /// - Throws: ``ControlFailure`` if no passcode is set, before one is asked for.
+    private static func sessionWithPasscode(
+        orOtherWay isOtherEnough: Bool = false
+    ) throws -> KeychainSession {
         guard let session = try KeychainSession(existing: PasscodeSource()), try session.isLockable
         else {
             throw ControlFailure(
                 .notFound, "No passcode is set. `keychainctl passcode set` sets one.")
+        }
+        guard try isOtherEnough || session.hasPasscode else {
+            throw ControlFailure(.notFound, onlyOtherWayText)
         }
         return session
     }
