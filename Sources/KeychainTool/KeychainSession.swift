@@ -82,7 +82,10 @@ struct KeychainSession {
     }
 
     /// - Returns: `false` if the passcode can't be obtained.
+    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set, before one is asked
+    ///   for.
     func unlock() throws -> Bool {
+        guard try hasPasscode else { throw ControlFailure.lockedWithoutPasscode }
         if let descriptor = source.descriptor {
             let passcode = try SecretInput.passcode(from: descriptor)
             try keychain.perform(Unlock(passcode: passcode))
@@ -222,6 +225,11 @@ struct KeychainSession {
         }
         return item
     }
+}
+
+extension ControlFailure {
+    static let lockedWithoutPasscode = ControlFailure(
+        .locked, "No passcode is set. A credential or a recovery code unlocks the keychain.")
 }
 
 extension ItemQuery {

@@ -65,6 +65,11 @@ struct Diagnosis {
                 "Items that may match are locked with the passcode: a program that doesn't "
                     + "unlock the keychain gets errSecInteractionNotAllowed (-25308). Provide the "
                     + "passcode for a full diagnosis.")
+        } catch let failure as ControlFailure where failure == .lockedWithoutPasscode {
+            note(
+                .locked,
+                "Items that may match are locked: a program that doesn't unlock the keychain gets "
+                    + "errSecInteractionNotAllowed (-25308). " + failure.message)
         }
         if findings.isEmpty {
             note(

@@ -51,7 +51,9 @@ struct SyncKeychain {
     /// The state of synchronization. If the keychain is locked, it is unlocked if possible.
     func status() throws -> CircleStatus {
         let status = try CircleStatus(messageBytes: send(.status).message)
-        guard status.state == .locked, try session.unlock() else { return status }
+        guard status.state == .locked, try session.hasPasscode, try session.unlock() else {
+            return status
+        }
         return try CircleStatus(messageBytes: send(.status).message)
     }
 
