@@ -22,13 +22,12 @@ struct BackupFile: ~Copyable {
         self.replaces = replaces
         part = path + ".part"
         let there = Files.status(ofLink: path)
-        guard replaces || there == nil else { throw Self.exists(path) }
+        // This comes first, because --overwrite wouldn't replace a folder or a link.
         guard there?.isPlainFile ?? true else {
             throw ControlFailure(
-                .exists,
-                "\(printable(path)) is not a regular file. Choose "
-                    + "another name.")
+                .exists, "\(printable(path)) is not a regular file. Choose another name.")
         }
+        guard replaces || there == nil else { throw Self.exists(path) }
         let file = try Self.openPart(part, of: path)
         guard fchmod(file.number, 0o600) == 0, ftruncate(file.number, 0) == 0 else {
             throw ControlFailure(
