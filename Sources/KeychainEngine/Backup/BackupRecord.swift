@@ -18,7 +18,7 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     case systemBound
     /// The item is *this device only*, and the device has no permanent identity.
     case unidentifiedMachine
-    /// The item is *this device only*, and this is another device.
+    /// The item is *this device only*, and the item or the keychain is bound to another device.
     case otherMachine
     /// The item is sealed with an application password, for another keychain or reference.
     case applicationPassword

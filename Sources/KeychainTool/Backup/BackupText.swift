@@ -72,7 +72,8 @@ enum BackupText {
         case .hardware: "its key is in hardware"
         case .systemBound: "bound to its system by `sysb` or by its group"
         case .unidentifiedMachine: "this-device-only, but its machine has no identity"
-        case .otherMachine: "this-device-only, from another machine"
+        case .otherMachine:
+            "this-device-only, but the backup or the keychain is from another machine"
         case .applicationPassword: "its application password works only in its own keychain"
         case .passcodeNeeded: "requires the passcode, but none is set"
         case .damaged: "damaged"
