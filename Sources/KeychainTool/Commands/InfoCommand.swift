@@ -23,6 +23,7 @@ struct InfoCommand: ParsableCommand {
         guard let session = try KeychainSession(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound
         }
+        defer { session.closeIfLogIsLong() }
         let item = try session.findOne(selection.queries)
         if json { return try Output.print(JSON.object(item.members).text) }
         try Output.print(table(item.fields.map { [$0.label + ":", $0.text] }))
