@@ -184,6 +184,21 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
+    @Test func `a deleted item isn't reported as kept if the backup has a synchronizable namesake`()
+        throws
+    {
+        let (one, other) = (try fixture.keychain(), try fixture.keychain())
+        try fixture.add("a", "local", to: one)
+        try fixture.add("a", "synchronizable", isSynchronizable: true, to: other)
+        let backup = try TestBackup()
+        try backup.make(other.engine)
+        let restoration = try one.engine.restore(backup.source, .replace)
+        #expect(fixture.accounts(restoration.added) == ["a"])
+        #expect(fixture.accounts(restoration.deleted) == ["a"])
+        #expect(restoration.updated.isEmpty && restoration.keptCount == 0)
+        #expect(try fixture.secrets(one) == ["a": "synchronizable"])
+    }
+
     // MARK: Items that are left out
 
     @Test func `this-device-only items are restored only on the same machine`() throws {

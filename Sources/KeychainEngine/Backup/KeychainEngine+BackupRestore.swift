@@ -252,21 +252,24 @@ private struct RunningRestore {
     }
 }
 
-/// The attributes whose combination is unique for each item that isn't synchronizable.
+/// The attributes whose combination is unique for each item.
 private struct PrimaryKey: Hashable {
     private let itemClass: ItemClass
     private let accessGroup: String
+    private let isSynchronizable: Bool
     private let values: [[UInt8]]
 
     init(_ record: ItemRecord) {
         itemClass = record.itemClass
         accessGroup = record.accessGroup
+        isSynchronizable = record.isSynchronizable
         values = record.itemClass.primaryKey.map {
             (record.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
         }
     }
 
-    /// The order of items in a list shown to a user. It is the same each time.
+    /// The order of items that aren't synchronizable in a list shown to a user. It is the same each
+    /// time.
     func stands(before other: PrimaryKey) -> Bool {
         let (own, others) = (
             [Array(itemClass.name.utf8)] + values + [Array(accessGroup.utf8)],
