@@ -23,7 +23,8 @@ package enum AttributeValue: Hashable, Sendable {
             (.data, .data), (.number, .number):
             return self
         case (.date, .date(let seconds)):
-            return seconds.isFinite ? self : nil
+            // Zero has two representations with different labels. Only one of them is stored.
+            return seconds.isFinite ? .date(seconds.isZero ? 0 : seconds) : nil
         case (.string, .data(let data)):
             return String(validating: data, as: UTF8.self).map { .string($0) }
         case (.data, .string(let text)):

@@ -96,4 +96,15 @@ let sectionG: [Row] = [
         }
         try k.copy(inet(["sync": any, "R.attrs": true, "limit": all])).givesArray(5)
     }
+
+    @Test(arguments: Backend.allCases)
+    func `the date minus zero is the date zero, which a missing date equals`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(keyBase.merging(["sdat": Date(timeIntervalSinceReferenceDate: -0.0)]) { $1 }).gives(0)
+        k.add(keyBase.merging(["sdat": Date(timeIntervalSinceReferenceDate: 0)]) { $1 })
+            .gives(-25299)
+        k.add(keyBase).gives(-25299)
+    }
 }
