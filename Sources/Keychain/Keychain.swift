@@ -6,8 +6,8 @@ import KeychainCore
 /// The secrets of one service, or the passwords of one server, in the keychain.
 ///
 /// The service or ``Server`` of this value, together with the account of a ``KeychainKey``,
-/// identifies each secret. A `Keychain` value holds no secret and no open file. Create as many as
-/// you like, and use them concurrently from any thread, task or process.
+/// identifies each secret of an access group. A `Keychain` value holds no secret and no open file.
+/// Create as many as you like, and use them concurrently from any thread, task or process.
 ///
 /// ```swift
 /// extension KeychainKey where Value == String {
@@ -20,9 +20,10 @@ import KeychainCore
 /// try keychain.delete(.token)
 /// ```
 ///
-/// Every operation has a synchronous and an `async` form with the same name. The synchronous form
-/// blocks the calling thread. The `async` form, which Swift chooses in an asynchronous function,
-/// runs on the keychain's own threads and never blocks the main actor or the caller's executor.
+/// Every operation on an item has a synchronous and an `async` form with the same name, except for
+/// the methods that wait for availability, which are only `async`. The synchronous form blocks the
+/// calling thread. The `async` form, which Swift chooses in an asynchronous function, runs on the
+/// keychain's own threads and never blocks the main actor or the caller's executor.
 ///
 /// The corresponding item class is `kSecClassGenericPassword` for a service and
 /// `kSecClassInternetPassword` for a server.
@@ -37,10 +38,10 @@ public struct Keychain: Sendable {
 
     /// The access group of the items (`kSecAttrAccessGroup`), or `nil`.
     ///
-    /// If `nil`, `save` and `add` use the first group in the program's entitlements, and every
-    /// other operation applies to the items of this service in *all* of the program's groups.
-    /// Specify the group if the program has several groups and uses the same service name in more
-    /// than one of them.
+    /// If `nil`, `save` and `add` use the first group in the program's entitlements. Every other
+    /// operation applies to the items of this service in *all* of the program's groups, and adds an
+    /// item to the first group if it has to add one. Specify the group if the program has several
+    /// groups and uses the same service name in more than one of them.
     public let accessGroup: String?
 
     /// The accessibility of items that are saved through this value: when they can be read. A
@@ -50,7 +51,8 @@ public struct Keychain: Sendable {
     /// Whether the items are synchronizable (`kSecAttrSynchronizable`).
     ///
     /// Synchronizable and local items are separate: an operation on one kind never returns,
-    /// replaces or deletes an item of the other.
+    /// replaces or deletes an item of the other. Secure Enclave keys are local, whatever the value
+    /// of this property.
     public let isSynchronizable: Bool
 
     /// The database that holds the items.
@@ -81,8 +83,9 @@ public struct Keychain: Sendable {
 
     /// Creates a keychain for the internet passwords of a server.
     ///
-    /// All operations are available, with the same guarantees as for the items of a service.
-    /// Nothing is opened or read before the first operation.
+    /// All operations are available, with the same guarantees as for the items of a service; for
+    /// the one exception on Apple platforms, see ``Server``. Nothing is opened or read before the
+    /// first operation.
     ///
     /// - Parameters:
     ///   - server: The server that the items belong to.
@@ -123,7 +126,8 @@ public struct Keychain: Sendable {
             isSynchronizable: isSynchronizable, database)
     }
 
-    /// The query that matches all items of this keychain. All requests start from it.
+    /// The query that matches all items of this keychain, apart from Secure Enclave keys. All
+    /// requests for these items start from it.
     var query: ItemQuery {
         ItemQuery(
             itemClass: server == nil ? .genericPassword : .internetPassword,

@@ -18,15 +18,16 @@ extension Keychain {
     /// Loading or changing such an item asks the user of the program for authentication, or uses
     /// the context that was passed to `authenticating(with:)`. Adding, listing or deleting the
     /// item, and reading its attributes, requires no authentication, except that adding an item
-    /// with an application password requires that password. If the user can't be asked, as in a
-    /// service without a terminal, the operation fails immediately with
-    /// ``KeychainError/Code/interactionNotAllowed`` or, if only an application password is missing,
-    /// with ``KeychainError/Code/authFailed``.
+    /// with an application password requires that password. If the user must not be asked, or can't
+    /// be, as in a service without a terminal, the operation fails immediately with
+    /// ``KeychainError/Code/interactionNotAllowed``. If only an application password is missing and
+    /// the user can't be asked for it, it fails with ``KeychainError/Code/authFailed``.
     ///
-    /// ``userPresence`` and ``devicePasscode`` require a passcode: while none is set, adding the
-    /// item fails with ``KeychainError/Code/authFailed``. An access control can be combined with
-    /// every accessibility. A synchronizable item can't have an access control: saving it fails
-    /// with ``KeychainError/Code/param``.
+    /// ``userPresence`` and ``devicePasscode`` require a passcode: while the keychain has neither a
+    /// passcode nor, on Linux, another way to unlock it, adding the item fails with
+    /// ``KeychainError/Code/authFailed``. An access control can be combined with every
+    /// accessibility. A synchronizable item can't have an access control: saving it fails with
+    /// ``KeychainError/Code/param``.
     ///
     /// The corresponding function is `SecAccessControlCreateWithFlags`, and the corresponding
     /// attribute `kSecAttrAccessControl`.
@@ -44,7 +45,7 @@ extension Keychain {
         public static let devicePasscode = AccessControl(.devicePasscode)
 
         /// The user is recognized by biometric hardware (`biometryAny`). On Linux no such hardware
-        /// is supported: the item can be added, but not opened.
+        /// is supported: the item can be added, but opening it fails.
         public static let biometryAny = AccessControl(.biometryAny)
 
         /// The user is recognized by biometric hardware, and the enrollment is the same as when the
@@ -58,8 +59,9 @@ extension Keychain {
         /// Set it as the credential of a context, with
         /// `context.setCredential(_:type: .applicationPassword)`. Without a credential, the user is
         /// asked for the password. If the password is wrong, or is missing and the user can't be
-        /// asked, the operation fails with ``KeychainError/Code/authFailed``. A forgotten password
-        /// can't be recovered.
+        /// asked, the operation fails with ``KeychainError/Code/authFailed``. If it is missing and
+        /// the user must not be asked, the operation fails with
+        /// ``KeychainError/Code/interactionNotAllowed``. A forgotten password can't be recovered.
         public static let applicationPassword = AccessControl(.applicationPassword)
 
         /// This access control with an application password as an additional condition.

@@ -17,15 +17,16 @@ extension Keychain {
     /// The context remembers an earlier authentication and an application password that was set as
     /// its credential, and the user is not asked for these again. For any other condition of an
     /// ``AccessControl``, the context asks the user, showing its `localizedReason`, unless its
-    /// `interactionNotAllowed` is set.
+    /// `interactionNotAllowed` is set or the keychain is one that never asks (see
+    /// ``withoutInteraction``).
     ///
     /// On Linux, the user is asked at the terminal or through pinentry; on Apple platforms, by the
     /// system. Because the operation waits for the user's response, prefer the `async` forms.
     ///
     /// Operations that follow an item, or only check whether it can be read, never ask the user:
-    /// `changes(of:)`, `availability(of:)`, and ``ObservableSecret`` until it saves. On Linux, they
-    /// use the authentication that the context remembers; on Apple platforms, they don't use the
-    /// context.
+    /// `changes(of:)`, `availability(of:)`, `waitUntilAvailable(_:)`, and ``ObservableSecret``
+    /// until it saves. On Linux, they use the authentication that the context remembers; on Apple
+    /// platforms, they don't use the context.
     ///
     /// - Parameter context: The authentication context. It can be used by several keychains, from
     ///   any thread.
@@ -42,7 +43,9 @@ extension Keychain {
     /// authentication.
     ///
     /// Each operation asks again for the authentication that an ``AccessControl`` requires. A
-    /// keychain without a context or reason does the same, but shows only the program's name.
+    /// keychain without a context or reason does the same, but shows only the program's name. If a
+    /// context was passed to `authenticating(with:)`, it still remembers authentication. On Linux,
+    /// `reason` is then shown instead of the context's reason; on Apple platforms, it is ignored.
     ///
     /// - Parameter reason: The reason to show to the user, such as "show your notes".
     /// - Returns: A keychain for the same items.

@@ -18,14 +18,15 @@ extension Keychain {
             public static let available = State(rawValue: "available")
             /// The item does not exist. The keychain itself can be read.
             public static let absent = State(rawValue: "absent")
-            /// The keychain or item is locked. Wait for an unlock. On Linux, it is unknown before
-            /// the first unlock whether the item exists.
+            /// The keychain or item is locked: wait for an unlock. Or the item requires
+            /// authentication. On Linux, it is unknown before the first unlock whether the item
+            /// exists.
             public static let locked = State(rawValue: "locked")
             /// The program or its user lacks permission to read it. Waiting does not help.
             public static let denied = State(rawValue: "denied")
             /// The keychain or item is damaged. Nothing was deleted. Waiting does not help.
             public static let damaged = State(rawValue: "damaged")
-            /// Another process is keeping the keychain busy. Retry later.
+            /// The keychain, its service or its hardware is busy or can't be reached. Retry later.
             public static let busy = State(rawValue: "busy")
             /// The keychain or item can't be read for another reason; see ``Availability/error``.
             public static let failed = State(rawValue: "failed")
@@ -47,8 +48,8 @@ extension Keychain {
         /// Whether waiting can help: the state can end by itself or with an unlock.
         ///
         /// This is `true` if the keychain or item is locked or busy, and if the keychain is not
-        /// available yet, as can happen while a system boots. It is `false` for an item that can
-        /// be read only on another machine.
+        /// available yet, as can happen while a system boots. It is `false` if the keychain or item
+        /// can be read only on another machine.
         public var isPassing: Bool {
             switch state {
             case .locked, .busy: true

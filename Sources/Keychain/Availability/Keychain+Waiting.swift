@@ -1,13 +1,14 @@
 // Keychain+Waiting: waits until a keychain or an item can be read.
 //   (1) The delay between probes increases from 50 milliseconds to 2 seconds. An unlock, or the
-//       removal of the passcode, in this process ends it early.
+//       removal of the passcode, through `KeychainDatabase` in this process ends it early.
 //   (2) A permanent error is thrown immediately, so that no caller waits for damage to disappear.
 
 extension Keychain {
     /// Waits until this keychain's items can be read, and returns immediately if they already can.
     ///
-    /// An `unlock(passcode:)` or `removePasscode(_:)` in this process ends the wait. For all other
-    /// events, the keychain is probed periodically, at least every 2 seconds.
+    /// The keychain is probed immediately after each `unlock(passcode:)` and `removePasscode(_:)`
+    /// in this process. For all other events, it is probed periodically, with pauses of at most 2
+    /// seconds.
     ///
     /// - Parameters:
     ///   - timeout: The maximum time to wait. `nil` waits indefinitely; zero or less does not wait.
@@ -25,7 +26,7 @@ extension Keychain {
     ///
     /// Otherwise the same as the form for the whole keychain. The user is never asked for
     /// authentication. An item whose ``AccessControl`` requires it therefore counts as locked, as
-    /// for `availability(of:)`, and waiting for it does not help: load it instead.
+    /// for `availability(of:)`, and an unlock does not end the wait: load the item instead.
     ///
     /// - Parameters:
     ///   - key: The key of the item.

@@ -13,11 +13,13 @@ extension Keychain {
         public let items: [Item]
 
         /// The differences from the items of the previous element. Deletions come first, and then
-        /// the other changes in the order in which they were made. Empty in the first element.
+        /// the other changes, in the order of modification dates. Empty in the first element, and
+        /// in one that contains an error.
         public let changes: [Change]
 
         /// The reason that the items can't be listed now, or `nil` if they can. Code
-        /// ``KeychainError/Code/interactionNotAllowed`` means that at least one of them is locked.
+        /// ``KeychainError/Code/interactionNotAllowed`` means that at least one of them is locked
+        /// or, on Linux before the first unlock, may exist and be locked.
         public let error: KeychainError?
     }
 

@@ -4,8 +4,9 @@ import Foundation
 import KeychainCore
 
 extension Keychain {
-    /// Returns a sequence that follows the items of this keychain, that is, the items of its
-    /// service in its access group. No secret is read.
+    /// Returns a sequence that follows the items of this keychain, as `items()` lists them: those
+    /// of its service or server in its access group or, if it has none, in all of the program's
+    /// groups. No secret is read.
     ///
     /// ```swift
     /// for await contents in keychain.changes() {
@@ -16,7 +17,8 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// - The first element contains the existing items and no changes.
+    /// - The first element contains the existing items, or the reason that they can't be listed,
+    ///   and no changes.
     /// - After a change, the next element contains all items and their differences from the
     ///   previous element. Changes that occur faster than the elements are consumed are coalesced:
     ///   an item that was added and deleted in between is not reported. The final state is always
@@ -53,7 +55,8 @@ extension Keychain {
 
         let keychain: Keychain
 
-        /// Returns an iterator whose first element contains the existing items.
+        /// Returns an iterator whose first element contains the existing items if they can be
+        /// listed.
         public func makeAsyncIterator() -> Iterator {
             Iterator(keychain: keychain)
         }

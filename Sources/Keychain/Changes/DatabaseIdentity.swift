@@ -1,4 +1,5 @@
-// DatabaseIdentity: equal for values that refer to the same database with the same access groups.
+// DatabaseIdentity: equal only for values that refer to the same database with the same access
+// groups.
 
 package import Foundation
 

@@ -3,8 +3,8 @@
 //       deleting and adding the item creates a new reference.
 //   (2) The user is never asked for authentication: an item with an access control is unavailable,
 //       unless, on Linux, the keychain's context remembers the authentication.
-//   (3) Each state is returned once. After the item was unavailable, its state is returned again
-//       even if it is the same as before.
+//   (3) Each state is returned once, unless the version of its value is uncertain. After the item
+//       was unavailable, its state is returned again even if it is the same as before.
 
 import Foundation
 import KeychainCore

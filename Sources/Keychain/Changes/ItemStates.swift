@@ -35,12 +35,12 @@ extension Keychain {
     /// On Linux, the sequence reports the changes of all processes. Apple platforms provide no
     /// change notifications. There, the sequence reports the changes that this process makes with
     /// this package; a lock, or a change by another process, is noticed only at the next change
-    /// that this process makes. On all platforms, a failed read of a locked or damaged item is
-    /// repeated every two seconds.
+    /// that this process makes. On all platforms, a failed read is repeated every two seconds.
     ///
-    /// The secret is read only when its item has changed, not when other items change. Each
-    /// iteration is independent, and nothing is opened or read before it begins. All work is done
-    /// on threads of this package.
+    /// While the secret can be read, it is read only when its item has changed, not when other
+    /// items change. Each iteration is independent, and nothing is opened or read before it begins.
+    /// The keychain is read on threads of this package, and the value is decoded in the consumer's
+    /// task.
     ///
     /// - Parameter key: The key of the secret.
     /// - Returns: A sequence that can be iterated any number of times.

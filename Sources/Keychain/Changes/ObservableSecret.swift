@@ -25,9 +25,9 @@ public import Observation
 ///   `withObservationTracking` works in any code.
 ///
 /// The object belongs to the main actor and never blocks it. Creating one does not read the
-/// keychain synchronously; ``state`` is `nil` until the first read completes. The secret stays in
-/// memory while it is the current ``value`` of an object. When a read finds the item locked, the
-/// secret is dropped.
+/// keychain synchronously; ``state`` is `nil` until the first read completes, or until a save or
+/// deletion is requested. The secret stays in memory while it is the current ``value`` of an
+/// object. When a read finds the item locked, the secret is dropped.
 ///
 /// Apple's API has no corresponding class.
 @MainActor
@@ -55,7 +55,8 @@ public final class ObservableSecret<Value: Sendable>: Observable {
 
     // MARK: State
 
-    /// The state of the secret, or `nil` until the first read completes.
+    /// The state of the secret, or `nil` while nothing is known about it: until the first read
+    /// completes.
     ///
     /// A save or deletion is shown as soon as it is requested. If it fails, the previous state is
     /// restored.
@@ -81,7 +82,7 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// Whether a save or deletion is in progress or waiting.
     public var isSaving: Bool { shared.isSaving }
 
-    /// Waits until the first read completes.
+    /// Waits until ``state`` is known, normally until the first read completes.
     ///
     /// - Returns: The state.
     @discardableResult
@@ -122,8 +123,8 @@ public final class ObservableSecret<Value: Sendable>: Observable {
     /// Shows a value immediately and saves it in the background. `nil` deletes the value.
     ///
     /// If this fails, the previous state is restored and the error is in ``error``. If values are
-    /// assigned faster than they are saved, intermediate values are skipped; the last one is always
-    /// saved.
+    /// assigned faster than they are saved, intermediate values are skipped, but never the last
+    /// one.
     ///
     /// - Parameter value: The secret, or `nil` to delete it.
     public func assign(_ value: Value?) {

@@ -22,7 +22,8 @@ import Observation
 final class SharedObservation {
     /// The state that is shown, or `nil` if nothing is known yet.
     private(set) var state: KeychainState<Data>?
-    /// The error of the last write that failed, until a write succeeds.
+    /// The error of the last write that failed, or of the last value that could not be encoded,
+    /// until a write succeeds.
     private(set) var writeError: KeychainError?
     /// Whether a write is waiting or in progress.
     private(set) var isSaving = false
@@ -86,7 +87,7 @@ final class SharedObservation {
     }
 
     private static var items: [Identity: Weak] = [:]
-    /// The number of entries from which on entries of deallocated objects are removed.
+    /// When `items` has this many entries, those of deallocated objects are removed.
     private static var limit = 64
 
     /// Returns the shared instance for an item.

@@ -1,6 +1,6 @@
 // KeychainDatabase+Lock: locks and unlocks a database, and sets and changes its passcode.
-//   (1) A passcode is copied to memory that is locked in RAM and zeroed after use. Erasing the
-//       caller's copy is up to the caller; a `String` can't be erased.
+//   (1) A passcode is copied to memory that is locked in RAM, if the system permits it, and zeroed
+//       after use. Erasing the caller's copy is up to the caller; a `String` can't be erased.
 //   (2) Locking and unlocking applies to the process that has the database open. This is either the
 //       current process or the keychain service, in which case it applies to all programs that use
 //       the service.
@@ -14,15 +14,17 @@ import KeychainCore
 extension KeychainDatabase {
     /// Unlocks the database.
     ///
-    /// Every item can then be read until `lock()` is called, or until the process that opened the
-    /// database ends. That process is the current one or the keychain service.
+    /// Items of every accessibility can then be read until the database is locked, until another
+    /// process replaces its keys, or until the process that opened it ends. That process is the
+    /// current one or the keychain service. Items that are bound to another machine stay
+    /// unreadable.
     ///
     /// Unlocking takes a noticeable part of a second, because passcodes are deliberately slow to
     /// test.
     ///
     /// - Parameter passcode: The bytes of the passcode.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
-    ///   wrong, or ``KeychainError/Code/param`` if none is set.
+    ///   wrong, ``KeychainError/Code/param`` if none is set, or any other status of the keychain.
     public func unlock(passcode: some Collection<UInt8>) throws(KeychainError) {
         let passcode = SecretBytes(copying: passcode)
         try administer { keychain throws(KeychainFailure) in
@@ -33,8 +35,7 @@ extension KeychainDatabase {
 
     /// Unlocks the database.
     ///
-    /// Every item can then be read until `lock()` is called, or until the process that opened the
-    /// database ends. That process is the current one or the keychain service.
+    /// For the consequences, see the form that takes bytes.
     ///
     /// - Parameter passcode: The passcode, which is encoded as UTF-8.
     /// - Throws: The errors of the form that takes bytes.
@@ -49,16 +50,18 @@ extension KeychainDatabase {
     /// service.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if neither a passcode nor
-    ///   a credential of a keychain service is set, because a lock would then have no effect.
+    ///   another way to unlock the database is set, because a lock would then have no effect.
     public func lock() throws(KeychainError) {
         try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }
 
-    /// Sets a passcode on a database that has none. The database stays unlocked.
+    /// Sets a passcode on a database that has neither a passcode nor another way to unlock it. The
+    /// database stays unlocked.
     ///
-    /// From then on, a process that opens the database needs the passcode to read the items. If the
-    /// passcode is forgotten, the items can be read only with a recovery code, or with the
-    /// credential with which a keychain service unlocks the database without a user.
+    /// From then on, a process that opens the database needs the passcode to read the items, other
+    /// than those that are always accessible. If the passcode is forgotten, the items can be read
+    /// only with a recovery code, or with the credential with which a keychain service unlocks the
+    /// database without a user.
     ///
     /// All keys are replaced and all items are encrypted again, so an earlier copy of the folder
     /// gives access to the items in it, but to nothing that is written later. Other processes that
@@ -67,8 +70,9 @@ extension KeychainDatabase {
     /// - Parameters:
     ///   - passcode: The passcode, of at least 12 characters or five words.
     ///   - allowsWeak: Pass `true` to accept a shorter passcode, of at least 1 byte.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if a passcode is already
-    ///   set or `passcode` is too short.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if a passcode or another
+    ///   way to unlock the database is already set, or if `passcode` is too short; or with any
+    ///   other status of the keychain, for example if an item is damaged.
     public func setPasscode(
         _ passcode: some Collection<UInt8>, allowsWeak: Bool = false
     ) throws(KeychainError) {
@@ -78,7 +82,8 @@ extension KeychainDatabase {
         }
     }
 
-    /// Sets a passcode on a database that has none. The database stays unlocked.
+    /// Sets a passcode on a database that has neither a passcode nor another way to unlock it. For
+    /// the consequences, see the form that takes bytes.
     ///
     /// - Parameters:
     ///   - passcode: The passcode, which is encoded as UTF-8.
@@ -98,7 +103,8 @@ extension KeychainDatabase {
     ///   - new: The new passcode, of at least 12 characters or five words.
     ///   - allowsWeak: Pass `true` to accept a shorter passcode, of at least 1 byte.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong,
-    ///   or ``KeychainError/Code/param`` if `new` is too short. In both cases, nothing is changed.
+    ///   or ``KeychainError/Code/param`` if no passcode is set or `new` is too short. In all cases,
+    ///   nothing is changed.
     public func changePasscode(
         from old: some Collection<UInt8>, to new: some Collection<UInt8>,
         allowsWeak: Bool = false
@@ -124,13 +130,14 @@ extension KeychainDatabase {
         try changePasscode(from: old.utf8, to: new.utf8, allowsWeak: allowsWeak)
     }
 
-    /// Removes the passcode, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
+    /// Removes the passcode and every other way to unlock the database, which is then always
+    /// unlocked, and permanently deletes all items with accessibility
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
     ///
     /// - Parameter passcode: The current passcode.
     /// - Returns: The number of deleted items.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if the passcode is
-    ///   wrong. In that case, nothing is changed.
+    ///   wrong, or ``KeychainError/Code/param`` if none is set. In both cases, nothing is changed.
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) -> Int {
         let passcode = SecretBytes(copying: passcode)
@@ -141,8 +148,9 @@ extension KeychainDatabase {
         return count
     }
 
-    /// Removes the passcode, and permanently deletes all items with accessibility
-    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
+    /// Removes the passcode and every other way to unlock the database, which is then always
+    /// unlocked, and permanently deletes all items with accessibility
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``. Damaged ones are set aside.
     ///
     /// - Parameter passcode: The current passcode, which is encoded as UTF-8.
     /// - Returns: The number of deleted items.

@@ -17,8 +17,8 @@ extension KeychainDatabase {
     /// Whether items with a given accessibility are locked, or `false` if the database can't report
     /// it.
     func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
-        // Some databases in tests have no `administration`, so their status can't be read. They
-        // report a lock only when an item that exists is read, as on Apple platforms.
+        // Some databases in tests have no `administration`, so their status can't be read. For
+        // them, only reading an item can show a lock, as on Apple platforms.
         guard administration != nil else { return false }
         let status: KeychainStatus
         do {

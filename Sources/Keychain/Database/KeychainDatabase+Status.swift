@@ -17,12 +17,13 @@ extension KeychainDatabase {
         }
 
         /// The process that has the database open has not unlocked it yet, or not since
-        /// `keychainctl lock --all`. That process is the current one or the keychain service.
+        /// `keychainctl lock --all`, or not since another process replaced its keys. That process
+        /// is the current one or the keychain service.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
         /// Items that are accessible after the first unlock can be read. Items that are accessible
         /// only while unlocked can't.
         public static let locked = LockState(rawValue: "locked")
-        /// Every item can be read.
+        /// Items of every accessibility can be read.
         public static let unlocked = LockState(rawValue: "unlocked")
 
         /// The raw value.
@@ -37,13 +38,15 @@ extension KeychainDatabase {
         /// The lock state in the process that has the database open, which is the current one or
         /// the keychain service.
         public let lockState: LockState
-        /// Whether a passcode, or a credential of a keychain service, is set.
+        /// Whether a passcode or another way to unlock the database is set, such as a credential of
+        /// a keychain service.
         public let hasPasscode: Bool
-        /// The number of items of all services and access groups.
+        /// The number of items of all classes and access groups, including the tombstones that
+        /// deleted synchronizable items leave.
         public let itemCount: Int
-        /// The number of damaged items that were set aside.
+        /// The number of items that were set aside because they are, or may be, damaged.
         public let setAsideCount: Int
-        /// The size of the files in bytes, or 0 for a database in memory.
+        /// The size of the database file and its log in bytes, or 0 for a database in memory.
         public let byteCount: Int
         /// Whether all keys are kept out of swap space, in the process that has the database open.
         public let isMemoryLocked: Bool
@@ -51,7 +54,7 @@ extension KeychainDatabase {
 
     /// The result of a check.
     public struct CheckReport: Hashable, Sendable {
-        /// An item whose stored bytes differ from what was written.
+        /// An item, or an earlier version of one, whose stored bytes differ from what was written.
         public struct DamagedItem: Hashable, Sendable {
             /// The persistent reference without the class, if it can still be determined.
             public let reference: Data?
@@ -59,9 +62,11 @@ extension KeychainDatabase {
             public let reason: String
         }
 
-        /// The number of items.
+        /// The number of items that were counted, including damaged ones and the tombstones that
+        /// deleted synchronizable items leave.
         public let itemCount: Int
-        /// The number of items that were locked and therefore not checked completely.
+        /// The number of items that were locked, or are bound to another machine, and were
+        /// therefore not checked completely.
         public let lockedCount: Int
         /// The damaged items. The check leaves them in place.
         public let damagedItems: [DamagedItem]
@@ -92,9 +97,10 @@ extension KeychainDatabase {
             isMemoryLocked: status.isMemoryLocked)
     }
 
-    /// Reads the whole database and reports everything that differs from what was written.
+    /// Reads the whole database and reports what differs from what was written.
     ///
-    /// Nothing is changed.
+    /// No item is changed. Only the items' keys that are in memory can be used: see
+    /// ``CheckReport/lockedCount``.
     ///
     /// - Parameter progress: A closure that is called periodically with the number of items checked
     ///   so far and the total number of items.
@@ -125,8 +131,8 @@ extension KeychainDatabase {
         try await BlockingPool.shared.run { try status() }
     }
 
-    /// Reads the whole database and reports everything that differs from what was written, without
-    /// blocking the caller.
+    /// Reads the whole database and reports what differs from what was written, without blocking
+    /// the caller.
     ///
     /// - Throws: The errors of the synchronous form, or `CancellationError`.
     public func check() async throws -> CheckReport {

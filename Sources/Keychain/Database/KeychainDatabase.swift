@@ -85,18 +85,21 @@ import Synchronization
 /// A database of items, with its own lock state and passcode.
 ///
 /// Most programs use ``default`` without naming it. On Apple platforms, the default database is the
-/// system's keychain and the only database. The other members of this type don't exist there,
-/// because the system itself locks and unlocks its keychain.
+/// system's keychain and the only database. Apart from `availability()`, the other members of this
+/// type don't exist there, because the system itself locks and unlocks its keychain.
 ///
-/// A database without a passcode is always unlocked. A database with a passcode is locked in each
-/// process that opens it until that process calls `unlock(passcode:)`. If a keychain service has
-/// the database open, locking and unlocking applies to all programs that use the service. These
-/// operations, and those for the passcode, the status and the check, then fail with
+/// A database without a passcode or another way to unlock it, such as the credential of a keychain
+/// service, is always unlocked. Any other database is locked when a process opens it, unless that
+/// process has the credential, until the process calls `unlock(passcode:)` or the user enters the
+/// passcode for an item with a ``Keychain/AccessControl``. If a keychain service has the database
+/// open, locking and unlocking applies to all programs that use the service. These operations, and
+/// those for the passcode, the status and the check, then fail with
 /// ``KeychainError/Code/missingEntitlement`` if the service does not permit the program to
 /// administer the database.
 public struct KeychainDatabase: Sendable {
     private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
-    /// Opens the database if it is not open yet. `nil` if the database can't be administered.
+    /// Returns the handler for administration, and opens the database first if it exists and this
+    /// process opens it itself. `nil` if the database can't be administered.
     let administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)?
     let identity: DatabaseIdentity
     /// How the user is authenticated, and whether the user may be asked.
@@ -105,7 +108,8 @@ public struct KeychainDatabase: Sendable {
     var keepsVersions = false
 
     /// Returns the caller, and the handler, which authenticates the user. This method is called for
-    /// every request. The first call that succeeds opens the database.
+    /// every request. The first call that succeeds opens the database, if it exists, or connects to
+    /// the keychain service.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
     /// Creates a database whose `connection` closure is called for every request. The user is
@@ -160,7 +164,9 @@ public struct KeychainDatabase: Sendable {
     /// `keychain` in `XDG_DATA_HOME`, and `~/.local/share/keychain`. The access groups are those of
     /// the program's entitlements.
     ///
-    /// These decisions are made at the first use and don't change until the program ends.
+    /// The choice between a service and embedded mode is made at the first use and doesn't change
+    /// until the program ends. In embedded mode, neither do the folder and the access groups once
+    /// the keychain is open.
     public static let `default` = KeychainDatabase(
         identity: .default,
         administration: { () throws(KeychainFailure) in try ProcessKeychain.administration() },
@@ -170,12 +176,12 @@ public struct KeychainDatabase: Sendable {
     ///
     /// The current process opens the keychain itself, even if a keychain service is available.
     /// Nothing is opened or read before the first operation, so an operation can fail because the
-    /// database can't be opened. If the folder contains no keychain, the first change creates one.
-    /// Any number of processes can use a folder at the same time. Once opened, the files stay open
-    /// until the process ends.
+    /// database can't be opened. If the folder contains no keychain, the first addition of an item
+    /// or a Secure Enclave key, or setting a passcode, creates one. Any number of processes can use
+    /// a folder at the same time. Once opened, the files stay open until the process ends.
     ///
     /// - Parameters:
-    ///   - directory: A file URL of the folder. It must not contain any other files.
+    ///   - directory: A file URL of the folder. The folder must not contain any other files.
     ///   - accessGroups: The access groups that the program may use, starting with the group for
     ///     new items. If `nil`, the groups are those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {

@@ -18,17 +18,19 @@ extension KeychainError {
 
         /// Stored bytes are missing or differ from what was written. The user has to investigate.
         public static let damage = Cause(rawValue: "damage")
-        /// Permissions are wrong: the keychain's files belong to another user or are accessible to
-        /// other users, or the program lacks an entitlement. The user has to correct this.
+        /// Permissions are wrong: a file or socket of the keychain belongs to another user, is
+        /// accessible to other users or is not accessible to this one, or the program lacks an
+        /// entitlement. The user has to correct this.
         public static let permission = Cause(rawValue: "permission")
-        /// Another process is using the keychain. A retry can succeed.
+        /// The keychain, its service or its hardware is busy or can't be reached. A retry can
+        /// succeed.
         public static let contention = Cause(rawValue: "contention")
         /// The keychain service did not respond, or the connection to it broke. The change may or
         /// may not have been made: check before you retry.
         public static let interruption = Cause(rawValue: "interruption")
-        /// The item can be read only on the machine that the keychain is bound to. The current
-        /// machine is a different one, or its identity has changed. The user has to use the
-        /// original machine or the recovery code.
+        /// The keychain, or the item or key, is bound to a machine or chip. The current machine is
+        /// a different one, its identity has changed, or its chip can't be used. The user has to
+        /// use the original machine or the recovery code.
         public static let otherMachine = Cause(rawValue: "otherMachine")
         /// None of the other causes. Only the code describes the failure.
         public static let other = Cause(rawValue: "other")

@@ -3,10 +3,10 @@
 extension KeychainError {
     /// The code of an error.
     ///
-    /// A negative code is a status of the keychain. The raw value is the `OSStatus` from Apple's
-    /// `SecBase.h`, even if this type declares no name for it: a system can report statuses that
-    /// this version does not know. A positive code is a condition that has no status and that this
-    /// package detected itself.
+    /// A negative code is a status, usually one that the keychain reported. The raw value is the
+    /// `OSStatus` from Apple's `SecBase.h`, even if this type declares no name for it: a system can
+    /// report statuses that this version does not know. A positive code is a condition that has no
+    /// status of its own and that this package detected.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The `OSStatus`, or a positive number for conditions that this package detected.
         public let rawValue: Int32
@@ -24,28 +24,33 @@ extension KeychainError {
         public static let diskFull = Code(rawValue: -34)
         /// An input or output operation failed (`errSecIO`).
         public static let ioError = Code(rawValue: -36)
-        /// A parameter of the request is invalid (`errSecParam`). This is an error in the program.
+        /// A parameter of the request is invalid (`errSecParam`). This is an error in the program,
+        /// its configuration or the user's input, such as a passcode that is too short.
         public static let param = Code(rawValue: -50)
         /// There is not enough memory (`errSecAllocate`).
         public static let allocate = Code(rawValue: -108)
         /// The user was asked and canceled (`errSecUserCanceled`).
         public static let userCanceled = Code(rawValue: -128)
-        /// The keychain is not available: it could not be opened, or its structure is damaged
-        /// (`errSecNotAvailable`). Nothing was changed, unless the cause is
+        /// The keychain is not available: it or its service could not be opened or reached, it is
+        /// bound to another machine, its structure is damaged, or it lacks the hardware that the
+        /// operation needs (`errSecNotAvailable`). Nothing was changed, unless the cause is
         /// ``KeychainError/Cause/interruption``.
         public static let notAvailable = Code(rawValue: -25291)
         /// The keychain can't be changed (`errSecReadOnly`).
         public static let readOnly = Code(rawValue: -25292)
-        /// The passcode was wrong, or the user could not be authenticated (`errSecAuthFailed`).
+        /// A passcode or password was wrong or is missing, or the user could not be authenticated
+        /// (`errSecAuthFailed`).
         public static let authFailed = Code(rawValue: -25293)
-        /// The file is not a keychain (`errSecInvalidKeychain`).
+        /// A file of the keychain is not valid, or was created with another device key
+        /// (`errSecInvalidKeychain`).
         public static let invalidKeychain = Code(rawValue: -25295)
         /// The item already exists (`errSecDuplicateItem`).
         public static let duplicateItem = Code(rawValue: -25299)
         /// The item does not exist (`errSecItemNotFound`).
         ///
         /// No operation of ``Keychain`` fails with this code: loading an item that does not exist
-        /// returns `nil`, and deleting it succeeds.
+        /// returns `nil`, and deleting it succeeds. On Apple platforms, using a
+        /// ``Keychain/SecureEnclaveKey`` can, if the key was deleted.
         public static let itemNotFound = Code(rawValue: -25300)
         /// Items of this class don't have this attribute (`errSecNoSuchAttr`).
         public static let noSuchAttribute = Code(rawValue: -25303)
@@ -58,20 +63,24 @@ extension KeychainError {
         /// the first unlock, it is unknown whether the item exists. Keep the value that you were
         /// about to save and retry after the unlock. Never delete or recreate the item.
         public static let interactionNotAllowed = Code(rawValue: -25308)
-        /// The keychain was written by a later version (`errSecWrongSecVersion`).
+        /// The keychain was written by a later version, or the keychain service uses another
+        /// version of the protocol (`errSecWrongSecVersion`).
         public static let wrongVersion = Code(rawValue: -25310)
         /// The biometric enrollment has changed since the item was created, and the item requires
         /// the original enrollment (`errSecDataNotAvailable`). Delete the item and obtain its data
         /// again.
         public static let dataNotAvailable = Code(rawValue: -25316)
-        /// The item is damaged: its bytes differ from what was written (`errSecDecode`).
+        /// The item is damaged: its bytes differ from what was written (`errSecDecode`). Also if a
+        /// recovery may have lost the item, or if a Secure Enclave key belongs to another keychain
+        /// or other hardware.
         ///
         /// Nothing was deleted. Don't confuse this code with ``decodingFailed``, which means that
         /// the bytes are intact but are not a value of the requested type.
         public static let decode = Code(rawValue: -26275)
         /// The keychain has an internal error (`errSecInternal`).
         public static let internalError = Code(rawValue: -26276)
-        /// The program lacks the entitlement for the access group (`errSecMissingEntitlement`).
+        /// The program lacks the entitlement for the access group, or may not administer the
+        /// keychain (`errSecMissingEntitlement`).
         public static let missingEntitlement = Code(rawValue: -34018)
 
         // MARK: Detected by this package

@@ -1,5 +1,5 @@
-// KeychainError+Description: the texts of an error, for users and logs. None contains a value or a
-// name.
+// KeychainError+Description: the texts of an error, for users and logs. None contains a value or
+// the name of an item.
 
 public import Foundation
 
@@ -53,7 +53,7 @@ extension KeychainError: LocalizedError {
     /// The exact reason, if it is known, and the remedy.
     private var advice: [String] {
         guard let detail else { return recoverySuggestion.map { [$0] } ?? [] }
-        // Several sentences include the remedy, so none is added.
+        // A reason of several sentences states the remedy itself, if there is one.
         if detail.contains(". ") { return [detail] }
         return [detail] + (recoverySuggestion.map { [$0] } ?? [])
     }
@@ -116,15 +116,16 @@ extension KeychainError: LocalizedError {
         case .userCanceled: "the user canceled the operation"
         case .notAvailable: "the keychain is not available"
         case .readOnly: "the keychain can't be changed"
-        case .authFailed: "the passcode was wrong, or the user could not be authenticated"
-        case .invalidKeychain: "the file is not a keychain"
+        case .authFailed:
+            "a passcode or password was wrong or is missing, or the user could not be authenticated"
+        case .invalidKeychain: "a file of the keychain is not valid"
         case .duplicateItem: "the item already exists"
         case .itemNotFound: "the item does not exist"
         case .noSuchAttribute: "items of this class don't have this attribute"
         case .noSuchClass: "the item class does not exist"
         case .interactionNotAllowed:
             "the device or the keychain is locked, or the user can't be asked"
-        case .wrongVersion: "the keychain was written by a later version"
+        case .wrongVersion: "the keychain or its service has a version that is not supported"
         case .dataNotAvailable: "the biometric enrollment has changed since the item was created"
         case .decode: "the item is damaged"
         case .internalError: "an internal error occurred in the keychain"

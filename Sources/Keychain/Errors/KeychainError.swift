@@ -2,7 +2,8 @@
 //   (1) No description, dump or reflection of an error contains a stored value, an account, a
 //       service or the text of an underlying error. They are available only as `storedData`,
 //       `account`, `service` and `underlyingError`.
-//   (2) The `code` of an error that the keychain reported is its `OSStatus`, unchanged.
+//   (2) The `code` of an error that the keychain reported is its `OSStatus`, unchanged, except that
+//       `unimplemented` becomes `secureEnclaveUnavailable` in operations on Secure Enclave keys.
 
 public import Foundation
 
@@ -21,9 +22,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A synchronous operation throws only this type, as its signature states, unless it calls a
-/// closure that you provide. An `async` operation can also throw `CancellationError`; use the
-/// pattern `catch let error as KeychainError`.
+/// A synchronous operation throws only this type, as its signature states, unless you pass it a
+/// closure that throws. An `async` operation can also throw `CancellationError`; use the pattern
+/// `catch let error as KeychainError`.
 ///
 /// An operation that throws has changed nothing, unless its documentation says otherwise or the
 /// ``cause-swift.property`` is ``Cause/interruption``, in which case it may have made the change.
@@ -44,7 +45,8 @@ public struct KeychainError: Error, Sendable {
     public var account: String?
 
     /// The error that caused this one. Its text is not part of the description, because the error
-    /// of a decoder can quote its input.
+    /// of a decoder can quote its input. The errors of Swift's coders are kept without the details
+    /// that could contain a value.
     public var underlyingError: (any Error)?
 
     /// The stored bytes that are not a value of the requested type. They are a secret: don't log

@@ -1,8 +1,9 @@
 // DeviceIdentity: an identifier that an installation creates once and keeps.
-//   (1) There is one identifier per service, access group and account. Concurrent callers that
-//       create it all receive the same one.
+//   (1) There is one identifier per database, service, access group and account. Concurrent callers
+//       that create it all receive the same one.
 //   (2) It is stored as text, only in the keychain, and is never synchronized.
-//   (3) The cached identifier is discarded whenever this process changes a keychain.
+//   (3) The cached identifier is discarded whenever this process changes an item through
+//       `Keychain`.
 
 public import Foundation
 import Synchronization
@@ -17,7 +18,7 @@ import Synchronization
 /// A new identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is stored as an
 /// ordinary item that can be read after the first unlock, is restricted to this device, and is
 /// never synchronized. Programs that share an access group share the identity if they specify the
-/// same group and service.
+/// same group, service and account.
 ///
 /// Every operation has a synchronous form, which blocks the calling thread, and an `async` form,
 /// which doesn't. Copies of a `DeviceIdentity` share the cached identifier.
@@ -87,10 +88,10 @@ public struct DeviceIdentity: Sendable {
     ///
     /// If several threads or processes create one concurrently, one of them succeeds and all
     /// receive the same identifier. Once it is known, the identifier is returned from memory, even
-    /// while the keychain is locked. It is read again after any change that this process makes
-    /// through a ``Keychain/Keychain``. If *another* process resets or replaces the identifier,
-    /// this method can return the earlier one until this process calls `existing()`, which always
-    /// reads the keychain.
+    /// while the keychain is locked. It is read again after any change of an item that this process
+    /// makes through a ``Keychain/Keychain``. If *another* process resets or replaces the
+    /// identifier, this method can return the earlier one until then, or until this process calls
+    /// `existing()`, which always reads the keychain.
     ///
     /// - Returns: The text as it is stored, 36 characters.
     /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of the
@@ -100,7 +101,7 @@ public struct DeviceIdentity: Sendable {
     ///     stored bytes are not an identifier. They are in ``KeychainError/storedData`` and stay in
     ///     the keychain.
     ///
-    /// The corresponding calls are those of `Keychain.load(_:orAdd:)`.
+    /// The corresponding calls are `SecItemCopyMatching` and, if no item was found, `SecItemAdd`.
     public func identifier() throws(KeychainError) -> String {
         if let known = memory.identifier { return known }
         let changes = ChangeCount.count
@@ -204,7 +205,7 @@ public struct DeviceIdentity: Sendable {
 
     // MARK: Cache
 
-    /// The identifier that was last read, and the change count before it was read.
+    /// The identifier that was last read or created, and the change count before that.
     final class Memory: Sendable {
         private let entry = Mutex<(identifier: String, changes: Int)?>(nil)
 

@@ -1,6 +1,7 @@
 // Keychain+MigrationFromKeychain: migrates values within a keychain, or between keychains: to
 // another accessibility, service, access group, synchronizability, account or database.
-//   (1) Bytes are moved as they are stored. They are not decoded.
+//   (1) Bytes are moved as they are stored. They are decoded only to compare two values of a known
+//       type whose bytes differ.
 //   (2) Before anything is written, the persistent reference and the modification date determine
 //       whether source and destination are the same item. Such an item is changed in place and
 //       never removed.
@@ -14,9 +15,10 @@ extension Keychain {
     ///
     /// The value is added, read back and compared, and only then removed from the source. If the
     /// program ends at any point, nothing is lost, and the next call completes the migration. A
-    /// value in this keychain is replaced only if the rule says so. The moved item is a new item.
-    /// It gets the accessibility of the key or of this keychain, and keeps its label and access
-    /// control unless the key specifies them.
+    /// different value in this keychain is replaced, or kept in place of the source's, only if the
+    /// rule says so. A value that is added becomes a new item. The item gets the accessibility of
+    /// the key or of this keychain, and the label and access control of the key or, if it specifies
+    /// none, those of the source's item.
     ///
     /// The user is asked for authentication if the item's access control requires it. On Apple
     /// platforms, some access controls can't be identified, such as
@@ -36,9 +38,10 @@ extension Keychain {
     /// - Returns: The outcome, which is never ``Migration/Outcome/failed``.
     /// - Throws: ``KeychainError`` if the migration failed. The source then still has the value,
     ///   except possibly after an ``KeychainError/Cause/interruption`` of its removal. In that
-    ///   case, this keychain already has the value. Calling this method again once the cause is
-    ///   removed completes the migration. The code is ``KeychainError/Code/unimplemented`` if the
-    ///   access control can't be identified, in which case nothing was changed.
+    ///   case, this keychain already has the value, or keeps a different one as the rule says.
+    ///   Calling this method again once the cause is removed completes the migration. The code is
+    ///   ``KeychainError/Code/unimplemented`` if the access control can't be identified, in which
+    ///   case nothing was changed.
     ///
     /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
     /// `SecItemDelete`; for a change in place, `SecItemUpdate`.
@@ -73,7 +76,8 @@ extension Keychain {
         }
     }
 
-    /// Moves all values of another keychain to this one, keeping their accounts.
+    /// Moves all values of another keychain to this one, keeping their accounts. Secure Enclave
+    /// keys stay where they are.
     ///
     /// Each value is moved as by `migrate(_:from:account:onConflict:)`. If one fails, the others
     /// are still moved.
@@ -155,9 +159,9 @@ extension Keychain {
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
             // If an item is deleted and added again between the two reads, the reads return two
             // references even if source and destination are the same item; if it is changed, they
-            // return two dates. References are never reused and every change increases the date,
-            // so if the source has the same reference and date before and after the check, source
-            // and destination are two different items, and stay so.
+            // return two dates. A new item gets a new reference and every change increases the
+            // date, so if the source has the same reference and date before and after the check,
+            // source and destination are two different items, and stay so.
             guard let again = try access.attributes(), again.isVersion(item) else { continue }
             try requireAccessControl(of: item, for: form, access)
             return try MigrationRun(

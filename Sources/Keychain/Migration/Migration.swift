@@ -36,8 +36,9 @@ extension Keychain {
             /// The item already belonged to the destination, and only its accessibility, label or
             /// access control differed from those specified. It was changed in place.
             public static let changedInPlace = Outcome(rawValue: "changed in place")
-            /// The destination already had the value. The source's value was removed, unless source
-            /// and destination are the same item.
+            /// The destination already had the value. If its access control differed from the
+            /// specified one, the item was changed in place. The source's value was removed, unless
+            /// source and destination are the same item.
             public static let alreadyThere = Outcome(rawValue: "already there")
             /// The source has no value.
             public static let nothingToMigrate = Outcome(rawValue: "nothing to migrate")
@@ -165,7 +166,7 @@ struct StoredForm: Sendable {
     let account: String
     var label: String?
     let accessibility: Keychain.Accessibility?
-    /// If `nil`, the access control of the source is used.
+    /// If `nil`, the access control of the source's item is used, if there is one.
     var accessControl: Keychain.AccessControl?
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Runs blocking work on its own threads instead of the caller's executor.
 final class BlockingPool: Sendable {
-    /// The pool that all keychains share. A greater width would not make an embedded database
-    /// faster, because its writers take turns.
+    /// The pool that all keychains share. A greater width would not make changes of an embedded
+    /// database faster, because its writers take turns.
     static let shared = BlockingPool(width: 16)
 
     private struct State {

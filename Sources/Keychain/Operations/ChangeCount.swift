@@ -1,9 +1,10 @@
 // ChangeCount: counts the changes of passwords that this process makes through `Keychain`, so that
-// a cached value is never older than those changes.
+// a cached value is never older than those changes. Secure Enclave keys are not passwords.
 //   (1) The count increases after a change has succeeded or failed, and before the method that made
 //       the change returns.
 //   (2) To cache a value, take the count first and then read the value. If the count has increased
-//       since, the value may be outdated. Changes by other processes are not counted.
+//       since, the value may be outdated. Changes by other processes, or by this process through
+//       another API such as the SecItem functions, are not counted.
 
 import Synchronization
 

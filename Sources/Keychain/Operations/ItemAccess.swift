@@ -226,7 +226,9 @@ struct ItemAccess: Sendable {
 
     // MARK: Errors
 
-    /// The maximum number of attempts at an operation that fails because of concurrent changes.
+    /// The maximum number of attempts at an operation that fails because of concurrent changes. For
+    /// `StallGuard`, which permits any number of such attempts, the maximum number of consecutive
+    /// repetitions that are based on one version.
     static var attemptLimit: Int { 100 }
 
     /// The error after the last attempt: additions failed because the item existed, and changes

@@ -5,8 +5,12 @@ package import KeychainCore
 extension Keychain {
     /// When an item can be read, and whether it may leave this device.
     ///
-    /// Programs can specify only the values declared here. An item that another program stored may
-    /// have a value without a name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
+    /// On Linux, "unlocked" refers to the database in the process that has it open, instead of the
+    /// device. The time after the first unlock ends when that process ends, or with
+    /// `keychainctl lock --all`. A database without a passcode is always unlocked.
+    ///
+    /// Only the values declared here can be created. An item that another program stored may have a
+    /// value without a name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
     public struct Accessibility: Hashable, Sendable {
         package let protection: ProtectionClass
 
@@ -36,18 +40,18 @@ extension Keychain {
         /// While the device is unlocked and has a passcode, and on this device only.
         ///
         /// Removing the passcode destroys the item. Saving an item with this accessibility fails
-        /// while no passcode is set. The corresponding constant is
-        /// `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
+        /// while there is neither a passcode nor, on Linux, another way to unlock the database. The
+        /// corresponding constant is `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
         public static let whenPasscodeSetThisDeviceOnly = Accessibility(
             .whenPasscodeSetThisDeviceOnly)
 
         /// Whether the item is restricted to this device. Such an item is never synchronized.
         ///
         /// On Apple platforms, the item can't be read on another device. On Linux, if the keychain
-        /// is bound to its machine, reading the item also needs that machine's TPM or a key derived
-        /// from its identity. If the keychain isn't bound, as in a container, a copy of its folder
-        /// is enough, unless a passcode was set or a TPM sealed the device key before the copy was
-        /// made.
+        /// is bound to its machine, reading the item also needs that machine's TPM, a key derived
+        /// from its identity, or the recovery code. If the keychain isn't bound, as in a container,
+        /// a copy of its folder is enough, unless a passcode was set or a TPM sealed the device key
+        /// before the copy was made.
         public var isThisDeviceOnly: Bool {
             protection.isThisDeviceOnly
         }

@@ -14,10 +14,12 @@ extension Keychain {
 
     /// Returns the attributes of all items of this keychain, in no particular order.
     ///
-    /// No secret is read. Damaged items are omitted if at least one item is intact.
+    /// No secret is read. Secure Enclave keys are not listed. Items that are damaged, or that can
+    /// be read only on another machine, are omitted if at least one other item is found.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/interactionNotAllowed`` if one of
-    ///   the items is locked, or with any other status of the keychain.
+    ///   the items is locked or, on Linux before the first unlock, may exist and be locked; or with
+    ///   any other status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecMatchLimitAll`.
     public func items() throws(KeychainError) -> [Item] {
@@ -42,9 +44,9 @@ extension Keychain {
     /// or, if ``accessGroup`` is `nil`, in all of the program's groups.
     ///
     /// If this method throws, nothing was deleted, except possibly after an
-    /// ``KeychainError/Cause/interruption``. Items of other services and other groups are kept. So
-    /// are synchronizable items if this keychain is for local items, and local items if it is for
-    /// synchronizable ones.
+    /// ``KeychainError/Cause/interruption``. Items of other services and other groups are kept, and
+    /// so are Secure Enclave keys. Synchronizable items are kept if this keychain is for local
+    /// items, and local items if it is for synchronizable ones.
     ///
     /// - Returns: The number of deleted items. On Apple platforms, the items are counted just
     ///   before the deletion.

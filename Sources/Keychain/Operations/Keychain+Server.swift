@@ -1,6 +1,6 @@
 // Keychain.Server: the server that the internet passwords of a keychain belong to.
 //   (1) Every part of a server belongs to the primary key of the items. A part that is `nil`
-//       matches only items without that part. An account therefore identifies exactly one item in a
+//       matches only items without that part. An account therefore identifies at most one item in a
 //       group.
 
 import KeychainCore

@@ -20,9 +20,11 @@ extension Keychain {
     ///   keychain:
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
     ///     locked. Keep the value and retry after the unlock.
-    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set.
+    ///   - ``KeychainError/Code/authFailed`` if the key requires a passcode and none is set, or an
+    ///     application password and there is none.
     ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group.
-    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded.
+    ///   - ``KeychainError/Code/encodingFailed`` if the value could not be encoded, or the code of
+    ///     the ``KeychainError`` that encoding it threw.
     ///   - ``KeychainError/Code/param`` if a synchronizable item would be restricted to this device
     ///     or have an access control.
     ///   - If the existing item has an ``AccessControl``, also the errors of `load(_:)`.
@@ -71,7 +73,7 @@ extension Keychain {
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or
     ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are not a value of this
     ///     type. The bytes are in ``KeychainError/storedData`` and stay in the keychain.
-    ///   - ``KeychainError/Code/decode`` if the item is damaged.
+    ///   - ``KeychainError/Code/decode`` if the item is damaged or was lost in a recovery.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Value? {

@@ -44,7 +44,7 @@ extension Keychain {
     ///   - ``KeychainError/Code/interactionNotAllowed`` while keys of this accessibility are
     ///     locked. Retry after the unlock.
     ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control requires a
-    ///     passcode and none is set.
+    ///     passcode and none is set, or an application password and there is none.
     ///   - ``KeychainError/Code/param`` if the name, the service or the server contains a NUL
     ///     character.
     ///
@@ -101,7 +101,8 @@ extension Keychain {
         return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
-    /// Permanently deletes a Secure Enclave key. Deleting a key that does not exist succeeds.
+    /// Deletes a Secure Enclave key, permanently unless the user has turned versions on for all
+    /// programs. Deleting a key that does not exist succeeds.
     ///
     /// - Parameter name: The name of the key.
     /// - Returns: `true` if the key existed.
@@ -146,10 +147,10 @@ extension Keychain {
     /// Returns the query for the key with a name.
     ///
     /// The application tag is the service, a NUL and the name. Service and name contain no NUL. The
-    /// tag is also the application label, which is the first part of a key's primary key, so there
-    /// is only one key per name. For a server, all parts of the server take the place of the
-    /// service, each preceded by a NUL. The tag therefore differs from that of every service and
-    /// every other server.
+    /// tag is also the application label, which is part of a key's primary key, so there is only
+    /// one key per name in an access group. For a server, all parts of the server take the place of
+    /// the service, each preceded by a NUL. The tag therefore differs from that of every service
+    /// and every other server.
     private func secureEnclaveKey(_ name: String) throws(KeychainFailure) -> ItemQuery {
         let texts = [name, service] + (server?.parts ?? [])
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {

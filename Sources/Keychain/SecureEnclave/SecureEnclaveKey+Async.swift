@@ -1,5 +1,5 @@
-// SecureEnclaveKey+Async: the asynchronous forms of the operations on Secure Enclave keys. They
-// exist because the hardware is slow and the user may have to be asked.
+// SecureEnclaveKey+Async: the asynchronous forms of the operations on Secure Enclave keys, except
+// for signing a digest. They exist because the hardware is slow and the user may have to be asked.
 
 public import Crypto
 public import Foundation

@@ -49,14 +49,15 @@ extension Keychain {
         ///
         /// - Parameter data: The data to sign, which may be empty.
         /// - Returns: The signature, which can be verified with ``publicKey``.
-        /// - Throws: ``KeychainError`` with one of the following codes:
-        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, or if the user
-        ///     would have to be asked and can't be. Retry after the unlock.
+        /// - Throws: ``KeychainError`` with one of the following codes, or with any other status of
+        ///   the keychain:
+        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, in which case
+        ///     retry after the unlock. Also if the user would have to be asked and can't be.
         ///   - ``KeychainError/Code/userCanceled`` if the user canceled the authentication.
         ///   - ``KeychainError/Code/authFailed`` if the authentication failed.
-        ///   - ``KeychainError/Code/decode`` if the key is damaged or belongs to other hardware.
-        ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if the hardware is no longer
-        ///     available.
+        ///   - ``KeychainError/Code/decode`` if the key is damaged, or belongs to another keychain
+        ///     or other hardware.
+        ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if no Secure Enclave is available.
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(

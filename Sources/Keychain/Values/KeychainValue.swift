@@ -6,8 +6,9 @@ public import Foundation
 /// A type whose values can be stored as a secret.
 ///
 /// `Data`, `String`, `UUID`, `SymmetricKey` and CryptoKit's private keys are keychain values,
-/// including the private keys of the post-quantum algorithms ML-KEM, ML-DSA and X-Wing. Adopt this
-/// protocol to store your own type in a form that you define:
+/// including the private keys of the post-quantum algorithms ML-KEM, ML-DSA and X-Wing, but not
+/// CryptoKit's keys in the Secure Enclave. Adopt this protocol to store your own type in a form
+/// that you define:
 ///
 /// ```swift
 /// extension PairingCode: KeychainValue {
