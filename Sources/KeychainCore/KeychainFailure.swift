@@ -118,13 +118,16 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         cause: .damage)
 
     /// The error for a store whose structure can't be trusted, so that an absent item can't be
-    /// distinguished from an unreadable one.
-    package static func damagedStore(_ what: String) -> KeychainFailure {
+    /// distinguished from an unreadable one. `change` is a sentence about what was changed before
+    /// the damage was found.
+    package static func damagedStore(
+        _ what: String, change: String = "Nothing was changed."
+    ) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
-            "The keychain is damaged: \(what). Nothing was changed. Run `keychainctl recover`: it "
-                + "rebuilds the keychain from all undamaged items and keeps the damaged "
-                + "file.", cause: .damage)
+            "The keychain is damaged: \(what). \(change) Run `keychainctl recover`: it rebuilds "
+                + "the keychain from all undamaged items and keeps the damaged file.",
+            cause: .damage)
     }
 
     /// An index entry points to a row that doesn't match it.

@@ -5,6 +5,7 @@ import KeychainCrypto
 import KeychainEngine
 import KeychainCore
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 @Suite struct RestoreTests {
@@ -116,6 +117,27 @@ import Testing
         let restored = try keychain.engine.restoreSetAside([row.row.reference])
         #expect(restored.map(\.outcome) == [.restored])
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
+    }
+
+    @Test func `if the keychain is damaged while an item is put back, the error says that it was`()
+        throws
+    {
+        let keychain = try keychain(["a"])
+        try damage(keychain, behind: "KCS2", at: 60)
+        try keychain.reopen()
+        _ = try keychain.engine.check(settingAside: true)
+        try undoDamage(keychain, behind: "KCS2", at: 60)
+        let row = try #require(try keychain.engine.setAsideRows().first)
+        let file = try #require(FileHandle(forUpdatingAtPath: keychain.path(.database)))
+        let failure = #expect(throws: KeychainFailure.self) {
+            _ = try keychain.engine.restoreSetAside([row.row.reference]) { _, _ in
+                // Putting the row back neither reads nor writes the page of the earlier versions.
+                try? file.seek(toOffset: UInt64(RootPage.versions.bytes.lowerBound))
+                try? file.write(contentsOf: Data([0]))
+            }
+        }
+        #expect(failure?.cause == .damage)
+        #expect(failure?.reason.contains("have been put back. Run `keychainctl recover`") == true)
     }
 
     /// A database stores the number of a reason, and a database of version 1 stores the text of a

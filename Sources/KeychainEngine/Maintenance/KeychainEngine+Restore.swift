@@ -65,14 +65,24 @@ extension KeychainEngine {
         guard !rows.isEmpty else { return [] }
         try requireVerified()
         var restorations: [Restoration] = []
-        for (index, row) in rows.enumerated() {
-            progress(index, rows.count)
-            restorations.append(
-                Restoration(
-                    reference: row.row.reference,
-                    outcome: references == nil && !row.isAuthentic ? .altered : try restore(row)))
+        do throws(KeychainFailure) {
+            for (index, row) in rows.enumerated() {
+                progress(index, rows.count)
+                restorations.append(
+                    Restoration(
+                        reference: row.row.reference,
+                        outcome: references == nil && !row.isAuthentic ? .altered : try restore(row)
+                    ))
+            }
+            try requireVerified()
+        } catch {
+            guard error.cause == .damage, restorations.contains(where: \.isRestored) else {
+                throw error
+            }
+            throw .damagedStore(
+                store.knownDamage ?? "it can't be read completely",
+                change: "Items that were set aside have been put back.")
         }
-        try requireVerified()
         return restorations
     }
 

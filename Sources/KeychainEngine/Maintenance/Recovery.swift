@@ -182,8 +182,16 @@ extension KeychainEngine {
         }
         let (store, hierarchy) = try open(folder, deviceKey, passcode, options)
         defer { store.close() }
-        if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {
-            throw .damagedStore(problem)
+        do throws(KeychainFailure) {
+            if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {
+                throw KeychainFailure.damagedStore(problem)
+            }
+        } catch {
+            guard error.cause == .damage else { throw error }
+            throw .damagedStore(
+                store.knownDamage ?? "it can't be read completely",
+                change: "The new database is in place, and the former files are in "
+                    + "\(report.damagedDirectory).")
         }
         let header = try store.header()
         store.anchor?.note(generation: header.generation)
