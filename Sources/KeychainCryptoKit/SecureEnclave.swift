@@ -25,7 +25,7 @@ public enum SecureEnclave {
         (try? KeychainContext.current().handler.perform(HasSecureEnclave())) ?? false
     }
 
-    /// P-256 keys, the only type of key that the hardware supports.
+    /// P-256 keys, the only type of key that this package creates in the hardware.
     public enum P256 {
         /// Keys for signing.
         public enum Signing {}
@@ -55,9 +55,9 @@ extension SecureEnclave.P256.Signing {
         /// - Parameters:
         ///   - compactRepresentable: Whether the public key must have a compact representation.
         ///     Half of all keys have one, so keys are generated until one is suitable.
-        ///   - accessControl: The conditions for using the key, which must include
-        ///     `privateKeyUsage`. If `nil`, the key can be used while the device is unlocked,
-        ///     without authentication.
+        ///   - accessControl: The conditions for using the key. A key whose access control lacks
+        ///     `privateKeyUsage` can be created but not used. If `nil`, the key can be used while
+        ///     the keychain is unlocked, without authentication.
         ///   - authenticationContext: The context that authenticates uses of the key. If `nil`, the
         ///     user is asked when necessary.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecUnimplemented` if the hardware is not
@@ -80,8 +80,8 @@ extension SecureEnclave.P256.Signing {
         ///   - authenticationContext: The context that authenticates uses of the key, as for a new
         ///     key.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` if the bytes are not a data
-        ///   representation. Whether the key belongs to this hardware is determined at its first
-        ///   use.
+        ///   representation, or any other status if the keychain can't be used. Whether the key
+        ///   belongs to this keychain and its hardware is determined at its first use.
         public init(
             dataRepresentation: Data, authenticationContext: LAContext? = nil
         ) throws {
@@ -99,8 +99,9 @@ extension SecureEnclave.P256.Signing {
         /// - Returns: The signature.
         /// - Throws: ``SecureEnclaveFailure`` with `errSecInteractionNotAllowed` while the key is
         ///   locked or if the user can't be asked, `errSecUserCanceled` if the user cancels,
-        ///   `errSecAuthFailed` if the authentication fails, or `errSecDecode` if the key belongs
-        ///   to other hardware.
+        ///   `errSecAuthFailed` if the authentication fails or the access control lacks
+        ///   `privateKeyUsage`, `errSecDecode` if the key belongs to another keychain or other
+        ///   hardware, or any other status of the keychain.
         public func signature(
             for digest: some Digest
         ) throws -> Crypto.P256.Signing.ECDSASignature {
@@ -162,8 +163,7 @@ extension SecureEnclave.P256.KeyAgreement {
         ///   - dataRepresentation: The data representation of the key.
         ///   - authenticationContext: The context that authenticates uses of the key, as for a new
         ///     key.
-        /// - Throws: ``SecureEnclaveFailure`` with `errSecDecode` if the bytes are not a data
-        ///   representation.
+        /// - Throws: ``SecureEnclaveFailure`` as for ``SecureEnclave/P256/Signing/PrivateKey``.
         public init(
             dataRepresentation: Data, authenticationContext: LAContext? = nil
         ) throws {

@@ -14,7 +14,8 @@ extension KeychainError {
         self.init(
             Code(rawValue: failure.status.rawValue), operation: operation, service: service,
             account: account)
-        // The reason is empty if Apple's functions failed, because they return only a status.
+        // The reason is empty if Apple's SecItem functions failed, because they return only a
+        // status.
         detail = failure.reason.isEmpty ? nil : failure.reason
         reportedCause = Cause(failure.cause)
     }

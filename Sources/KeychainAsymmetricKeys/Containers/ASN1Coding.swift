@@ -86,7 +86,8 @@ extension ASN1Node {
 extension [UInt8] {
     /// Whether the bytes have at most `limit` elements of BER.
     ///
-    /// - Returns: `false` also if a tag, a length or contents are truncated.
+    /// - Returns: `false` also if a tag, a length or the contents of a primitive element are
+    ///   truncated, or if a length has more than 8 bytes.
     fileprivate func hasElements(upTo limit: Int) -> Bool {
         var rest = self[...]
         var count = 0

@@ -4,11 +4,11 @@
 //       other digests of `PasswordHash`, scrypt (RFC 7914), AES-128 and AES-192.
 //   (2) The scheme authenticates nothing: decryption with a wrong password can give garbage.
 //       Plaintext is not used until it has been parsed successfully.
-//   (3) The cost of one container is limited, so that a hostile container can't occupy a processor
-//       for hours.
+//   (3) The cost of one decryption is limited, so that hostile data can't occupy a processor for
+//       hours.
 //   (4) The cost of one import is limited too, by `WorkBudget`. Otherwise, data with a thousand
-//       keys could cost a thousand times the limit of (3). Work is deducted from the budget before
-//       it is done.
+//       encrypted keys could cost a thousand times the limit of (3). Work is deducted from the
+//       budget before it is done.
 
 import Crypto
 import CryptoExtras
@@ -104,8 +104,8 @@ extension PBES2 {
 
     /// Reads an AlgorithmIdentifier.
     ///
-    /// - Returns: `nil` for another scheme, for a digest or cipher that isn't supported, and for a
-    ///   cost above the limits.
+    /// - Returns: `nil` for another scheme, for a digest or cipher that isn't supported, for an
+    ///   empty salt, and for a cost above the limits.
     package init?(algorithm: ASN1Node) {
         guard let algorithm = algorithm.sequence, algorithm.count == 2,
             algorithm[0].objectIdentifier == Self.identifier,
@@ -245,7 +245,8 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
     /// Derives a key with PBKDF2 (RFC 8018, section 5.2) and HMAC over this digest, in 1 to
     /// ``roundLimit`` rounds.
     ///
-    /// - Returns: The key, or `nil` if `rounds` is out of range or the salt is empty.
+    /// - Returns: The key, or `nil` if `rounds` is out of range, the salt is empty or the crypto
+    ///   library fails.
     func derive(
         from password: [UInt8], salt: [UInt8], rounds: Int, byteCount: Int
     ) -> SymmetricKey? {
@@ -325,7 +326,7 @@ package struct WorkBudget {
     package mutating func take(_ count: Int) throws(KeychainFailure) {
         guard count <= rounds else {
             throw KeychainFailure(
-                .unsupportedFormat, "Decrypting all keys in the data requires too much computation."
+                .unsupportedFormat, "Reading the data requires too much computation."
             )
         }
         rounds -= count

@@ -17,7 +17,7 @@ package struct PrivateKeyInfo {
         package let bytes: [UInt8]
     }
 
-    /// The DER encoding.
+    /// The encoding as it was read: DER, or any other BER.
     package let bytes: [UInt8]
     /// The object identifier of the key's algorithm.
     package let algorithm: ASN1ObjectIdentifier
@@ -72,8 +72,8 @@ package struct PrivateKeyInfo {
         self.init(encoded: value.bytes)
     }
 
-    /// The key in its older format, or `nil` if there is none. Only RSA and elliptic curve keys
-    /// have one.
+    /// The key in its older format, or `nil` if there is none. Only RSA keys, and elliptic curve
+    /// keys with parameters, have one.
     package var traditional: Traditional? {
         switch algorithm {
         case .rsaEncryption:
@@ -146,7 +146,7 @@ package struct EncryptedPrivateKey {
     /// - Parameters:
     ///   - password: The bytes of the password. A text password is encoded in UTF-8.
     ///   - budget: The budget from which the work is deducted.
-    /// - Returns: The DER encoding of the PrivateKeyInfo (PKCS #8).
+    /// - Returns: The PrivateKeyInfo (PKCS #8), as it was encrypted.
     /// - Throws: `unsupportedFormat` if the scheme isn't supported or the work exceeds the budget;
     ///   `authFailed` if decryption doesn't yield a private key, because the password is wrong or
     ///   the bytes are damaged.

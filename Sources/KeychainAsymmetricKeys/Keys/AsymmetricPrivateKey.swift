@@ -74,7 +74,8 @@ package struct AsymmetricPrivateKey: Sendable {
             switch kind {
             case .rsa:
                 let rsa = try RSAPrivateKey(der: bytes)
-                // The library ignores bytes after the key. They are rejected here.
+                // The library ignores bytes after the key. They are rejected here, as is every
+                // encoding other than the library's own.
                 guard bytes == rsa.pkcs1 || bytes == rsa.pkcs8 else {
                     throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
                 }
@@ -97,7 +98,8 @@ package struct AsymmetricPrivateKey: Sendable {
 
     /// Reads a key as PKCS #8 (RFC 5958), RSAPrivateKey (PKCS #1) or ECPrivateKey (SEC 1).
     ///
-    /// - Returns: `nil` for other bytes, and for a key of an unsupported algorithm or curve.
+    /// - Returns: `nil` for other bytes, for a key of an unsupported algorithm or curve, and for an
+    ///   ECPrivateKey that doesn't name its curve.
     package init?(pkcs8 bytes: Data) {
         guard bytes.isOneDERElement,
             let info = PrivateKeyInfo(anyForm: Array(bytes))

@@ -40,7 +40,8 @@ package struct AsymmetricPublicKey: Sendable {
             switch kind {
             case .rsa:
                 let rsa = try RSAPublicKey(der: bytes)
-                // The library ignores bytes after the key. They are rejected here.
+                // The library ignores bytes after the key. They are rejected here, as is every
+                // encoding other than the library's own.
                 guard bytes == rsa.pkcs1 || bytes == rsa.subjectPublicKeyInfo else {
                     throw KeyOperationFailure.parameter("The RSA key is followed by other bytes.")
                 }
@@ -113,7 +114,8 @@ package struct AsymmetricPublicKey: Sendable {
 }
 
 extension Data {
-    /// Whether the bytes are exactly one DER element.
+    /// Whether the DER element with which the bytes begin also ends with them. Its contents are not
+    /// examined.
     var isOneDERElement: Bool {
         var header = self.prefix(6).dropFirst()
         guard let first = header.popFirst() else { return false }

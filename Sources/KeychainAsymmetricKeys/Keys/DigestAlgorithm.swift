@@ -1,8 +1,8 @@
 // DigestAlgorithm: the hash functions of key operations.
 //   (1) SHA-224 (FIPS 180-4, section 6.3) is implemented here, because it is the only hash function
 //       among Apple's identifiers that the crypto library lacks. It is SHA-256 with other initial
-//       values, truncated to 28 bytes. It hashes data to be signed and inputs of key derivation.
-//       Its branches depend only on lengths.
+//       values, truncated to 28 bytes. It hashes data to be signed, inputs of key derivation and
+//       seeds of RSA paddings. Its branches depend only on lengths.
 //   (2) This file also converts a digest that the caller computed to the type that the crypto
 //       library signs, and reads the bytes of a shared secret.
 

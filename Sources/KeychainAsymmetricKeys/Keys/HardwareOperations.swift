@@ -8,7 +8,8 @@ import KeychainCore
 extension SignatureAlgorithm {
     /// The 32 bytes that the chip signs for an input, and the encoding of the resulting signature.
     ///
-    /// - Throws: `parameter` if the algorithm isn't ECDSA, or the digest has the wrong size.
+    /// - Throws: `parameter` if the algorithm isn't ECDSA, or the digest has the wrong size or is
+    ///   empty.
     package func forHardware(
         _ input: Data
     ) throws(KeyOperationFailure) -> (digest: Data, form: ECDSAForm) {

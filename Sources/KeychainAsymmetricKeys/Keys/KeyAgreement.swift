@@ -56,8 +56,9 @@ extension KeyExchangeParameters {
 extension AsymmetricPrivateKey {
     /// The shared secret, or the key derived from it.
     ///
-    /// - Throws: `parameter` if the keys have different kinds or curves, or if the algorithm
-    ///   includes a key derivation and the requested size is missing or out of range.
+    /// - Throws: `parameter` if the keys have different kinds or curves or a kind without key
+    ///   agreement, if the peer's X25519 key has low order, or if the algorithm includes a key
+    ///   derivation and the requested size is missing or out of range.
     package func exchange(
         with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
         _ parameters: KeyExchangeParameters

@@ -80,7 +80,8 @@ package enum KeyOperationFailure: Error, Hashable, Sendable {
 /// The form in which the data to sign is passed.
 package enum SignatureInput: Hashable, Sendable {
     case message
-    /// The digest of the message, which must have the hash function's size.
+    /// The digest of the message. If the algorithm has a hash function, it must have that
+    /// function's size.
     case digest
 }
 

@@ -63,7 +63,7 @@ struct RSAPrivateKey: Sendable {
         bare = try _RSA.BlindSigning.PrivateKey<SHA384>(unsafeDERRepresentation: bytes)
     }
 
-    /// Generates a key of 1024 to 8192 bits, a multiple of 128.
+    /// Generates a key. The caller has checked the size, see ``AsymmetricPrivateKey/newRSASizes``.
     init(randomOf sizeInBits: Int) throws {
         try self.init(
             _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: sizeInBits)))

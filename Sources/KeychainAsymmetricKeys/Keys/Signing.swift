@@ -45,7 +45,8 @@ extension AsymmetricPublicKey {
     /// Verifies a signature.
     ///
     /// - Throws: `verification` if the signature doesn't match the input and this key; `parameter`
-    ///   if the algorithm doesn't fit the kind of key, or the digest has the wrong size.
+    ///   if the algorithm doesn't fit the kind of key, or the digest has the wrong size or is
+    ///   empty.
     package func verify(
         _ signature: Data, of input: Data, using algorithm: SignatureAlgorithm
     ) throws(KeyOperationFailure) {
@@ -72,7 +73,8 @@ extension AsymmetricPublicKey {
 }
 
 extension DigestAlgorithm? {
-    /// The digest to sign: computed from a message, or passed in and checked for its size.
+    /// The digest to sign: computed from a message, or passed in and checked for its size. Without
+    /// a hash function, the input itself, of any size but 0.
     func digest(
         of input: Data, _ kind: SignatureInput
     ) throws(KeyOperationFailure) -> [UInt8] {

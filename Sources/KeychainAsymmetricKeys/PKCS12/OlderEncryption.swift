@@ -6,7 +6,8 @@
 //       holds one key and its certificate, so both are added from a `DecoyIdentity`. If there is a
 //       key among the encrypted certificates, the container has two keys; NIOSSL rejects that
 //       without a trap.
-//   (3) NIOSSL is available only with the package trait OlderPKCS12.
+//   (3) NIOSSL is available only with the package trait OlderPKCS12. Without it, everything that
+//       `PBES2` can't read fails with `unimplemented`.
 
 import Crypto
 import KeychainCore
@@ -176,9 +177,9 @@ enum OlderEncryption {
         return rounds
     }
 
-    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES, the only PBES2 cipher that
-    /// NIOSSL has and `PBES2` lacks. The result is `nil` for another cipher, and for a digest that
-    /// NIOSSL lacks.
+    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES. The result is `nil` for
+    /// another cipher, and for a digest that NIOSSL lacks. The RC2 that NIOSSL also has in PBES2 is
+    /// not supported.
     private static func roundsWithTripleDES(_ parameters: [ASN1Node]) -> Int? {
         guard parameters.count == 2, let derivation = parameters[0].sequence,
             derivation.count == 2, derivation[0].objectIdentifier == PBES2.pbkdf2,

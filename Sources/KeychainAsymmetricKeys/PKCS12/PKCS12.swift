@@ -3,10 +3,10 @@
 //   (1) The container, the authentication code and the current encryption scheme (PBES2) are read
 //       and written here. The ciphers of older programs (RC2, triple DES, RC4) are NIOSSL's; they
 //       are only read, never written.
-//   (2) NIOSSL's `NIOSSLPKCS12Bundle` is used only on containers that are known to hold one key and
-//       its certificate, because it traps on other containers. See `OlderEncryption`.
-//   (3) Without the package trait OlderPKCS12, the older ciphers fail with `unimplemented`.
-//       Everything else works.
+//   (2) NIOSSL's `NIOSSLPKCS12Bundle` is used only on containers to which a key and its certificate
+//       were added, because it traps on a container without them. See `OlderEncryption`.
+//   (3) Without the package trait OlderPKCS12, every scheme other than PBES2 as read here fails
+//       with `unimplemented`. Everything else works.
 
 package import KeychainCore
 import SwiftASN1
@@ -15,11 +15,11 @@ import SwiftASN1
 package struct PKCS12Contents: Hashable, Sendable {
     /// A private key.
     package struct Key: Hashable, Sendable {
-        /// PrivateKeyInfo (PKCS #8), DER.
+        /// PrivateKeyInfo (PKCS #8): DER or, from a container that was read, any BER.
         package var privateKeyInfo: [UInt8]
-        /// The friendly name.
+        /// The friendly name, if there is one.
         package var name: String?
-        /// The identifier that links the key to its certificate.
+        /// The identifier that links the key to its certificate, if there is one.
         package var localKeyID: [UInt8]?
 
         package init(privateKeyInfo: [UInt8], name: String? = nil, localKeyID: [UInt8]? = nil) {
@@ -62,7 +62,8 @@ package struct PKCS12Contents: Hashable, Sendable {
 package enum PKCS12 {
     /// Opens a container.
     ///
-    /// Revocation lists, and secrets other than keys, are omitted.
+    /// Only keys and X.509 certificates are read. Revocation lists, other secrets and entries of
+    /// unknown types are omitted.
     ///
     /// - Parameters:
     ///   - bytes: The container.
@@ -79,7 +80,8 @@ package enum PKCS12 {
     ///     certificates are damaged or there are keys among them, or if the password contains a
     ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
     ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
-    ///   - `unimplemented` for an older cipher without the package trait OlderPKCS12.
+    ///   - `unimplemented` without the package trait OlderPKCS12, for an older cipher, and in place
+    ///     of `unsupportedFormat` for any other encryption that ``PBES2`` can't read.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {
@@ -123,7 +125,7 @@ struct PKCS12Password {
         text.map { $0.bigEndianUTF16 + [0, 0] } ?? []
     }
 
-    /// The password for PBES2. RFC 7292 doesn't specify its encoding; in practice, all programs use
+    /// The password for PBES2. RFC 7292 doesn't specify its encoding; in practice, programs use
     /// UTF-8.
     var utf8: [UInt8] {
         text.map { Array($0.utf8) } ?? []

@@ -60,8 +60,8 @@ struct PKCS12Reader {
             } else {
                 throw KeychainFailure(
                     .unsupportedFormat,
-                    "The PKCS #12 container has contents that are encrypted to a public key, which "
-                        + "is not supported.")
+                    "The PKCS #12 container has contents of a type that is not supported, such as "
+                        + "contents encrypted to a public key.")
             }
         }
     }
@@ -105,11 +105,13 @@ struct PKCS12Reader {
                 try add(certificate: value, attributes)
             case BagType.safeContents:
                 guard depth < Self.depthLimit, let inner = value.sequence else {
-                    throw Self.damage("Entries of the PKCS #12 container are nested too deeply.")
+                    throw Self.damage(
+                        "Nested entries of the PKCS #12 container are damaged or too deep.")
                 }
                 try readBags(inner, depth: depth + 1)
             default:
-                // Revocation lists and secrets, for which the keychain has no item class.
+                // Revocation lists and secrets, for which the keychain has no item class, and
+                // entries of unknown types.
                 break
             }
         }
