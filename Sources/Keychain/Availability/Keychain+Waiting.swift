@@ -15,7 +15,7 @@ extension Keychain {
     ///   - clock: The clock that measures the time.
     /// - Throws: ``KeychainError`` with the reason that the items can't be read, when the timeout
     ///   expires or, if the reason is permanent, immediately (see ``Availability/isPassing``); or
-    ///   `CancellationError`, immediately, if the task is canceled.
+    ///   `CancellationError` if the task is canceled, after a probe in progress has ended.
     public func waitUntilAvailable<Time: Clock<Duration>>(
         timeout: Duration? = nil, clock: Time = ContinuousClock()
     ) async throws {

@@ -1,6 +1,7 @@
 // ChangeFollower: waits for a reason to read the keychain again.
 //   (1) Reasons are coalesced: any number of changes while no task waits set a single flag.
-//   (2) A change after `subscribe` is always followed by a read, so the final state is always seen.
+//   (2) After a change that follows `subscribe`, the next wait ends at once, so the final state is
+//       always seen.
 //   (3) The thread that reports a change never waits for a follower.
 //   (4) The subscription ends, and all resources are released, when the waiting task is canceled or
 //       the last reference is gone.

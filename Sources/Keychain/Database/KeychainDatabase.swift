@@ -152,6 +152,8 @@ public struct KeychainDatabase: Sendable {
     /// 3. The configuration file, which specifies the socket of a service or says `embedded`.
     /// 4. The socket `keychain/socket` in `XDG_RUNTIME_DIR` or, if this variable is not set, in
     ///    `/run/user/UID`, if it exists and was not left behind by a service that has ended.
+    ///    Operations fail instead if that service had a keychain other than the one of embedded
+    ///    mode, or if other users can enter `/run/user/UID`.
     /// 5. The socket `/run/keychaind/socket`, if it exists. If the user's own service has served a
     ///    keychain before, operations fail instead.
     ///

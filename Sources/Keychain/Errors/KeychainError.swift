@@ -99,17 +99,18 @@ extension KeychainError {
             self.rawValue = rawValue
         }
 
-        /// Saving or adding a value.
+        /// Saving or adding a value, or creating a Secure Enclave key.
         public static let save = Operation(rawValue: "save")
-        /// Loading a value or checking whether it exists.
+        /// Loading a value or Secure Enclave key, or checking whether one exists or can be read.
         public static let load = Operation(rawValue: "load")
-        /// Deleting one item or all items.
+        /// Deleting one item, all items or a Secure Enclave key.
         public static let delete = Operation(rawValue: "delete")
         /// Listing items or reading the attributes of an item.
         public static let list = Operation(rawValue: "list")
         /// Changing a value based on its current value.
         public static let update = Operation(rawValue: "update")
-        /// Opening, locking, unlocking or checking a database, or changing its passcode.
+        /// Locking, unlocking or checking a database, reading its status, or setting, changing or
+        /// removing its passcode.
         public static let administer = Operation(rawValue: "administer")
         /// Moving a value into a keychain.
         public static let migrate = Operation(rawValue: "migrate")
