@@ -38,7 +38,7 @@ extension KeychainError {
         public static let notAvailable = Code(rawValue: -25291)
         /// The keychain can't be changed (`errSecReadOnly`).
         public static let readOnly = Code(rawValue: -25292)
-        /// A passcode or password was wrong or is missing, or the user could not be authenticated
+        /// A passcode or password is wrong or missing, or the user could not be authenticated
         /// (`errSecAuthFailed`).
         public static let authFailed = Code(rawValue: -25293)
         /// A file of the keychain is not valid, or was created with another device key

@@ -117,7 +117,7 @@ extension KeychainError: LocalizedError {
         case .notAvailable: "the keychain is not available"
         case .readOnly: "the keychain can't be changed"
         case .authFailed:
-            "a passcode or password was wrong or is missing, or the user could not be authenticated"
+            "a passcode or password is wrong or missing, or the user could not be authenticated"
         case .invalidKeychain: "a file of the keychain is not valid"
         case .duplicateItem: "the item already exists"
         case .itemNotFound: "the item does not exist"
@@ -129,7 +129,7 @@ extension KeychainError: LocalizedError {
         case .dataNotAvailable: "the biometric enrollment has changed since the item was created"
         case .decode: "the item is damaged"
         case .internalError: "an internal error occurred in the keychain"
-        case .missingEntitlement: "the program may not use this access group"
+        case .missingEntitlement: "the program may not use this access group or operation"
         case .invalidData: "the bytes don't have the required format"
         case .encodingFailed: "the value could not be encoded"
         case .decodingFailed: "the stored bytes could not be decoded as this type"
