@@ -123,6 +123,42 @@ import Testing
         }
     }
 
+    @Test func `if a reader keeps the log while the passcode changes, the next opening empties it`()
+        throws
+    {
+        let keychain = try TemporaryKeychain()
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    data: Data("x".utf8))), as: keychain.caller)
+        try keychain.engine.setPasscode(passcode("1234"))
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        defer { other.close() }
+        var visitCount = 0
+        try Store.$longestWait.withValue(.milliseconds(50)) {
+            _ = try keychain.engine.store.visit(
+                ItemQuery(itemClass: .genericPassword), visibleTo: keychain.caller,
+                includesSecret: false, limit: nil
+            ) { _, _ throws(KeychainFailure) in
+                // Here a read transaction is open.
+                visitCount += 1
+                try other.changePasscode(from: passcode("1234"), to: passcode("5678"))
+                return false
+            }
+        }
+        #expect(visitCount == 1)
+        let folder = StoreFolder(path: keychain.directory).located
+        func isCopied() throws -> Bool {
+            try folder.read(.keybag)?.plainBytes == other.store.file.keybagBytes()
+        }
+        #expect(try !isCopied())
+        #expect(folder.byteCount(of: .writeAheadLog) > 0)
+        try KeychainEngine.open(directory: keychain.directory, options: .testing).close()
+        #expect(try isCopied())
+        #expect(folder.byteCount(of: .writeAheadLog) == 0)
+    }
+
     /// A damaged byte can make the keybag look like a keybag of a later version.
     @Test
     func `opening uses the copy if the keybag's version is unknown, and fails if both are unknown`()

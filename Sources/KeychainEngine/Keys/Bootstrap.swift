@@ -47,29 +47,31 @@ enum Bootstrap {
     /// Updates the keybag file from the keybag in the database, and removes earlier keybags from
     /// the write-ahead log.
     ///
-    /// The file is outdated after an interrupted change of the passcode, and missing after an
-    /// interrupted creation of a keychain. The keychain opens in either case, so a failure is only
-    /// logged.
+    /// The file is outdated after a change of the passcode that was interrupted or during which
+    /// the log couldn't be emptied, and missing after an interrupted creation of a keychain. The
+    /// keychain opens in either case, so a failure is only logged.
     static func updateKeybagCopy(_ store: Store, _ hierarchy: KeyHierarchy, _ log: Logger) {
         let bytes = hierarchy.encoded
         guard let folder = store.folder, (try? store.file.keybagBytes()) == bytes,
             (try? folder.read(.keybag)?.plainBytes) != bytes
         else { return }
-        func attempt(_ what: String, _ body: () throws(KeychainFailure) -> Void) {
-            do { try body() } catch { log.warning("\(what): \(error.reason)") }
-        }
-        // The write-ahead log is emptied first: if the process ends between the two steps, the
-        // keybag file is still outdated, and the next opening repeats both steps.
-        attempt("An earlier keybag may still be in the write-ahead log") {
-            () throws(KeychainFailure) in
+        // The write-ahead log is emptied first: if the process ends between the two steps, or if
+        // another process that reads the log prevents the first, the keybag file is still outdated,
+        // and the next opening repeats both steps.
+        do throws(KeychainFailure) {
             try store.emptyLog()
+        } catch {
+            log.warning("An earlier keybag may still be in the write-ahead log: \(error.reason)")
+            return
         }
-        attempt("The copy of the keybag is not up to date") { () throws(KeychainFailure) in
+        do throws(KeychainFailure) {
             try folder.withLock { lock throws(KeychainFailure) in
                 // A rotation, or another change, may have intervened.
                 guard (try? store.file.keybagBytes()) == bytes else { return }
                 try lock.write(SecretBytes(copying: bytes), to: .keybag)
             }
+        } catch {
+            log.warning("The copy of the keybag is not up to date: \(error.reason)")
         }
     }
 

@@ -114,7 +114,10 @@ final class Session: Sendable {
                 ring = try KeyRing(hierarchy)
                 store.setGuarded(ring.tiers.guarded)
             }
-            Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
+            // A suspended reader must not delay each opening for long.
+            Store.$longestWait.withValue(.seconds(1)) {
+                Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
+            }
             if !hierarchy.machineState.isOpen {
                 ring.unreachableCount = try store.itemCount { $0.isThisDeviceOnly }
             }
