@@ -82,8 +82,8 @@ struct KeychainSession {
     }
 
     /// - Returns: `false` if the passcode can't be obtained.
-    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set, before one is asked
-    ///   for.
+    /// - Throws: ``ControlFailure/lockedWithoutPasscode`` if no passcode is set, before one is
+    ///   asked for.
     func unlock() throws -> Bool {
         guard try hasPasscode else { throw ControlFailure.lockedWithoutPasscode }
         if let descriptor = source.descriptor {
