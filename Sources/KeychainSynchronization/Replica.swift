@@ -43,7 +43,7 @@ package struct Replica: Sendable {
     package internal(set) var notices: [SynchronizationFailure] = []
     /// The latest signed head of each machine.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
-    /// How far this machine had read all logs when it was last stopped.
+    /// The ``settledHeads`` of this machine's last session.
     private let remembered: LogHeads
     /// The highest index of each log that any machine has mentioned.
     package internal(set) var claimed: LogIndexes = [:]
@@ -67,8 +67,8 @@ package struct Replica: Sendable {
     var regranting: UInt64?
     /// Items whose versions in the logs the caller couldn't load.
     var unloadable: Set<Bytes16> = []
-    /// Whether a log can't be retired until the keychain has versions that it lacks. A new replica,
-    /// which reads all logs, gives them to it.
+    /// Whether a log couldn't be retired before the keychain has versions that it lacks. A new
+    /// replica, which reads all logs, gives them to it.
     package private(set) var lacksVersions = false
     var ready: Ready?
 
@@ -159,8 +159,8 @@ package struct Replica: Sendable {
         return heads
     }
 
-    /// How far this machine has read all logs, without those from which it may have missed deletions
-    /// and hasn't decided yet. The next session begins with this.
+    /// How far this machine has read all logs, without those from which it may have missed
+    /// deletions and hasn't decided yet. The next session begins with this.
     package var settledHeads: LogHeads {
         var heads = readHeads.filter {
             $0.key == id || $0.value.index <= ledger.reached[$0.key] ?? 0
@@ -404,7 +404,7 @@ package struct Replica: Sendable {
         claimed.merge(heads.indexes) { max($0, $1) }
     }
 
-    /// How far the logs must be read before an item's absence from them means that it was deleted.
+    /// How far the logs must be read before this machine decides on an item that is in none.
     /// Retired logs needn't be read: other logs contain their versions that counted.
     private var neededClaims: LogIndexes {
         var needed: LogIndexes = [:]

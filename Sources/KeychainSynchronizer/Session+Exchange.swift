@@ -180,8 +180,9 @@ extension Session {
         demand.logs =
             isRestored
             ? wantedLogs : [LogPosition(replica.id, replica.nextIndex(of: replica.id))]
-        // A server that has lost entries of this machine's log may have lost some of the membership
-        // log, too. And a change that was signed by an earlier session may have to be signed again.
+        // The founding entry is stored once the own log is read, any other change once the session
+        // is current: the server may have lost a part of the membership log, and a change of an
+        // earlier session may have to be signed again.
         if let change = state.change, isCurrent || isRestored && change.index == 1 {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
@@ -240,7 +241,7 @@ extension Session {
         if let failure { throw failure }
         // An item that was deleted without a tombstone gets back the version that others have.
         for name in missing { replica.abandon(name) }
-        // It is collected again.
+        // An item that was reset is collected again, and gets a later date then.
         collected = collected.filter { !reset.contains($0.value) }
         return entry
     }

@@ -1,8 +1,7 @@
 // Session: a machine's copy of its circle while a process has the keychain open.
 //   (1) It begins with nothing but what the machine keeps in its keychain, and reads all logs
 //       again. Nothing is appended before it has compared them with the keychain.
-//   (2) An item that isn't in the outbox was sent before. If no log contains it, other machines
-//       have deleted it.
+//   (2) An item that no log contains is appended again or was deleted: see `Ledger.settle`.
 //   (3) A call that throws leaves the session unusable. The caller begins another one.
 
 import FoundationEssentials
@@ -27,7 +26,7 @@ struct Session: Sendable {
 
     /// The machines whose last entry to arrive was rejected. An entry that can't be decoded counts
     /// for every log that isn't read to its end. The session doesn't wait for the rest of these
-    /// machines' logs, and concludes nothing from the absence of an item there.
+    /// machines' logs, and takes no item for deleted.
     var rejected: Set<MachineID> = []
 
     /// The items of the keychain that are sent to other machines ("travel") if their access group

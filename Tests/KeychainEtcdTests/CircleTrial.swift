@@ -115,7 +115,7 @@ struct CircleTrial {
         var seen: String??
         do {
             if isShared { seen = .some(try machine.values()[account]) }
-        } catch where troubles.contains(.fullDisk(index)) {
+        } catch  where troubles.contains(.fullDisk(index)) {
             // The service carries out no request that it can't record in its audit.
             return
         }

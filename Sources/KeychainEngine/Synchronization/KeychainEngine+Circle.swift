@@ -64,7 +64,7 @@ extension KeychainEngine {
     /// tombstones that can be opened.
     ///
     /// The circle and these items are recorded in one commit. With the circle alone, items that
-    /// were never sent would later count as deleted by other machines.
+    /// were never sent could later count as deleted by other machines.
     package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try requireUnlocked()

@@ -23,7 +23,7 @@ package struct Circle: Hashable, Sendable {
     package let recovery: MachineDescription?
     package private(set) var head: LogHead
     package private(set) var roster: Roster
-    /// For each removed or suspended machine, the last entry of its log that counts.
+    /// For each machine that was removed or suspended, the last entry of its log that counted then.
     package private(set) var closed: [MachineID: LogHead] = [:]
     private var machines: [MachineID: Member]
     private var digests: [Digest]

@@ -61,8 +61,8 @@ extension Ledger {
             names = Set((pending.sorted() + names.subtracting(pending).sorted()).prefix(limit))
         }
         for name in names { needed[name] = nil }
-        // A pending version may be in a void entry, and nowhere else that a later session would
-        // look. So the older entries stay until all pending versions are appended.
+        // The void entry with a pending version shows a later session that the item wasn't deleted.
+        // So the older entries stay until all pending versions are appended.
         let isShortened =
             (compacts || renews && !names.isEmpty) && pending.isSubset(of: names)
         let first = isShortened ? needed.values.reduce(min(kept, index), min) : log.first
@@ -91,9 +91,10 @@ extension Ledger {
     /// The number of unneeded entries that are kept at the beginning of a log.
     private static let spareCount: UInt64 = 64
 
-    /// Whether this machine's log has more entries without a version than current versions, so that
-    /// it pays to append these versions again. The same applies if only outdated versions keep the
-    /// log from being clean after a change that closed logs: other machines wait for that.
+    /// Whether this machine's log has more entries in which no item has its last version than
+    /// current versions, so that it pays to append these versions again. The same applies if only
+    /// outdated versions keep the log from being clean after a change that closed logs: other
+    /// machines wait for that.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }

@@ -1,8 +1,7 @@
 // Ledger: one machine's knowledge of all logs: the current version of each item, and the entries
 // that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
 //   (1) The current version of an item is the greatest among the versions in all entries that count
-//       and those that this machine has yet to append. So the state is a function of the logs,
-//       independent of the order in which they are read.
+//       and those that this machine has yet to append.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired.
@@ -91,21 +90,21 @@ package struct Ledger: Hashable, Sendable {
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains, and that this machine doesn't have to append.
-    /// ``settle(isComplete:hasAllGroups:)`` decides on them once the logs are read that far: entries
-    /// up to there may contain the version, or a later one.
+    /// ``settle(isComplete:hasAllGroups:)`` decides on them once the logs are read that far:
+    /// entries up to there may contain the version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
-    /// Items whose current version was in an entry that became void, each with the entry's writer,
-    /// which is expected to append the version again.
+    /// Items whose current version was in an entry that became void while this value existed, each
+    /// with the entry's writer, which is expected to append the version again.
     var awaited: [Bytes16: MachineID] = [:]
     /// By item, the last entry in this machine's log that contains an outdated copy of it: an older
     /// version, or the same one that a later entry repeats.
     var outdated: [Bytes16: UInt64] = [:]
 
-    /// How far this machine has read each log without a gap, or with gaps after which it has decided
-    /// on all items in no log. See ``mayHaveMissedDeletions``.
+    /// How far this machine has read each log without a gap, or with gaps after which it has
+    /// decided on all items in no log. See ``mayHaveMissedDeletions``.
     package internal(set) var reached: LogIndexes
-    /// The last addition or suspension of this machine after which it has decided on these items, by
-    /// its index in the membership log.
+    /// The last addition or suspension of this machine after which it has decided on these items,
+    /// by its index in the membership log.
     package internal(set) var decided: UInt64
     /// Whether the keychain is an older copy of itself, so that this machine doesn't know what it
     /// has acknowledged.

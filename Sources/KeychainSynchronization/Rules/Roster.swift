@@ -49,8 +49,8 @@ package struct Roster: Hashable, Sendable {
         fileprivate var retirements: [Retirement] = []
     }
 
-    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The log of
-    /// `signer`, up to its entry at `copied`, contains what only that log had.
+    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The log
+    /// of `signer`, up to its entry at `copied`, contains what only that log had.
     fileprivate struct Retirement: Hashable, Sendable {
         let index: UInt64
         let end: UInt64
