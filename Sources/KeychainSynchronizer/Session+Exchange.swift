@@ -51,6 +51,7 @@ extension Session {
         {
             state.entry = nil
         }
+        try signLeavingAgain(entry)
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.settledHeads) { $1.index > $0.index ? $1 : $0 }
@@ -183,7 +184,9 @@ extension Session {
         // The founding entry is stored once the own log is read, any other change once the session
         // is current: the server may have lost a part of the membership log, and a change of an
         // earlier session may have to be signed again.
-        if let change = state.change, isCurrent || isRestored && change.index == 1 {
+        if let change = state.change, isCurrent || isRestored && change.index == 1,
+            !isLeaving || !hasToAppend(entry)
+        {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
         }

@@ -118,7 +118,12 @@ extension Session {
         for entry in entries {
             guard let item = items[entry.reference] else {
                 staying[entry.reference] = nil
-                if let name = names[entry.reference] { replica.abandon(name) }
+                if let name = names.removeValue(forKey: entry.reference) {
+                    // The keychain may have the item under the same reference, no longer
+                    // synchronizable.
+                    references[name] = nil
+                    replica.abandon(name)
+                }
                 done.append(entry)
                 continue
             }

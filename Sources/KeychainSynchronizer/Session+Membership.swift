@@ -161,6 +161,31 @@ extension Session {
         }
     }
 
+    /// Whether this machine has signed its own removal.
+    private var leaving: MembershipEntry.Closing? {
+        guard case .remove(let closing) = state.change?.change, closing.machine == replica.id
+        else { return nil }
+        return closing
+    }
+
+    var isLeaving: Bool { leaving != nil }
+
+    /// Whether this machine has changes to append before it leaves. `entry` is its next entry.
+    func hasToAppend(_ entry: LogEntry?) -> Bool {
+        guard replica.circleKey != nil else { return false }
+        return entry != nil || !collected.isEmpty
+            || replica.ledger.items.contains { $0.value.isPending }
+    }
+
+    /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
+    /// includes them.
+    mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
+        guard isCurrent, let leaving, !hasToAppend(entry),
+            leaving.heads[replica.id] != replica.readHeads[replica.id]
+        else { return }
+        state.change = try signed(.remove(replica.closing(of: replica.id)))
+    }
+
     /// Signs a change after the last entry of the membership log. `nil` if it isn't valid there.
     func signed(_ change: MembershipEntry.Change) throws(KeychainFailure) -> MembershipEntry? {
         let keys = replica.recoveryKeys.flatMap { isMember ? nil : $0 } ?? replica.keys

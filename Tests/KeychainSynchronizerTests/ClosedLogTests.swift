@@ -368,6 +368,48 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
+    /// The entries of the outbox that are read first end with the one of the synchronizable item.
+    @Test func `a void entry's item that the user makes local stays on its machine`() async throws {
+        let devices = try await circle("one", "two", "three")
+        let (one, two) = (devices[0], devices[1])
+        try await signRemoval(of: devices[2], by: one)
+        try two.set("a", "1")
+        try await two.settle()
+        try await one.settle()
+        // The machine reads the removal, and its next entry can't be stored.
+        server.setReadOnly(true)
+        _ = try? await two.settle()
+        for number in 0..<127 { try two.set("item \(number)", "1") }
+        try two.engine.perform(
+            UpdateItems(Device.query("a"), ItemChanges(isSynchronizable: false)),
+            as: Device.caller)
+        for _ in 0..<3 { _ = try? await two.settle() }
+        server.setReadOnly(false)
+        try await converge(two, one)
+        #expect(try two.values()["a"] == "1")
+    }
+
+    @Test(arguments: [false, true])
+    func `a machine that leaves appends what was in void entries first`(
+        settlesFirst: Bool
+    ) async throws {
+        let devices = try await circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await signRemoval(of: three, by: one)
+        try two.set("a", "1")
+        for _ in 0..<3 { for device in [two, three] { try await device.settle() } }
+        // The removal is stored now.
+        for _ in 0..<2 { try await one.settle() }
+        if settlesFirst { try await two.settle() }
+        try await signRemoval(of: two, by: two)
+        for _ in 0..<3 { try await two.settle() }
+        #expect(try await two.status().state == .removed)
+        try await beginAgain(one)
+        try await converge(one)
+        #expect(try one.values() == ["a": "1"])
+        #expect(try await one.status().machines.count == 1)
+    }
+
     @Test func `a removal that waited for a restart deletes nothing of other machines`()
         async throws
     {
