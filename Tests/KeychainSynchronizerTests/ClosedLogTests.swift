@@ -368,27 +368,6 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    /// The entries of the outbox that are read first end with the one of the synchronizable item.
-    @Test func `a void entry's item that the user makes local stays on its machine`() async throws {
-        let devices = try await circle("one", "two", "three")
-        let (one, two) = (devices[0], devices[1])
-        try await signRemoval(of: devices[2], by: one)
-        try two.set("a", "1")
-        try await two.settle()
-        try await one.settle()
-        // The machine reads the removal, and its next entry can't be stored.
-        server.setReadOnly(true)
-        _ = try? await two.settle()
-        for number in 0..<127 { try two.set("item \(number)", "1") }
-        try two.engine.perform(
-            UpdateItems(Device.query("a"), ItemChanges(isSynchronizable: false)),
-            as: Device.caller)
-        for _ in 0..<3 { _ = try? await two.settle() }
-        server.setReadOnly(false)
-        try await converge(two, one)
-        #expect(try two.values()["a"] == "1")
-    }
-
     @Test(arguments: [false, true])
     func `a machine that leaves appends what was in void entries first`(
         settlesFirst: Bool
