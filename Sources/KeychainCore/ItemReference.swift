@@ -6,7 +6,8 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// The 16 random bytes in a persistent reference.
+/// The 16 bytes that identify an item in a persistent reference. They are random, except those that
+/// are made from a row number of an Apple system's keychain.
 ///
 /// An update keeps the reference; deleting and adding an item creates a new one. A reference grants
 /// no access.

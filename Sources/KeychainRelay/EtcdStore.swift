@@ -8,7 +8,8 @@ package import KeychainEtcd
 package struct EtcdStore: RecordStore {
     private let client: EtcdClient
 
-    /// The number of attempts to write a record that other clients create and delete in between.
+    /// The number of attempts after which `create` fails; `put` fails after one more. An attempt of
+    /// `put` can fail because another client changed the record after the previous attempt.
     private static let attemptCount = 10
 
     package init(_ client: EtcdClient) { self.client = client }
@@ -43,7 +44,7 @@ package struct EtcdStore: RecordStore {
             let outcome = try await client.putIfAbsent(EtcdKey(key), value)
             if outcome.succeeded { return .created }
             if let item = outcome.item { return .exists(item.value) }
-            // It was deleted meanwhile.
+            // No sound server answers that the record exists, but without its value.
         }
         throw EtcdFailure.contradictory
     }

@@ -64,7 +64,7 @@ extension `With etcd` {
             #expect(reader.values == values)
             // etcd has no items of this-device-only protection classes.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
-            // Machines that join with tokens are named after their identifiers.
+            // The name of a machine that joins with a token contains the start of its identifier.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")
         }

@@ -14,8 +14,8 @@ package enum Format {
     }
 
     /// - Parameter nanoseconds: A time of at least 0.
-    /// - Returns: The time in the largest of ns, µs, ms and s in which it is at least 1; a shorter
-    ///   time in ns.
+    /// - Returns: The time in s, ms, µs or ns: the first of these units in which it is at least 1.
+    ///   A time below 1 ns is stated in ns.
     package static func time(_ nanoseconds: Double) -> String {
         switch nanoseconds {
         case ..<1e3: number(nanoseconds) + " ns"
@@ -25,8 +25,8 @@ package enum Format {
         }
     }
 
-    /// A number with two decimal places below 10, one below 100 and otherwise none. Zeros at the
-    /// end of the decimal places are omitted.
+    /// A number with two decimal places if its magnitude is below 10, one if it is below 100, and
+    /// otherwise none. Zeros at the end of the decimal places are omitted.
     package static func number(_ value: Double) -> String {
         let places = abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0
         let text = String(format: "%.\(places)f", value)
@@ -37,7 +37,11 @@ package enum Format {
         return String(digits)
     }
 
-    /// An integer with a comma as thousands separator.
+    /// A number, rounded to an integer, with commas as thousands separators.
+    ///
+    /// - Parameter value: A number that isn't negative and whose integer an `Int` can hold, or one
+    ///   that isn't finite.
+    /// - Returns: The text, or `?` if the number isn't finite.
     package static func grouped(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
         var digits = Array(String(Int(value.rounded())))

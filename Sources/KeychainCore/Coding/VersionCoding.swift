@@ -1,4 +1,4 @@
-// VersionCoding: the encoding in messages of requests about earlier versions, and of their answers.
+// VersionCoding: how messages encode the requests about earlier versions of items, and the answers.
 
 extension FindVersions {
     package func encode(to writer: inout MessageWriter) {

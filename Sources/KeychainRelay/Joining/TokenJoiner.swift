@@ -1,8 +1,8 @@
-// TokenJoiner: the side of a machine that joins with a token, without a person.
+// TokenJoiner: what a machine does to join a circle with a token. No person has to approve it.
 // Documentation/Synchronization.md, "Join tokens".
-//   (1) The machine accepts no membership log that doesn't continue the one in the token.
-//   (2) A record under the token's name that isn't a valid request with this token is replaced, so
-//       that it doesn't keep the machine out.
+//   (1) The machine accepts no membership log that doesn't contain the head in the token.
+//   (2) If the record with the token's identifier isn't a valid request with this token, it is
+//       replaced, so that it doesn't keep the machine out.
 
 import KeychainCore
 import KeychainCrypto
@@ -29,12 +29,13 @@ package struct TokenJoiner: Sendable {
             .tokenRequest(Hexadecimal.text(token.grant.id.bytes))
     }
 
-    /// Asks to be added, and waits until a member has done so.
+    /// Asks to be added to the circle, and waits until a member has added this machine.
     ///
     /// - Returns: The membership log, which includes this machine.
-    /// - Throws: ``JoiningFailure/tokenUsed`` if another machine has used the token or has sent a
-    ///   request with it, and ``JoiningFailure/timedOut(_:)`` if no member has added this machine.
-    ///   After a timeout, the request stays on the server, and the call can be repeated.
+    /// - Throws: ``JoiningFailure/tokenUsed`` if the token was used and this machine isn't a
+    ///   member, or if another machine has sent a request with the token;
+    ///   ``JoiningFailure/timedOut(_:)`` if no member has added this machine in time. After a
+    ///   timeout, the request stays on the server, and the call can be repeated.
     package func join() async throws -> CircleLog {
         let (directory, token, machine) = (directory, token, machine)
         let circle = token.grant.circle
@@ -65,7 +66,9 @@ package struct TokenJoiner: Sendable {
         try await store.delete(from: key, to: key + "0")
     }
 
-    /// Puts the request on the server.
+    /// Puts the request on the server, unless the server has a valid one of this machine.
+    ///
+    /// - Throws: ``JoiningFailure/tokenUsed`` if it has a valid one of another machine.
     private func ask(_ circle: Circle) async throws {
         let request = try token.request(for: machine)
         guard case .exists(let present) = try await store.create(key, request.bytes) else { return }

@@ -20,9 +20,10 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes Base32. Case is ignored, and the padding `=` at the end is optional.
+    /// Decodes Base32. Case is ignored, and so are any number of `=` at the end and the bits that
+    /// are left over after the last byte.
     ///
-    /// - Returns: The bytes, or `nil` if the text is not valid Base32 or encodes no bytes.
+    /// - Returns: The bytes, or `nil` if the rest of the text is not valid Base32 or is empty.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var characters = Array(text.utf8)
         while characters.last == UInt8(ascii: "=") { characters.removeLast() }

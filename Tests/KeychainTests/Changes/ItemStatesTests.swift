@@ -1,5 +1,5 @@
-// The sequence of one item's states: the latest state is always reported, only actual changes are
-// reported, and all resources are freed at the end.
+// The sequence of one item's states: the latest state is always reported, changes of other items
+// are not, and all resources are freed at the end.
 
 import Foundation
 import KeychainCore
@@ -71,7 +71,7 @@ extension KeychainState where Value: Equatable {
         #expect(await consumer.value == 200)
     }
 
-    @Test func `a slow consumer gets the state at the time of its request`()
+    @Test func `a slow consumer gets the latest state, not those before it`()
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
@@ -238,7 +238,7 @@ extension KeychainState where Value: Equatable {
             #expect(temporary.engine.isFollowed)
             break
         }
-        // The thread that read the last state may hold the iterator a little longer.
+        // The thread that read the last state may keep the subscription a little longer.
         let deadline = Date(timeIntervalSinceNow: 60)
         while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
