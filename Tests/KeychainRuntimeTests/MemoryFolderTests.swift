@@ -40,7 +40,7 @@ import Testing
 
 /// These tests run in separate processes, because other tests open files at the same time.
 @Suite struct `A file in memory` {
-    @Test func `a number is reserved for a file even if it is the lowest free number`() async {
+    @Test func `a descriptor number can be reserved even if it is the lowest free one`() async {
         await #expect(processExitsWith: .success) {
             let lowest = try #require(Files.open("/dev/null", O_RDONLY))
             let number = lowest.number
@@ -52,7 +52,7 @@ import Testing
             #expect(file.number != number)
             #expect(MemoryFile.give(file, as: number) == number)
             file.close()
-            // It is open, and programs that are started inherit it.
+            // The reserved number is still open, and programs that are started inherit it.
             #expect(fcntl(number, F_GETFD) == 0)
         }
     }

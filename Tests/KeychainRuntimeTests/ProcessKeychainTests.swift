@@ -17,7 +17,7 @@ private func setVariable(_ name: String, _ value: String?) {
     if let value { unsafe _ = setenv(name, value, 1) } else { unsafe _ = unsetenv(name) }
 }
 
-/// The choice is made once for each process, so each test runs in a separate process.
+/// A process chooses its keychain only once, so each test runs in a separate process.
 @Suite struct `The keychain of a process` {
     @Test func `an environment variable directs every call to the service`() async {
         await #expect(processExitsWith: .success) {
@@ -102,7 +102,7 @@ private func setVariable(_ name: String, _ value: String?) {
             ]
         }()
 
-    @Test func `searching creates no keychain, and a keychain created by another process is used`()
+    @Test func `requests that add nothing create no keychain, but use that of another process`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -174,7 +174,7 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
-    @Test func `without a service the process opens the keychain directly`() async {
+    @Test func `with KEYCHAIN_DIRECTORY, the process opens the keychain directly`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "process-\(UUID().uuidString.prefix(8))").path(

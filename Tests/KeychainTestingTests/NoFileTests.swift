@@ -5,22 +5,23 @@ import Keychain
 import KeychainTesting
 import Testing
 
-/// The number of bytes that this process has written to any file, on any thread.
+/// The number of bytes that all threads of this process have passed to `write` and similar system
+/// calls, for files, pipes and sockets alike.
 private func writtenByteCount() throws -> Int {
     let counters = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
     let line = counters.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
     return try #require(line.flatMap { Int($0.dropFirst("wchar: ".count)) })
 }
 
-/// Saves values that are larger than any buffer.
+/// Saves 20 values of 1 MiB each.
 private func saveLargeValues(in keychain: Keychain) throws {
     for number in 0..<20 {
         try keychain.save(Data(count: 1 << 20), for: KeychainKey("\(number)"))
     }
 }
 
-/// Does everything that could make a keychain write: large values, a transaction that is rolled
-/// back, passcode changes, and a search that sorts.
+/// Does what is likely to make a keychain write: saves large values, fails to add an existing item,
+/// sets a passcode, locks and unlocks, lists and checks all items, and removes them.
 private func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
     try saveLargeValues(in: keychain)
     #expect(throws: KeychainError.self) { try keychain.add("x", for: KeychainKey<String>("1")) }

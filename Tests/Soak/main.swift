@@ -1,7 +1,8 @@
-// soak: the long sweeps, which show whether the store's guarantees hold.
-//   (1) All random values are derived from the seed, which is printed first.
-//   (2) Each sweep prints a report. If there was a violation, or a sweep couldn't be carried out,
-//       the program ends with status 1.
+// soak: runs the long sweeps, which disturb the store in many ways and check whether its guarantees
+// hold.
+//   (1) All random choices of the sweeps are derived from the seed, which is printed first.
+//   (2) Each sweep prints one or more reports. If there was a violation, or a sweep couldn't be
+//       carried out, the program ends with status 1.
 
 import FaultSweeps
 import Foundation
@@ -28,7 +29,7 @@ guard sweeps.count == names.count else {
     exit(64)
 }
 
-/// Writes a line without buffering, before the next sweep begins.
+/// Writes a line without buffering, so that it is visible while the next sweep runs.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
@@ -43,7 +44,7 @@ for sweep in sweeps {
         try sweep.run(scratch: scratch, seed: seed, count: count) { report in
             // One cause can lead to many violations, so only the first 40 are printed.
             for violation in report.violations.prefix(40) { say("WRONG \(violation)") }
-            if report.violations.count > 40 { say("WRONG and so on") }
+            if report.violations.count > 40 { say("WRONG and further violations") }
             say(report.summary)
             isGood = isGood && report.violations.isEmpty
         }

@@ -19,15 +19,17 @@ public struct LAError: Error, Sendable {
     /// Error codes, with Apple's numbers.
     public enum Code: Int, Hashable, Sendable {
         /// The input was wrong three times, the two inputs of a new password differed three times,
-        /// no application password was provided, the password that the program provided is wrong,
-        /// the person was not recognized, or the keychain can't be used.
+        /// no application password was provided and the user can't be asked for one, the password
+        /// that the program provided is wrong, the person was not recognized, or the keychain can't
+        /// be used.
         case authenticationFailed = -1
         /// The user canceled, or the terminal was closed during the prompt.
         case userCancel = -2
-        /// The user chose to enter the passcode, but the policy permits only biometry.
+        /// The user chose to enter the passcode, but it is not sufficient or not set.
         case userFallback = -3
         /// On Apple platforms: the system canceled the prompt. This implementation uses the code
-        /// only for an `NSError` that has no other code of this type.
+        /// only when it converts an `NSError` that has this code, an unknown code or another
+        /// domain.
         case systemCancel = -4
         /// The keychain has no passcode. Set one first.
         case passcodeNotSet = -5
@@ -44,7 +46,8 @@ public struct LAError: Error, Sendable {
         /// No paired device is available.
         case companionNotAvailable = -11
         /// User interaction is required, but the context or the call forbids it, or there is
-        /// neither a terminal nor a prompter.
+        /// neither a terminal nor a prompter. If only an application password is missing, the lack
+        /// of a terminal and a prompter results in ``authenticationFailed`` instead.
         case notInteractive = -1004
 
         /// The older name of ``biometryNotAvailable``.
@@ -78,9 +81,9 @@ public struct LAError: Error, Sendable {
 
     /// Creates an error from an `NSError`, with its code and user information.
     ///
-    /// - Parameter error: An error of ``LAErrorDomain``. An unknown code or an error of another
-    ///   domain becomes ``Code/systemCancel``. Apple's initializer terminates the process for an
-    ///   error of another domain.
+    /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain or with an
+    ///   unknown code becomes ``Code/systemCancel``, and its user information is dropped. Apple's
+    ///   initializer stores any error unchanged.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -104,7 +107,8 @@ extension LAError.Code {
     /// What happened and, if applicable, what to do next.
     fileprivate var text: String {
         switch self {
-        case .authenticationFailed: "The authentication failed: the input is wrong or missing."
+        case .authenticationFailed:
+            "The authentication failed: the input is wrong or missing, or nobody was recognized."
         case .userCancel: "The user canceled the authentication."
         case .userFallback: "The user wants to enter the passcode instead."
         case .systemCancel: "The system canceled the prompt before it was answered. Try again."
@@ -180,8 +184,8 @@ extension LAError {
 }
 
 extension LAError: _ObjectiveCBridgeable {
-    // Bridges to NSError: `error as? LAError` accepts an NSError of this domain, and `as NSError`
-    // returns one.
+    // Bridges to NSError: `error as? LAError` accepts an NSError of this domain with a known code,
+    // and `as NSError` returns one.
 
     /// The error as an `NSError`.
     public func _bridgeToObjectiveC() -> NSError { details }
@@ -215,12 +219,12 @@ extension LAError: _ObjectiveCBridgeable {
 
 /// The failure of an authentication.
 package enum AuthenticationFailure: Error, Hashable, Sendable {
-    /// The user, the device or the context prevents the authentication.
+    /// The authentication failed or was not possible. The code says why.
     case refused(LAError.Code)
     /// The keychain can't be used.
     case keychain(KeychainFailure)
 
-    /// The failure as an error of a context's methods.
+    /// The error that the methods of a context report for the failure.
     package var localError: LAError {
         switch self {
         case .refused(let code): LAError(code)
@@ -238,8 +242,8 @@ package enum AuthenticationFailure: Error, Hashable, Sendable {
     /// The failure as a failure of a call to the keychain.
     ///
     /// Like Apple's functions, this returns `errSecAuthFailed` for codes that have no status of
-    /// their own. It differs in that missing hardware results in `errSecNotAvailable`, because a
-    /// retry can't succeed.
+    /// their own. It differs in that missing hardware and a missing biometric enrollment result
+    /// in `errSecNotAvailable`, because a retry can't succeed.
     package var keychainFailure: KeychainFailure {
         switch self {
         case .keychain(let failure): failure

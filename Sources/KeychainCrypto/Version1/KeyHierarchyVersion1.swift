@@ -1,4 +1,5 @@
-// KeyHierarchyVersion1: creates and opens a keybag of version 1 and changes its passcode.
+// KeyHierarchyVersion1: creates and opens a keybag of version 1, and sets, changes and
+// removes its passcode.
 //   (1) Each key is wrapped under a key derived from the device key. If a passcode is set, the keys
 //       of classes that are not always available also require the passcode-tier key.
 //   (2) To change the passcode, only one key is wrapped again. No row is touched.
@@ -17,7 +18,7 @@ package struct DeviceKeys: Sendable {
 
 /// The keys that a passcode opens.
 package struct PasscodeKeys: Sendable {
-    /// The passcode-tier key, which is in every slot.
+    /// The passcode-tier key, which the keybag's slot contains in wrapped form.
     fileprivate let tierKey: SecretBytes
     package let classes: [ProtectionClass: ClassKeys]
 }
@@ -77,7 +78,8 @@ package struct KeyHierarchyVersion1: Sendable {
             classes: try openClasses(.device, wrapping))
     }
 
-    /// - Throws: `authFailed` if the passcode is wrong; `param` if none is set.
+    /// - Throws: `authFailed` if the passcode is wrong; `param` if none is set; `allocate` if there
+    ///   is too little memory; `invalidKeychain` if a class key is missing or altered.
     package func openPasscodeKeys(
         _ passcode: SecretBytes
     ) throws(KeychainFailure) -> PasscodeKeys {
@@ -218,7 +220,8 @@ package struct KeyHierarchyVersion1: Sendable {
         return classes
     }
 
-    /// Returns a hierarchy of the same keychain with these keys, in the fixed order.
+    /// Returns a hierarchy of the same keychain with these keys, in the order that
+    /// `KeybagVersion1.parse` requires.
     private func replacing(
         slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
     ) -> KeyHierarchyVersion1 {

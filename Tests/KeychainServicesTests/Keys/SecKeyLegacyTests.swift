@@ -15,7 +15,8 @@ import Testing
 @Suite struct `Older functions on keys` {
     private let old = olderKeyFunctions
 
-    /// Keys, paddings, digest sizes and the corresponding algorithms, from SecKeyAdaptors.m.
+    /// Keys, paddings, digest sizes and the corresponding algorithms, which are equivalent to
+    /// those that Apple's SecKey.m selects.
     static let signatures: [(SampleKey, SecPadding, Int, SecKeyAlgorithm)] = [
         (.rsa2048, .PKCS1, 30, .rsaSignatureDigestPKCS1v15Raw),
         (.rsa2048, .PKCS1SHA1, 20, .rsaSignatureDigestPKCS1v15SHA1),

@@ -1,6 +1,6 @@
-// GenericKeys: stores CryptoKit's keys as key items and as generic passwords, and checks that the
-// keys read back are the same. The program exits with status 1 if a check fails or an operation
-// throws an error. It never asks the user.
+// GenericKeys: stores CryptoKit's keys as key items and as generic passwords, loads them, and
+// checks that each loaded key is the same as the stored one. The program exits with status 1 if a
+// check fails or an operation throws an error that no check expects. It never asks the user.
 
 import CryptoKit
 import Foundation
@@ -28,7 +28,7 @@ do {
     try genericPasswords(session)
     try accessControl(session)
 } catch {
-    print("NOT SO: \(error.localizedDescription)")
+    print("ERROR: \(error.localizedDescription)")
     exit(1)
 }
 
