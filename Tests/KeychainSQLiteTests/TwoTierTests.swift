@@ -1,4 +1,4 @@
-// TwoTierTests: the two keys that the parts of a row require.
+// TwoTierTests: the attributes and the secret of a row require different keys.
 
 import Foundation
 import KeychainCore
@@ -63,7 +63,7 @@ import Testing
             binding.number(ItemClass.genericPassword.rawValue)
             let labels = [row.labels.group, row.labels.first, row.labels.second, row.labels.rest]
             binding.bytes(labels.flatMap(\.bytes))
-            // The wrapped key follows the magic and the length. It contains the row key and the
+            // After the magic and the length comes a sealed box, which contains the row key and the
             // constraints.
             let opened = try AuthenticatedEncryption.open(
                 try #require(row.secret)[12..<80], using: keys.classKey,

@@ -29,7 +29,7 @@ import Testing
         #expect(report.itemCount == (value == nil ? 0 : 1))
     }
 
-    @Test func `with the locked fault, every operation except a deletion fails and does nothing`()
+    @Test func `by default, the locked fault makes all operations but deletions fail without effect`()
         throws
     {
         test.inject(.locked)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [KeychainError.Code.notAvailable, .readOnly, .userCanceled, .decode])
-    func `a fault can have any error code`(_ wanted: KeychainError.Code) throws {
+    func `a failure fault makes operations fail with its error code`(_ wanted: KeychainError.Code) throws {
         test.inject(.failure(wanted))
         #expect(code { _ = try keychain.load(.token) } == wanted)
         #expect(code { try keychain.save("new", for: .token) } == wanted)
@@ -87,7 +87,7 @@ import Testing
         try expectAfterRestart("old")
     }
 
-    @Test func `a write can be stopped after each of its statements`() throws {
+    @Test func `a write can be stopped after none, one or two of its statements`() throws {
         // An addition writes the row, the index terms of the row, and the header.
         for step in 0..<3 {
             test.inject(.stop(.afterStep(step)), times: 1)
@@ -105,8 +105,7 @@ import Testing
         #expect(try keychain.load(.token) == "new")
         try expectAfterRestart("new")
 
-        // A second attempt changes nothing: a save succeeds, and an addition finds the item that
-        // the first attempt added.
+        // The addition was carried out: a second one finds the item, and a save succeeds.
         test.inject(.stop(.afterCommit), times: 1)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
         #expect(code { try keychain.add("x", for: .pin) } == .duplicateItem)
@@ -166,7 +165,7 @@ import Testing
         #expect(codes == [.interactionNotAllowed, .authFailed, nil])
     }
 
-    @Test func `an addition that finds a duplicate doesn't use up a stop fault`() throws {
+    @Test func `a duplicate addition doesn't use up a stop before the commit`() throws {
         test.inject(.stop(.beforeCommit), into: .add, times: 1)
         #expect(code { try keychain.add("x", for: .token) } == .duplicateItem)
         #expect(code { try keychain.add("x", for: .pin) } == .ioError)
@@ -185,7 +184,7 @@ import Testing
     }
 
     @Test
-    func `a save meets the stop faults for updates if the item exists, else those for additions`()
+    func `a save is an addition until it finds that the item exists, and an update from then on`()
         throws
     {
         test.inject(.stop(.afterStep(0)), into: .update, times: 1)
@@ -210,7 +209,8 @@ import Testing
         }
         for _ in 0..<20 {
             try put()
-            // If the addition and the update were separate, the deletion would happen between them.
+            // If the addition and the update were separate, the deletion could happen between them,
+            // during this delay.
             test.inject(.slow(.milliseconds(5)), into: .update, times: 1)
             DispatchQueue.concurrentPerform(iterations: 2) { index in
                 do throws(KeychainFailure) {

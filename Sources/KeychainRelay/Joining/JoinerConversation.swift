@@ -13,7 +13,8 @@ package actor JoinerConversation {
     private let records: AttemptRecords
     private let timing: JoiningTiming
     private var joiner: Joiner
-    /// The head of the membership log that the digits confirm. `nil` until there are digits.
+    /// The head of the membership log that the digits confirm. `nil` until a member's
+    /// answer is accepted.
     private var head: LogHead?
 
     /// A member's answer, and the membership log that it refers to.
@@ -46,8 +47,9 @@ package actor JoinerConversation {
     /// Asks to join, and exchanges the messages with the member that answers.
     ///
     /// - Returns: The digits to compare with those on the member.
-    /// - Throws: ``JoiningFailure``, or ``SynchronizationFailure`` if an answer is rejected. Call
-    ///   ``withdraw()`` then.
+    /// - Throws: ``JoiningFailure``; ``SynchronizationFailure`` if the answer or the membership log
+    ///   is rejected; `CancellationError`; and the errors of the store. After any of them, call
+    ///   ``withdraw()``.
     package func digits() async throws -> String {
         let (directory, records, circle) = (directory, records, circle)
         let request = Joining.Request(commitment: joiner.commitment, created: created)
@@ -80,7 +82,7 @@ package actor JoinerConversation {
             return try await timing.wait(for: .addition, within: timing.limit) {
                 () async throws -> CircleLog? in
                 if let log = try await directory.log(of: circle), log.includes(machine) {
-                    // The digits confirm the log up to this head, and nothing else.
+                    // The digits confirm the log only up to this head.
                     guard let head, log.contains(head) else {
                         throw SynchronizationFailure.fork("the membership log")
                     }

@@ -32,7 +32,8 @@ internal import KeychainCore
 ///   - secItemOrArray: A `SecKey`, `SecCertificate` or `SecIdentity`, or an array of these.
 ///   - outputFormat: The format.
 ///   - flags: With `pemArmour`, the result is PEM instead of DER.
-///   - keyParams: The passphrase, which may be empty. May be `nil`.
+///   - keyParams: The parameters, of which only the passphrase is used. It may be empty. `nil`
+///     means that there is no passphrase.
 ///   - exportedData: Receives the data. The caller is responsible for protecting any unencrypted
 ///     keys in it. Unchanged after a failure.
 /// - Returns: `errSecSuccess`, or
@@ -53,7 +54,8 @@ public func SecItemExport(
     _ exportedData: UnsafeMutablePointer<CFData?>
 ) -> OSStatus {
     do throws(KeychainFailure) {
-        // SAFETY: the types of the caller's pointers guarantee that they are valid during the call.
+        // SAFETY: the caller guarantees that the pointers are valid during the call, as Apple's
+        // function requires.
         let passphrase = try unsafe Passphrase(keyParams?.pointee)
         let objects = (secItemOrArray as? NSArray).map { Array($0) } ?? [secItemOrArray]
         let items = objects.compactMap { ValueReference($0 as AnyObject) }
@@ -138,7 +140,7 @@ struct ItemExport {
             guard let data = key.externalData else { throw .keyStaysInHardware }
             return data
         default:
-            throw .param("The item can't be exported in this format.")
+            throw .param("The item can't be exported in this format, or not as PEM.")
         }
     }
 
@@ -162,8 +164,8 @@ struct ItemExport {
         PEMBlock(label: "CERTIFICATE", bytes: Array(certificate.der))
     }
 
-    /// The key in the format that OpenSSL calls traditional, or in PKCS #8 if the key's algorithm
-    /// has no traditional format.
+    /// The key without encryption: a public key as a SubjectPublicKeyInfo, and a private key in the
+    /// format that OpenSSL calls traditional, or in PKCS #8 if it has no traditional format.
     private static func openBlock(of key: SecKey) throws(KeychainFailure) -> PEMBlock {
         switch key.material {
         case .publicKey(let key):

@@ -4,7 +4,7 @@
 import Foundation
 
 enum Sample {
-    /// The number of items with the same service, which is also the number that listing it returns.
+    /// The number of items with the same service. Listing one service returns this many items.
     static let itemsPerService = 10_000
     static let secretByteCount = 32
 
@@ -25,7 +25,8 @@ enum Sample {
         return Data(bytes)
     }
 
-    /// Sixteen bytes in place of an item's label in the blind index, as randomly distributed.
+    /// Sixteen bytes that stand in for an item's label in the blind index. Like labels, they are
+    /// randomly distributed.
     static func key(of index: Int) -> Data {
         secret(of: index ^ 0x5EED).prefix(16)
     }
