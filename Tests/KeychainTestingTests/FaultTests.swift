@@ -29,7 +29,7 @@ import Testing
         #expect(report.itemCount == (value == nil ? 0 : 1))
     }
 
-    @Test func `by default, the locked fault makes all operations but deletions fail without effect`()
+    @Test func `the locked fault by default makes operations other than deletions fail`()
         throws
     {
         test.inject(.locked)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [KeychainError.Code.notAvailable, .readOnly, .userCanceled, .decode])
-    func `a failure fault makes operations fail with its error code`(_ wanted: KeychainError.Code) throws {
+    func `a failure fault fails operations with its code`(_ wanted: KeychainError.Code) throws {
         test.inject(.failure(wanted))
         #expect(code { _ = try keychain.load(.token) } == wanted)
         #expect(code { try keychain.save("new", for: .token) } == wanted)
