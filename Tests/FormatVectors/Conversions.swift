@@ -29,7 +29,8 @@ extension FieldVector {
         self.init(name: attribute.name, type: type, value: Hex(bytes))
     }
 
-    /// - Returns: `nil` if the vector isn't a valid attribute.
+    /// - Returns: `nil` if no attribute has this name, if a string is not UTF-8, or if a number or
+    ///   date has fewer than 8 bytes.
     package var attribute: (Attribute, AttributeValue)? {
         guard let attribute = Attribute(name: name) else { return nil }
         var reader = ByteReader(value.bytes)
@@ -52,8 +53,8 @@ extension FieldVector {
 }
 
 extension [FieldVector] {
-    /// - Returns: `nil` if a field isn't a valid attribute, or if two fields are for the same
-    ///   attribute.
+    /// - Returns: `nil` if the ``FieldVector/attribute`` of a field is `nil`, or if two fields are
+    ///   for the same attribute.
     package var attributes: Attributes? {
         let pairs = compactMap(\.attribute)
         let result = Dictionary(pairs) { first, _ in first }

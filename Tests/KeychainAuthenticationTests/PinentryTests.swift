@@ -1,4 +1,5 @@
-// Prompts through pinentry, which a shell script replaces in each test.
+// PinentryTests: prompts through pinentry, for which a shell script stands in, and the choice of
+// the prompter.
 
 import Foundation
 import KeychainCrypto
@@ -96,7 +97,7 @@ private final class FakePinentry {
     }
 
     @Test(arguments: [83_886_179, 83_886_278, 83_886_142, 99])
-    func `a canceled prompt is reported as canceled`(_ code: Int) throws {
+    func `a canceled or timed-out prompt is reported as canceled`(_ code: Int) throws {
         let pinentry = try FakePinentry("echo 'ERR \(code) Operation cancelled <Pinentry>'")
         #expect(pinentry.ask() == .cancelled)
     }
@@ -149,7 +150,7 @@ private final class FakePinentry {
         }
     }
 
-    // From the Assuan manual, section "Client requests".
+    // The rule for these characters is in the Assuan manual, section "Client requests".
     @Test func `line breaks and percent signs are encoded, a percent sign even with an accent`() {
         for (text, line) in [
             ("100%", "100%25"), ("a\r\nb", "a%0D%0Ab"), ("%\u{301}0A", "%25\u{301}0A"),

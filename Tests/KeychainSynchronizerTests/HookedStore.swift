@@ -1,12 +1,12 @@
-// HookedStore: a server that does something before each request, such as letting another machine
-// exchange, or losing the connection.
+// HookedStore: a server that does something before it reads or changes records, such as letting
+// another machine exchange data with it, or losing the connection.
 
 import KeychainRelay
 import SynchronizationTestSupport
 import Synchronization
 
-/// A server that runs a closure before each request. If the closure throws, the request fails and
-/// isn't carried out.
+/// A server that runs a closure before each request to read or change records, but not before
+/// `changes(_:)`. If the closure throws, the request fails and isn't carried out.
 final class HookedStore: RecordStore {
     struct Lost: Error {}
 
@@ -23,8 +23,8 @@ final class HookedStore: RecordStore {
         self.before = before
     }
 
-    /// A server on which `event` happens before each of the first `count` records that are created
-    /// in the membership log.
+    /// A server on which `event` happens before each of the first `count` requests to create a
+    /// record in the membership log.
     static func racing(
         _ server: MemoryStore, count: Int, _ event: @escaping @Sendable () async throws -> Void
     ) -> HookedStore {
@@ -37,7 +37,8 @@ final class HookedStore: RecordStore {
         }
     }
 
-    /// A server that is lost once `count` records were created whose keys contain `part`.
+    /// A server to which the connection is lost after `count` requests to create a record whose key
+    /// contains `part`.
     static func lost(
         after count: Int, creationsOf part: String, _ server: MemoryStore
     ) -> HookedStore {

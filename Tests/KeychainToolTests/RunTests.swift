@@ -185,12 +185,12 @@ import Testing
             keychainctl run --file A=large -- sh -c 'wc -c <$A'
             """, "127\n127\n126\n126\n126\ntiger\n<concealed>\n127\n126\n200000\n",
             errors: [
-                "The program was not found. Nothing was started.",
-                "The program was not found. Nothing was started.",
+                "The program or its interpreter was not found. Nothing was started.",
+                "The program or its interpreter was not found. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
                 "The program can't be executed: Permission denied. Nothing was started.",
-                "The program was not found. Nothing was started.",
+                "The program or its interpreter was not found. Nothing was started.",
                 "The arguments and environment variables are too large for a program. Pass a large "
                     + "secret with --file. Nothing was started.",
             ].map { "keychainctl: \($0)\n" }.joined())

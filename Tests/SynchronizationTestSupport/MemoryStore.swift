@@ -12,15 +12,15 @@ package final class MemoryStore: RecordStore {
 
     fileprivate struct State {
         package var records: [String: [UInt8]] = [:]
-        /// All values that were ever stored.
+        /// All values that requests have ever stored, including deleted and replaced ones.
         package var everything: [[UInt8]] = []
         var isUnreachable = false
         var isReadOnly = false
-        /// Keys whose records aren't shown.
+        /// Whether the record with a key is omitted when records are read.
         var isHidden: @Sendable (String) -> Bool = { _ in false }
-        /// Called with each record that is read.
+        /// Returns the value that a reader gets for a record.
         var altered: @Sendable (StoredRecord) -> [UInt8] = { $0.value }
-        /// The number of creations that are carried out and not answered.
+        /// How many of the next creations are carried out, but throw ``Unreachable``.
         var unansweredCount = 0
         var watchers: [Int: AsyncThrowingStream<String, any Error>.Continuation] = [:]
         var nextWatcher = 0

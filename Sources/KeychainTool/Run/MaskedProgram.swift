@@ -28,7 +28,7 @@ struct MaskedProgram {
         }
         guard code == 0 else { throw .start(code) }
         ForwardedSignals.send(to: process)
-        // From here on, only the program has these ends of the pipes open.
+        // After this, only the program has the writing ends of the pipes open.
         output.descriptor.close()
         errors.descriptor.close()
         let status = ForwardedSignals.wait(for: process)
@@ -87,7 +87,8 @@ extension ControlFailure {
     static func start(_ code: Int32) -> ControlFailure {
         switch code {
         case ENOENT:
-            ControlFailure(.noProgram, "The program was not found. Nothing was started.")
+            ControlFailure(
+                .noProgram, "The program or its interpreter was not found. Nothing was started.")
         case E2BIG:
             ControlFailure(
                 .notExecutable,

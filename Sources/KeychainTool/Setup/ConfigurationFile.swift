@@ -1,9 +1,9 @@
 // ConfigurationFile: another program's configuration file, which is read and replaced as a whole.
 //   (1) The new content gets the file's name only once it is on disk; until then the file is
 //       unchanged.
-//   (2) A symbolic link is preserved: the file that it leads to is replaced, with its mode and
-//       owner.
-//   (3) The file is read again immediately before it is replaced. If another program has changed it
+//   (2) A symbolic link is preserved, and the file that it leads to is replaced. The new file has
+//       the mode and owner of the old one.
+//   (3) The file is read again before the new content is written. If another program has changed it
 //       since it was first read, that is an error.
 
 import FoundationEssentials
@@ -23,7 +23,8 @@ struct ConfigurationFile {
     private static let longest = 1 << 20
 
     /// Reads a file. Pass `true` for `isPrivate` if it may contain secrets.
-    /// - Throws: ``ControlFailure`` if it exists and is not a readable text file of at most 1 MiB.
+    /// - Throws: ``ControlFailure`` if there is anything at the path that is not a readable text
+    ///   file of at most 1 MiB, such as a broken link, or if this process may not look there.
     init(_ path: String, isPrivate: Bool) throws(ControlFailure) {
         self.path = path
         self.isPrivate = isPrivate
@@ -52,8 +53,9 @@ struct ConfigurationFile {
         return Files.content(of: file, atMost: longest)
     }
 
-    /// Replaces the content of the file. If the new content is empty or an empty JSON object, the
-    /// file is deleted, unless its path contains a symbolic link.
+    /// Replaces the content of the file. If the new content is empty or an empty JSON object, apart
+    /// from white space, the file is deleted, unless its path contains a symbolic link or is not in
+    /// its shortest absolute form.
     func replace(with text: String) throws(ControlFailure) {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(
@@ -125,7 +127,7 @@ struct TextChange: Equatable {
 
 /// The reason why a text can't be changed.
 enum TextProblem: Error, Equatable {
-    /// The text can't be parsed from this line on.
+    /// The text can't be parsed. The line is the first invalid one, or 1 for a JSON object.
     case notUnderstood(line: Int)
     /// The setting has a different value.
     case otherValue(String, line: Int)

@@ -51,7 +51,7 @@ import Testing
     ]
 
     @Test(arguments: summaries)
-    func `the summary is the most descriptive name`(
+    func `the summary follows Apple's order of preference`(
         subject: String, names: String?, summary: String?
     ) throws {
         let certificate = try maker.make(
