@@ -15,7 +15,11 @@ extension Session {
         var delivery = delivered
         try state.refresh(in: engine)
         let before = state.saved
+        let suspended = replica.circle.roster.machines[replica.id]?.suspended
         try takeMembership(delivery.membership)
+        if isCurrent, replica.circle.roster.machines[replica.id]?.suspended != suspended {
+            isOutdated = true
+        }
         guard isMember else {
             if state.saved != before { try state.save(in: engine) }
             return Demand(.removed)
@@ -34,13 +38,14 @@ extension Session {
         noteSightings()
         if isCurrent {
             try signChangeAgain()
-            try apply(replica.settle(isComplete: rejected.isEmpty))
+            try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
             try retireLogs()
             try suspendAbsent(after: delivery.absenceLimit)
             // Without the circle's key, a machine with some groups doesn't know which these are.
             if replica.circleKey != nil { try collect() }
+            if isLeaving { replica.appendUndecided() }
         }
         // `sent` is saved before another process, or another machine, can know of the entry.
         let entry = isCurrent ? try nextEntry() : nil
@@ -55,7 +60,7 @@ extension Session {
         state.circleKey = replica.circleKey ?? state.circleKey
         state.keep(Array(replica.groupKeys.values))
         state.heads.merge(replica.settledHeads) { $1.index > $0.index ? $1 : $0 }
-        state.decided = replica.ledger.decided
+        state.decided = max(state.decided, replica.ledger.decided)
         if state.saved != before { try state.save(in: engine) }
         return try demand(entry)
     }

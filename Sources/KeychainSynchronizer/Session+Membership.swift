@@ -173,7 +173,8 @@ extension Session {
     /// Whether this machine has changes to append before it leaves. `entry` is its next entry.
     func hasToAppend(_ entry: LogEntry?) -> Bool {
         guard replica.circleKey != nil else { return false }
-        return entry != nil || !collected.isEmpty
+        // An entry with nothing but acknowledgements isn't worth waiting for.
+        return !(entry?.parts.isEmpty ?? true) || !collected.isEmpty
             || replica.ledger.items.contains { $0.value.isPending }
     }
 

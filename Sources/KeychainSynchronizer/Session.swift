@@ -21,6 +21,9 @@ struct Session: Sendable {
     var isOwnLogAtEnd = false
     /// Whether all logs were read to their ends and compared with the keychain.
     var isCurrent = false
+    /// Whether this machine was suspended since the session became current. Only a session that has
+    /// read all logs again can tell what it has missed.
+    var isOutdated = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
 
@@ -93,6 +96,7 @@ struct Session: Sendable {
     /// ago it didn't show entries that are needed, and may show them now, or the keychain lacks
     /// versions that this machine has to append.
     func isToBeRepeated(after delivery: Delivery) -> Bool {
+        if isOutdated { return true }
         let sent = replica.readHeads[replica.id]?.index ?? 0
         if isCurrent,
             delivery.ends.contains(where: { $0.machine == replica.id.bytes && $0.index == sent })

@@ -95,6 +95,21 @@ import Testing
         #expect(roster.standing(of: other, at: 1, knowing: 3) == .void)
     }
 
+    @Test func `two machines that retired each other's logs have void or retired entries`() {
+        let third = MachineID(Bytes16(high: 0, low: 4))
+        var roster = Roster(founder: me)
+        _ = roster.apply(.add(other), at: 2)
+        _ = roster.apply(.add(third), at: 3)
+        // Both return before they append an entry, and sign the other one's retirement.
+        _ = roster.apply(.suspend(other, [other: 2]), at: 4)
+        _ = roster.apply(.suspend(third, [third: 2]), at: 5)
+        _ = roster.apply(.retire(other, [other: 2, third: 2], signer: third), at: 6)
+        _ = roster.apply(.retire(third, [third: 2, other: 2], signer: other), at: 7)
+        for writer in [other, third] {
+            #expect(roster.standing(of: writer, at: 2, knowing: 3) == .retired)
+        }
+    }
+
     @Test func `a deletion that no log contains is appended again if a log has an older version`() {
         var ledger = Ledger(me: me, roster: Roster(founder: me))
         var roster = Roster(founder: me)

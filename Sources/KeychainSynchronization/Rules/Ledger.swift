@@ -311,6 +311,13 @@ package struct Ledger: Hashable, Sendable {
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
     }
 
+    /// Marks for appending what other machines are expected to append, or what is in doubt, because
+    /// this machine leaves.
+    package mutating func appendUndecided() {
+        let undecided = doubts.keys.filter { items[$0]?.stamp.isDeletion == false }
+        for name in undecided + awaited.keys { awaitAppending(name) }
+    }
+
     // MARK: Retiring
 
     /// Marks for appending the current versions that only the log of an absent machine contains.

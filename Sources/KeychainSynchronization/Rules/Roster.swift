@@ -115,7 +115,11 @@ package struct Roster: Hashable, Sendable {
     package func standing(
         of writer: MachineID, at index: UInt64, knowing known: UInt64
     ) -> Standing {
-        let retirement = machines[writer]?.retirements.first { index <= $0.end }
+        // A retirement doesn't include what was written with knowledge of it. So each step of the
+        // recursion below is from a later retirement.
+        let retirement = machines[writer]?.retirements.first {
+            index <= $0.end && known < $0.index
+        }
         // What was void when the log was retired isn't in other logs.
         let isVoid = closings.contains { closing in
             closing.index > known && closing.index < retirement?.index ?? .max
