@@ -328,10 +328,8 @@ package struct Replica: Sendable {
         }
     }
 
-    /// Marks for appending all that this machine has and no log contains, because it leaves.
-    package mutating func appendUndecided() {
-        if !ledger.mayHaveMissedDeletions { ledger.appendUndecided() }
-    }
+    /// See ``Ledger/appendUndecided()``.
+    package mutating func appendUndecided() { ledger.appendUndecided() }
 
     /// Forgets a version that came and went while the logs were being read.
     package mutating func forget(_ name: Bytes16) -> Bool { ledger.forget(name) }

@@ -108,6 +108,8 @@ import Testing
         for writer in [other, third] {
             #expect(roster.standing(of: writer, at: 2, knowing: 3) == .retired)
         }
+        let own = roster.apply(.retire(other, [other: 2], signer: other), at: 8)
+        #expect(!own)
     }
 
     @Test func `a deletion that no log contains is appended again if a log has an older version`() {

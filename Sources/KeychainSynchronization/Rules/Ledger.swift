@@ -311,10 +311,12 @@ package struct Ledger: Hashable, Sendable {
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
     }
 
-    /// Marks for appending what other machines are expected to append, or what is in doubt, because
-    /// this machine leaves.
+    /// Marks for appending what other machines are expected to append, and items in doubt whose
+    /// deletion this machine can't have missed, because it leaves.
     package mutating func appendUndecided() {
-        let undecided = doubts.keys.filter { items[$0]?.stamp.isDeletion == false }
+        let undecided =
+            mayHaveMissedDeletions
+            ? [] : doubts.keys.filter { items[$0]?.stamp.isDeletion == false }
         for name in undecided + awaited.keys { awaitAppending(name) }
     }
 

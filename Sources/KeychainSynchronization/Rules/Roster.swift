@@ -163,7 +163,7 @@ package struct Roster: Hashable, Sendable {
             machines[machine]?.closed = counted[machine] ?? 0
             closings.append(Closing(index: index, machine: machine, counted: counted))
         case .retire(let machine, let into, let signer):
-            guard let membership = machines[machine],
+            guard signer != machine, let membership = machines[machine],
                 membership.removed != nil || membership.suspended != nil,
                 let end = into[machine], end == membership.closed, end >= membership.retired
             else { return false }
