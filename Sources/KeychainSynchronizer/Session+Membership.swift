@@ -161,13 +161,14 @@ extension Session {
         }
     }
 
-    /// Whether this machine has signed its own removal.
+    /// The removal of this machine that it has signed itself.
     private var leaving: MembershipEntry.Closing? {
         guard case .remove(let closing) = state.change?.change, closing.machine == replica.id
         else { return nil }
         return closing
     }
 
+    /// Whether this machine has signed its own removal.
     var isLeaving: Bool { leaving != nil }
 
     /// Whether this machine has changes to append before it leaves. `entry` is its next entry.
