@@ -220,6 +220,25 @@ import Testing
         #expect(after.map(\.reason) == [.foundByCheck])
     }
 
+    @Test func `a row that is set aside and was altered survives two recoveries`() throws {
+        let keychain = try keychain(["a"])
+        try damage(keychain, behind: "KCS2", at: 60)
+        try keychain.reopen()
+        _ = try keychain.engine.check(settingAside: true)
+        try undoDamage(keychain, behind: "KCS2", at: 60)
+        // The first recovery finds a tag that doesn't match and stores one of 0 bytes.
+        for _ in 1...2 {
+            keychain.engine.close()
+            let report = try KeychainEngine.recover(
+                directory: keychain.directory, options: .testing)
+            #expect(report.isComplete)
+            try keychain.reopen()
+            #expect(try keychain.engine.setAsideRows().map(\.isAuthentic) == [false])
+        }
+        #expect(try restoreAll(keychain) == [.restored])
+        #expect(try read("a", from: keychain) == Data("secret a".utf8))
+    }
+
     @Test func `a log whose last commit is damaged is kept for recovery`() throws {
         let keychain = try keychain(["a", "b"])
         try keychain.reopen()

@@ -33,8 +33,8 @@ struct RecordHeader {
 
     private static let rowColumnCount = 9
     private static let label: UInt64 = 44
-    /// The type of a blob of 32 bytes.
-    private static let tag: UInt64 = 76
+    /// The types of a blob of 0 and of 32 bytes.
+    private static let tags: [UInt64] = [12, 76]
     /// The largest accepted column size: above any limit of the store, and small enough that sums
     /// of sizes don't overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
@@ -73,16 +73,15 @@ struct RecordHeader {
         payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
     }
 
-    /// Whether these are the types of id, at, reason and, in version 2, a tag of 32 bytes. In
-    /// version 2, a record without the column is a row of `versions`, which contains earlier
-    /// versions of items. It is not salvaged, and neither is a row of `set_aside` whose tag has 0
-    /// bytes.
+    /// Whether these are the types of id, at, reason and, in version 2, a tag of 32 bytes, or of 0
+    /// bytes if the row isn't authenticated. In version 2, a record without the column is a row of
+    /// `versions`, which contains earlier versions of items. It is not salvaged.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {
         switch (format.version, types.count) {
         case (1, 3): types[2] >= 13 && types[2] % 2 == 1
-        case (2, 4): [1, 2, 3, 4, 5, 6, 8, 9].contains(types[2]) && types[3] == tag
+        case (2, 4): [1, 2, 3, 4, 5, 6, 8, 9].contains(types[2]) && tags.contains(types[3])
         default: false
         }
     }
