@@ -1,8 +1,8 @@
 // EtcdClient+Reading: reads keys with their values.
 //   (1) Reads of the current revision are linearizable: they see every change that was acknowledged
 //       before they began.
-//   (2) An answer may contain only requested keys of the circle, in order; with any other key, the
-//       answer is malformed. A loop over pages therefore ends or continues with greater keys.
+//   (2) An answer may contain only keys of the requested range, in order; any other answer is
+//       malformed. So a loop over pages ends, or continues with greater keys.
 
 #if Synchronization
 
@@ -11,8 +11,8 @@ package struct EtcdPage: Hashable, Sendable {
     package let items: [EtcdItem]
     /// Whether the range has further keys. If it has, this page isn't empty.
     package let hasMore: Bool
-    /// The revision of the whole cluster that this page shows. Later pages are read at the same
-    /// revision, so that all pages show one state. A watch continues from the next revision.
+    /// The revision of the whole cluster that this page shows. Later pages can be read at the same
+    /// revision, so that all pages show one state. A watch can begin at the next revision.
     package let revision: Int64
 }
 
@@ -20,8 +20,8 @@ extension EtcdClient {
     /// Reads the keys with a prefix, one page at a time.
     ///
     /// - Parameters:
-    ///   - prefix: The bytes that the keys begin with. An empty prefix means all keys of the
-    ///     circle.
+    ///   - prefix: The bytes that the keys begin with, after the configured prefix. An empty prefix
+    ///     means all keys below the configured one.
     ///   - previous: The last key of the previous page. `nil` for the first page.
     ///   - limit: The maximum number of keys, at least 1. The page can have fewer keys although
     ///     there are more, so that the answer doesn't become too large.

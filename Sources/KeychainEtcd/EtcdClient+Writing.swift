@@ -5,9 +5,9 @@
 //   (2) In that case, the client recognizes the earlier success by the key: it has the value that
 //       the transaction puts. So two writes of the same value can both count as successful. Writes
 //       should put different values, as signed and encrypted values are.
-//   (3) If another writer replaced such a value before the next attempt, the write counts as
-//       failed, and the outcome has the current item. No data is lost: the caller decides again,
-//       and compares with this item.
+//   (3) If another writer replaced or deleted such a value before the next attempt, the write
+//       counts as failed, and the outcome has the current item, if there is one. No data is lost:
+//       the caller decides again, and compares with this item.
 //   (4) An attempt without an answer can be carried out late, as long as its comparison holds. Once
 //       the key has changed, a comparison with the revision of its last change never holds again; a
 //       comparison with its absence can hold again after the key is deleted.
@@ -20,14 +20,15 @@ package struct EtcdOutcome: Hashable, Sendable {
     package let succeeded: Bool
     /// The revision at which the value was written or, if it was not, the key was read.
     package let revision: Int64
-    /// If the value was not written, the item of the key. `nil` if the key doesn't exist.
+    /// The item of the key if the value was not written. `nil` if the key doesn't exist, and after
+    /// a success.
     package let item: EtcdItem?
 }
 
 extension EtcdClient {
     /// Writes a key if it doesn't exist.
     ///
-    /// - Returns: The outcome, with the item of the key if it exists.
+    /// - Returns: The outcome. If the key existed, it has the item of the key.
     /// - Throws: As ``compareAndSwap(_:modRevision:_:)``.
     package func putIfAbsent(_ key: EtcdKey, _ value: [UInt8]) async throws -> EtcdOutcome {
         try await compareAndSwap(key, modRevision: 0, value)
@@ -39,8 +40,8 @@ extension EtcdClient {
     /// If the outcome is a success, the value is durable. After a failure with
     /// ``EtcdFailure/mayHaveBeenApplied``, it may have been written.
     ///
-    /// - Returns: The outcome, with the item of the key if its last change was at another revision.
-    ///   That isn't an error.
+    /// - Returns: The outcome. A comparison that fails isn't an error: the outcome then has the
+    ///   item of the key, if the key exists.
     /// - Throws: ``EtcdFailure``, or `CancellationError`, after which the value may also have been
     ///   written.
     package func compareAndSwap(
@@ -85,7 +86,7 @@ extension EtcdClient {
         return try await perform(.deleteRange, request, .write).answer.count
     }
 
-    /// The item of the key that a transaction read.
+    /// The item of the key that a transaction read; `nil` if the key doesn't exist.
     private func item(_ key: EtcdKey, in answer: RangeAnswer) throws -> EtcdItem? {
         guard let keyValue = answer.keyValues.first else { return nil }
         guard answer.keyValues.count == 1, let item = keyValue.item(below: configuration.prefix),

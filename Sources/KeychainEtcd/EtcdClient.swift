@@ -1,11 +1,13 @@
-// EtcdClient: requests to a cluster. Each request is attempted until it succeeds, its deadline
-// passes or (4) applies.
-//   (1) Each attempt has a short deadline. The next attempt goes to the next node. After each round
-//       of nodes there is a pause, which becomes longer from round to round.
+// EtcdClient: requests to a cluster. Each request is attempted until it succeeds, until too little
+// time is left for another attempt, or until (3) or (4) ends it.
+//   (1) Each attempt has a short deadline. The next attempt goes to the next node, except after the
+//       first rejected token. After each round of nodes there is a pause, whose maximum doubles
+//       from round to round up to a limit.
 //   (2) All requests are idempotent, so a request is also sent again after an attempt without an
 //       answer.
 //   (3) A token that a node rejects is replaced by a new one. Requests that fail at the same time
-//       because of it share one authentication.
+//       because of it share one authentication. After three more rejections than there are nodes,
+//       the call fails.
 //   (4) A failure that doesn't depend on the node, such as a missing right, ends the call at once.
 //       Other failures that waiting doesn't resolve, such as a wrong certificate, end it after as
 //       many in a row as there are nodes, and after at least two.
@@ -14,11 +16,12 @@
 
 import FoundationEssentials
 
-/// A client of one cluster of etcd, for the keys of one circle. All calls can be made concurrently.
+/// A client of one cluster of etcd, for the keys below one prefix. All calls can be made
+/// concurrently.
 package actor EtcdClient {
     let configuration: EtcdConfiguration
     let transport: EtcdTransport
-    /// The index of the node that answered last.
+    /// The index of the node that last answered a call.
     private(set) var preferred = 0
     /// An estimate of how many keys fit into an answer.
     var pageLimit = 1000
@@ -28,7 +31,8 @@ package actor EtcdClient {
     private var waiting: [UInt64: AsyncStream<Result<String, any Error>>.Continuation] = [:]
     private var nextWaiter: UInt64 = 0
 
-    /// Reads the files of the certificates. Connections are opened by later calls.
+    /// Reads the files of the certificates and the private key. Connections are opened by later
+    /// calls.
     ///
     /// - Throws: ``EtcdFailure`` with the reason ``EtcdFailure/Reason/misconfigured(_:)``.
     package init(_ configuration: EtcdConfiguration) throws {
@@ -159,9 +163,9 @@ package actor EtcdClient {
         return token
     }
 
-    /// Waits for the authentication that is under way, until the deadline or until this request is
-    /// canceled. The authentication itself continues, since other requests may wait for it, and the
-    /// closure that returns the password may take any time.
+    /// Waits for the authentication that is under way. The wait ends at the deadline, or when this
+    /// request is canceled: the closure that returns the password may take any time. The
+    /// authentication itself continues, since other requests may wait for it.
     private func authenticated(within limit: Duration) async throws -> String {
         let (results, result) = AsyncStream.makeStream(of: Result<String, any Error>.self)
         let waiter = nextWaiter
@@ -190,11 +194,11 @@ package actor EtcdClient {
     }
 }
 
-/// The attempts of one call: the next node, and the results of the earlier attempts.
+/// The attempts of one call or watch: the next node, and the results of the earlier attempts.
 struct EtcdTries {
     private let nodes: [String]
     private(set) var index: Int
-    /// Whether an earlier attempt may have made the requested change.
+    /// Whether an earlier attempt was not answered, so that its request may have been carried out.
     private(set) var wasUnanswered = false
     private var failureCount = 0
     private var rejectedTokenCount = 0

@@ -1,5 +1,5 @@
-// EtcdConfiguration: the endpoints of an etcd cluster, the client's credentials, and the time
-// limits.
+// EtcdConfiguration: the endpoints of an etcd cluster, the prefix of the keys, the client's
+// credentials, and the time limits.
 //   (1) Every endpoint is an https URL that contains no user or password.
 //   (2) The prefix ends in a slash, so that the keys below `keychain/1` don't include those below
 //       `keychain/10`.
@@ -15,8 +15,8 @@ package struct EtcdConfiguration: Sendable {
     /// A user that etcd itself manages, in addition to a client certificate or instead of one.
     package struct User: Sendable {
         package let name: String
-        /// Called for each authentication: the first, and each one after a token was rejected or
-        /// expired. A request doesn't wait for it beyond its deadline.
+        /// Called for each attempt to authenticate. A request doesn't wait for it beyond its
+        /// deadline.
         package let password: @Sendable () async throws -> String
 
         package init(name: String, password: @escaping @Sendable () async throws -> String) {
@@ -39,7 +39,8 @@ package struct EtcdConfiguration: Sendable {
 
     /// Base URLs of the nodes, without a slash at the end.
     let nodes: [String]
-    /// The prefix of every key in etcd. The callers of this module see keys without it.
+    /// The prefix of every key that the client uses. The callers of this module see keys without
+    /// it.
     let prefix: EtcdKey
     let authorityFile: String?
     let clientCertificate: ClientCertificate?
@@ -66,7 +67,8 @@ package struct EtcdConfiguration: Sendable {
         }
         guard !prefix.isEmpty, prefix != "/" else {
             throw EtcdFailure(
-                .misconfigured("The prefix of the circle's keys is empty. Configure one."))
+                .misconfigured(
+                    "The prefix of the keys is empty or a slash. Configure another one."))
         }
         nodes = try endpoints.map(Self.node)
         self.prefix = EtcdKey(prefix.utf8.last == UInt8(ascii: "/") ? prefix : prefix + "/")
@@ -96,9 +98,10 @@ package struct EtcdConfiguration: Sendable {
 
 /// The time limits of a client.
 package struct EtcdTiming: Sendable {
-    /// The time limit of one request to one node. After it, the next node is tried.
+    /// The time limit of one request to one node. After it, the next node is tried. An
+    /// authentication is a request of its own.
     package var tryDeadline: Duration = .seconds(2)
-    /// The time limit of a call with all its attempts.
+    /// The time after which no further attempt of a request begins.
     package var overallDeadline: Duration = .seconds(15)
     /// The longest pause after the first round, in which every node has failed once. It doubles
     /// from round to round, up to `longestPause`.
@@ -106,9 +109,9 @@ package struct EtcdTiming: Sendable {
     package var longestPause: Duration = .seconds(2)
     /// The interval at which the node of a watch is checked for being alive and having a leader.
     package var watchCheckInterval: Duration = .seconds(15)
-    /// The number of such checks after which a watch begins again at the revision that it has
-    /// reached. So the watch also notices events that an intermediary between this process and the
-    /// node, such as a proxy, has held back.
+    /// The number of these intervals, at least 2, after which a watch begins again at the revision
+    /// that it has reached. So the watch also notices events that an intermediary between this
+    /// process and the node, such as a proxy, has held back.
     package var watchCheckCount = 4
     /// Waits for a time. Tests replace it.
     package var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

@@ -10,7 +10,7 @@ package struct EtcdFailure: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The configuration can't be used; the text says why.
         case misconfigured(String)
-        /// The node can't be reached.
+        /// The node can't be reached, or the connection to it broke off.
         case unreachable
         /// The node's certificate isn't trusted, or the node rejects the client's certificate.
         case untrusted
@@ -24,17 +24,19 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         case compacted
         /// The answer isn't a valid answer of etcd; the text says what is wrong with it.
         case malformed(String)
-        /// The answer has more than this number of bytes.
+        /// The answer has more than this number of bytes, the limit of this client, or more than
+        /// etcd's gateway accepts.
         case answerTooLarge(Int)
         /// etcd answered with an error: a gRPC status code, and the message if it is one of etcd's.
         case serverError(code: Int, message: String)
     }
 
     package let reason: Reason
-    /// The node that was tried last.
+    /// The node that was tried last. `nil` if the configuration can't be used, or if the content of
+    /// an answer that could be decoded isn't valid.
     package let node: String?
-    /// For a call that changes something: whether an attempt was not answered, so that the change
-    /// may have been made, or may still be made. Read the keys before you decide.
+    /// For a call that changes something: whether an attempt got no valid answer, so that the
+    /// change may have been made, or may still be made. Read the keys before you decide.
     package let mayHaveBeenApplied: Bool
 
     init(_ reason: Reason, node: String? = nil, mayHaveBeenApplied: Bool = false) {
@@ -43,7 +45,8 @@ package struct EtcdFailure: Error, Hashable, Sendable {
     }
 
     /// The server rejected each attempt to write a record, even those that agree with the record
-    /// that it stated before.
+    /// that it stated before. A record that other clients replace between all attempts looks the
+    /// same.
     package static let contradictory = EtcdFailure(
         .malformed("each attempt to write a record was rejected for no stated reason"))
 }
@@ -88,13 +91,13 @@ extension EtcdFailure.Reason: CustomStringConvertible {
 }
 
 extension EtcdFailure.Reason {
-    /// Returns the server's message, or an empty text if etcd is not known to send that message.
+    /// Returns the server's message, or an empty text if it is not among the known ones.
     static func known(_ message: String) -> String {
         knownMessages.contains(message) ? message : ""
     }
 
-    /// The error messages of etcd's `api/v3rpc/rpctypes/error.go` that can answer the requests of
-    /// this module.
+    /// Error messages of etcd's `api/v3rpc/rpctypes/error.go` that can answer the requests of this
+    /// module. Messages for which there is another reason are not among them.
     private static let knownMessages: Set<String> = [
         "etcdserver: authentication is not enabled", "etcdserver: corrupt cluster",
         "etcdserver: duplicate key given in txn request", "etcdserver: leader changed",

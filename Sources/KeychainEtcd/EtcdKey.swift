@@ -46,7 +46,7 @@ package struct EtcdItem: Hashable, Sendable {
     package let createRevision: Int64
     /// The revision of the last change.
     package let modRevision: Int64
-    /// The number of changes since the key was created, from 1.
+    /// The number of writes since the key was created, from 1.
     package let version: Int64
 }
 

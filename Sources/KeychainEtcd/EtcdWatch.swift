@@ -1,20 +1,21 @@
 // EtcdWatch: reports changes of the keys with a prefix as they are made.
 //   (1) Events arrive in the order of their revisions. No event is omitted, unless `compacted`
-//       reports it.
+//       reports it. If the cluster was restored, the revisions after that report can be lower
+//       again.
 //   (2) After a connection breaks, the watch continues at the next node, after the last complete
 //       revision. Some events of the next revision may arrive twice.
-//   (3) A message is decoded only after the program has asked for the events of the one before. So
+//   (3) A message is decoded only after the program has asked for all events of the one before. So
 //       a slow program delays the connection, and little is read ahead.
-//   (4) At intervals, the watch sends a linearizable read to the node. It leaves a node that is
-//       dead or cut off from the others. After some of these reads, it begins again at the revision
-//       that it has reached.
+//   (4) At intervals, the watch sends a linearizable read to the node, and leaves a node that
+//       doesn't answer, because it is dead or cut off from the others. After some of these reads,
+//       the watch begins again at the revision that it has reached.
 
 #if Synchronization
 
 package enum EtcdEvent: Hashable, Sendable {
     case put(EtcdItem)
     case deletion(EtcdKey, revision: Int64)
-    /// Some changes were not reported: etcd no longer has the changes before this revision, or the
+    /// Changes may not have been reported: etcd no longer has those before this revision, or the
     /// cluster was restored to an earlier state. The watch continues from this revision. Read all
     /// keys and compare.
     case compacted(Int64)
@@ -34,8 +35,9 @@ package struct EtcdWatch: AsyncSequence, Sendable {
         fileprivate let demand: Demand
 
         /// - Throws: ``EtcdFailure`` if another attempt is useless, for example because
-        ///   authentication failed, a right is missing, or the server isn't etcd. If a node or the
-        ///   network is down, the watch waits for it instead.
+        ///   authentication failed, a right is missing, or the server isn't etcd;
+        ///   `CancellationError` if the client was shut down. If a node or the network is down, the
+        ///   watch waits for it instead.
         package mutating func next() async throws -> EtcdEvent? {
             try await next(isolation: nil)
         }
@@ -78,7 +80,7 @@ extension EtcdClient {
         EtcdWatch(client: self, prefix: prefix, revision: revision)
     }
 
-    /// Passes events to `body` until `body` throws or the task is canceled.
+    /// Passes events to `body` until another attempt is useless or the task is canceled.
     fileprivate func follow(
         _ prefix: EtcdKey, from revision: Int64,
         _ body: @escaping @Sendable (EtcdEvent) async throws -> Void
@@ -105,7 +107,7 @@ extension EtcdClient {
 
     /// Watches at one node until the connection breaks, or the watch is to begin anew.
     ///
-    /// - Throws: ``EtcdTryFailure``, or the error of the function that receives the events.
+    /// - Throws: ``EtcdTryFailure``, or `CancellationError`.
     private func watchOnce(
         _ key: EtcdKey, at node: String, _ progress: WatchProgress
     ) async throws {
@@ -145,7 +147,7 @@ extension EtcdClient {
     }
 }
 
-/// The number of events that a program waits for: one or none.
+/// The number of events that a program has asked for and that are yet to be passed to it.
 private actor Demand {
     private var count = 0
     private var waiter: AsyncStream<Void>.Continuation?

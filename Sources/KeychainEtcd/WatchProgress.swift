@@ -1,8 +1,9 @@
 // WatchProgress: decodes the messages of a watch, and tracks the revision from which the watch
 // continues.
-//   (1) The progress moves past a revision only after the program has received all of its events.
-//   (2) The program receives only events of watched keys, in ascending order of their revisions.
-//       Any other event ends the connection.
+//   (1) The progress moves past a revision only after the program has received all of its events,
+//       or `compacted` in their place.
+//   (2) The events of keys that the program receives are of watched keys, in the order of their
+//       revisions. Any other event ends the connection.
 
 #if Synchronization
 
@@ -27,7 +28,7 @@ actor WatchProgress {
         next = max(revision, 1)
     }
 
-    /// Whether a message has arrived since the last call.
+    /// Whether a message was accepted since the last call.
     func takeNews() -> Bool {
         defer { hasNews = false }
         return hasNews
@@ -35,7 +36,7 @@ actor WatchProgress {
 
     /// Reads messages, one per line, until the connection ends.
     ///
-    /// - Throws: Always: ``EtcdTryFailure``, or the error of the function that receives the events.
+    /// - Throws: Always: ``EtcdTryFailure``, or `CancellationError`.
     func read(_ messages: HTTPClientResponse.Body) async throws {
         var lines = LineBuffer()
         do {
@@ -86,7 +87,8 @@ private struct LineBuffer {
     private var rest = ByteBuffer()
 
     /// - Returns: The lines that are complete now.
-    /// - Throws: ``EtcdTryFailure`` if a line has more bytes than an answer may have.
+    /// - Throws: ``EtcdTryFailure`` if the line that isn't complete yet has more bytes than an
+    ///   answer may have.
     mutating func append(_ part: ByteBuffer) throws -> [Data] {
         // No byte is searched twice for the end of a line.
         var searched = rest.readableBytes

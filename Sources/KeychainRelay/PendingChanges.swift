@@ -11,11 +11,12 @@ final class PendingChanges: Sendable {
         case log(String)
         /// The signed head of a machine, whose identifier is in hexadecimal digits.
         case head(String)
-        /// The membership log or requests.
+        /// The membership log, or a request with a join token.
         case circle
         case all
 
-        /// What the change of a record means. `nil` if a round has nothing to do with it.
+        /// What the change of a record means. `nil` if a round has nothing to do with it, because
+        /// it is one of joining, or of this machine's own log or signed head.
         init?(_ key: String, _ keys: RecordKeys, besides own: String) {
             guard key.hasPrefix(keys.all) else {
                 self = .all
@@ -38,14 +39,14 @@ final class PendingChanges: Sendable {
         fileprivate(set) var machines: Set<String>? = []
         /// The machines whose signed heads may have changed. All may have if `isOfCircle` is set.
         fileprivate(set) var heads: Set<String> = []
-        /// Whether the membership log, heads or requests may have changed.
+        /// Whether the membership log, signed heads or requests with join tokens may have changed.
         fileprivate(set) var isOfCircle = false
 
         static let everything = Changes(machines: nil, isOfCircle: true)
     }
 
-    /// The number of logs and heads that a round reads one by one. If more have changed, the round
-    /// reads everything.
+    /// The maximum number of logs and heads that a round reads one by one. If more have changed,
+    /// the round reads everything.
     private static let machineLimit = 10_000
 
     private let state = Mutex(Changes())

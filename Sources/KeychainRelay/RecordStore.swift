@@ -1,7 +1,7 @@
-// RecordStore: what the relay needs from a server: records in the order of their keys. A record can
-// be created only if its key has none.
-//   (1) The server is not trusted. Whatever it returns is verified by the process that has the
-//       keychain open.
+// RecordStore: what the relay needs from a server: it keeps records in the order of their keys, and
+// can create a record on condition that there is none with its key.
+//   (1) The server is not trusted. What it returns is verified by the process that has the keychain
+//       open and, when a machine joins, before that by the process that reads it.
 
 /// A record of the server.
 package struct StoredRecord: Hashable, Sendable {
@@ -53,22 +53,24 @@ package protocol RecordStore: Sendable {
 /// Limits on what a relay reads, because a server or another of its clients may store any amount.
 enum RecordLimits {
     static let pageCount = 64
-    /// The maximum number of bytes in a signed head, a request with a token or a message of
-    /// joining.
+    /// Larger records are left out when signed heads, requests with join tokens or messages of
+    /// joining are listed.
     static let smallByteCount = 64 << 10
     /// After this number of bytes in such records, or this number of pages, no further ones are
     /// read.
     static let listByteCount = 8 << 20
     static let listPageCount = 1024
-    /// A longer entry is cut off after this number of bytes. It is invalid, cut off or not.
+    /// A longer entry is cut off after this number of bytes. An entry of a machine's log is invalid
+    /// then, cut off or not. One of the membership log could be valid, but etcd by default rejects
+    /// requests of this size.
     static let entryByteCount = 4 << 20
 }
 
 extension RecordStore {
     /// Reads the records with a prefix, except for those that are too large to be a signed head, a
-    /// request or a message of joining.
+    /// request with a join token or a message of joining.
     ///
-    /// - Returns: The records, and whether there are no further ones.
+    /// - Returns: The records, and whether all were read.
     func smallRecords(
         _ prefix: String
     ) async throws -> (records: [StoredRecord], isAll: Bool) {

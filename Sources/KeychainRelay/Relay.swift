@@ -1,8 +1,9 @@
 // Relay: carries records between a keychain and a server. Documentation/Synchronization.md, "The
 // relay".
-//   (1) It has no key, and can neither read nor make a record. To the keychain it is a part of the
-//       server.
-//   (2) A record is reported as stored only if the server has exactly its bytes.
+//   (1) It has no key, and can neither decrypt a record nor make a valid one. To the keychain it is
+//       a part of the server.
+//   (2) An entry of the machine's log is reported as stored only if the server has exactly its
+//       bytes.
 //   (3) It keeps no state between rounds, except what changed since the last one. Several relays of
 //       one keychain can run at the same time, such as that of `sync run` and that of another
 //       command.
@@ -54,8 +55,8 @@ package struct Relay: Sendable {
 
     // MARK: A round
 
-    /// Reads and writes until the keychain has everything that the server has, and the server has
-    /// everything that the keychain wants to send.
+    /// Reads what the keychain demands, and writes what it wants to store, until there is nothing
+    /// left to read or write.
     ///
     /// - Returns: What the keychain demanded last.
     @discardableResult
@@ -92,13 +93,13 @@ package struct Relay: Sendable {
     }
 
     package struct Timing: Sendable {
-        /// The longest time without a round. While the watch of the server runs and the keychain is
-        /// current, such a round reads nothing: the watch shows what changes.
+        /// The time after which a round begins without a change. While the watch of the server runs
+        /// and the keychain is current, this round reads nothing: the watch shows what changes.
         package var interval = Duration.seconds(60)
         /// The number of intervals after which a round reads everything, whatever the watch shows.
         package var fullRoundCount = 60
-        /// The time after a failure before the next round. It doubles with each failure, up to
-        /// `longestPause`.
+        /// The time after a failure before the next round, and after the end of a watch before the
+        /// next watch. It doubles each time, up to `longestPause`.
         package var firstPause = Duration.milliseconds(200)
         package var longestPause = Duration.seconds(30)
         /// Waits for the time of a pause. Tests replace it.

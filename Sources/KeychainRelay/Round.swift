@@ -1,7 +1,8 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Nothing is written to a server that has lost the last entry of the machine's own log. An
-//       entry of the membership log is written only if the server has the entry before it.
+//   (2) Once the keychain is current, a round stores no entry and no signed head before the server
+//       has shown the last entry of the machine's own log. An entry of the membership log is
+//       written only if the server has the entry before it.
 
 import FoundationEssentials
 import KeychainCore
@@ -27,8 +28,9 @@ struct Round {
     private var firstNeeded: UInt64 = 0
     private var retired: Set<Bytes16> = []
 
-    /// The number of bytes of entries after which a delivery gets no further entry. So a delivery
-    /// fits into one message to a service.
+    /// After this number of bytes of the membership log, a delivery gets no further entry of it,
+    /// and after this number of bytes of machines' logs none of these. So a delivery fits into one
+    /// message to a service.
     private static let deliveryByteCount = 4 << 20
 
     init(store: any RecordStore, absenceLimit: Int64, _ changes: PendingChanges.Changes) {
@@ -68,9 +70,9 @@ struct Round {
         return hasNews ? delivery : nil
     }
 
-    /// The position of the last entry of the machine's own log, if the server has lost it. The
-    /// server is asked only if the round writes, or reads the logs of all machines, and not again
-    /// after it has shown the entry.
+    /// The position of the last entry of the machine's own log, if the session is current and the
+    /// server has lost the entry. The server is asked only if the round writes, or reads the logs
+    /// of all machines, and not again after it has shown the entry.
     private mutating func lostPosition(
         _ demand: Demand, _ keys: RecordKeys
     ) async throws -> LogPosition? {

@@ -1,5 +1,5 @@
 // RenewalTests: after a removal, what was written before is sealed again under keys that the
-// removed machine doesn't have.
+// removed machine doesn't have. Versions that can't be opened or loaded stay where they are.
 
 import Foundation
 import KeychainCore
@@ -71,7 +71,7 @@ import Testing
         try converge(a, b)
         try a.set("two", "2")
         let own = try #require(try a.replica.nextEntry(compacts: false) { a.items[$0] })
-        // It has lost the key that it made for this entry.
+        // The machine doesn't have the key under which its entry's version is sealed.
         let lost = GroupKey.random(epoch: 0, group: "lost", in: own.frame.circle)
         let version = try #require(
             SynchronizedItem(
@@ -183,9 +183,9 @@ import Testing
         }
         #expect(a.replica.firstNeeded == place)
         #expect(b.values == ["one": "1", "two": "1", "three": "8"])
-        // The versions after it aren't appended again because of it.
+        // That entry stays, without the versions after it being appended again and again.
         #expect(versions(try entries()).count < 12)
-        // A later version takes its place.
+        // A later version takes the place of the one that can't be loaded.
         b.clock = a.clock
         try b.set("two", "2")
         try converge(b, a)

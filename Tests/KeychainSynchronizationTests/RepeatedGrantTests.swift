@@ -1,4 +1,5 @@
-// RepeatedGrantTests: keys are granted again where a grant is missing, and only there.
+// RepeatedGrantTests: keys are granted where a grant is missing, was lost or is about to be
+// deleted, and only there.
 
 import Foundation
 import KeychainCore
@@ -187,7 +188,8 @@ import Testing
         let label = try #require(a.replica.circleKey).label(of: "web")
         let c = try a.add("third", scope: .groups([label]))
         try a.exchange()
-        // The maker of the key learns of the new machine before or after its entry is stored.
+        // The key's maker learns of the new machine after or before the server has the maker's
+        // entry.
         if !isStoredFirst { try b.read() }
         server.append(entry)
         b.replica.confirm()

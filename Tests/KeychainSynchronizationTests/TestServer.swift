@@ -13,7 +13,7 @@ final class TestServer {
     var logs: [MachineID: [UInt64: [UInt8]]] = [:]
     var heads: [MachineID: [UInt8]] = [:]
 
-    /// All entries that were ever stored, as bytes.
+    /// All entries that `append` has ever stored, as bytes.
     private(set) var everything: [[UInt8]] = []
 
     func append(_ entry: MembershipEntry) {
@@ -106,7 +106,7 @@ final class TestMachine {
             ], accessGroup: group, isSynchronizable: true, isTombstone: false)
     }
 
-    /// Accounts and values.
+    /// Accounts and values of the items, without tombstones.
     var values: [String: String] {
         var values: [String: String] = [:]
         for item in items.values where !item.record.isTombstone {

@@ -30,7 +30,7 @@ struct World: Hashable {
         case suspend3, remove3
         /// The first machine takes over what the third wrote.
         case retire3
-        /// The machine begins a new session, with which it reads all logs again, and exchanges.
+        /// The machine begins a new session: it reads all logs again, and appends what it has.
         case restart2, restart3
 
         static let withoutRestarts = allCases.filter { $0 != .restart2 && $0 != .restart3 }
@@ -89,7 +89,7 @@ struct World: Hashable {
 
     // MARK: Events
 
-    /// - Returns: false where nothing would happen.
+    /// - Returns: `false` if nothing happened. A restart always counts as something that happened.
     mutating func carryOut(_ event: Event, tick: Int) -> Bool {
         switch event {
         case .write1: write(0, tick)
@@ -113,7 +113,8 @@ struct World: Hashable {
     }
 
     private mutating func write(_ index: Int, _ tick: Int, isDeletion: Bool = false) {
-        // Two successive steps have the same time, and the third machine's clock is behind.
+        // Steps 0 and 1 have the same time, as do 2 and 3, and so on. The third machine's clock is
+        // behind.
         let clock = Double(tick / 2) - (index == 2 ? 2 : 0)
         let before = machines[index].ledger.items[Self.item]?.stamp.modified
         // The digest states which machine wrote the version, and in which step.
@@ -230,7 +231,7 @@ struct World: Hashable {
     /// - Returns: Whether an item is treated as deleted although it isn't.
     private func settle(_ machine: inout Machine) -> Bool {
         for _ in machine.ledger.settle() {
-            // A change that waits stays.
+            // An item whose change waits in the outbox stays.
             if machine.isInOutbox { continue }
             machine.kept = nil
             if let uploaded, !uploaded.isDeletion { return true }
@@ -238,7 +239,9 @@ struct World: Hashable {
         return false
     }
 
-    /// The first machine takes over what the third wrote.
+    /// The first machine takes over what the third wrote, and retires the third one's log.
+    ///
+    /// - Returns: `false` if that isn't possible.
     private mutating func retireAbsent() -> Bool {
         let absent = Self.machines[2]
         var machine = machines[0]
@@ -282,8 +285,8 @@ struct World: Hashable {
 
     // MARK: Outcome
 
-    /// What is wrong after all machines have exchanged everything, or `nil`. With `restarts`, also
-    /// after all of them have then begun a new session.
+    /// What is wrong after all machines have exchanged everything; `nil` if nothing is. With
+    /// `restarts`, all of them then begin a new session and exchange again before this is checked.
     func fault(restarts: Bool) -> String? {
         var world = self
         if let fault = world.converge() { return fault }
@@ -307,7 +310,10 @@ struct World: Hashable {
         return verdict(on: value, in: world)
     }
 
-    /// Lets all machines exchange until nothing changes.
+    /// Lets all machines exchange, and the first one retire the third one's log, until nothing
+    /// changes.
+    ///
+    /// - Returns: A fault on the way, or `nil`.
     private mutating func converge() -> String? {
         for _ in 0..<12 {
             var isOver = true

@@ -1,4 +1,5 @@
-// AbsenceTests: machines that are away are suspended, by one of the others, and come back.
+// AbsenceTests: machines that are away are suspended, by one of the others, and come back. Members
+// also take turns at replacing a lost grant of keys.
 
 import Foundation
 import KeychainCore
@@ -36,11 +37,12 @@ import Testing
         _ device: Device, _ store: (any RecordStore)? = nil, limit: Int64 = Self.limit
     ) async throws {
         let relay = device.relay(through: store ?? server, absenceLimit: limit)
-        // Several times, to read what others write meanwhile.
+        // Several times: a machine suspends at most one other each time.
         for _ in 0..<3 { try await relay.settle() }
     }
 
-    /// Lets ten days pass several times. After each, only these devices exchange.
+    /// Lets ten days pass several times. Only the clocks of these devices advance, and after each
+    /// ten days only these devices exchange.
     private func pass(_ times: Int, _ devices: Device..., limit: Int64 = Self.limit) async throws {
         for _ in 0..<times {
             for device in devices { device.clock.now += 10 * Self.day }
@@ -82,7 +84,7 @@ import Testing
         #expect(suspensionCount == 1)
         #expect(try await suspended(one) == ["three"])
         #expect(try await suspended(two) == ["three"])
-        // The others don't wait for it.
+        // A deletion that the absent machine learns of when it returns.
         try one.delete("a")
         try await pass(3, one, two)
         #expect(suspensionCount == 1)
@@ -100,7 +102,8 @@ import Testing
         #expect(suspensionCount == 1)
     }
 
-    /// It has also missed entries, so that it takes other items that no log contains for deleted.
+    /// The machine has also missed entries, so that it takes other items that no log contains for
+    /// deleted.
     @Test func `what a machine wrote while it was away is sent by the process that returns`()
         async throws
     {
@@ -156,8 +159,8 @@ import Testing
 
     // MARK: Turns
 
-    /// Five members in the order of their identifiers: one with only some groups, one that the test
-    /// leaves out, two with all groups, and another that the test leaves out. All have read
+    /// Five members in the order of their identifiers. `limited` has only some groups, and the
+    /// others have all. The test doesn't let `gone` and `absent` exchange. All have read
     /// everything, and all clocks show the same time.
     private func ordered() async throws -> (
         limited: Device, gone: Device, first: Device, second: Device, absent: Device
@@ -247,7 +250,7 @@ import Testing
 
     // MARK: Unread entries
 
-    /// The server's keys for the entries of a machine's log and for its signed head.
+    /// The keys of the records with the entries of a machine's log and with its signed head.
     private func keys(of device: Device) async throws -> [String] {
         let id = Hexadecimal.text(try await device.id().bytes)
         return server.records.keys.filter {
@@ -269,7 +272,7 @@ import Testing
         server.hide { entries.contains($0) }
         try await pass(8, one, two)
         #expect(suspensionCount == 0)
-        // Reading them is a sign of life.
+        // Reading the entry is a sign of life.
         server.hide { _ in false }
         try await pass(6, one, two)
         #expect(suspensionCount == 0)
@@ -308,7 +311,8 @@ import Testing
         }
     }
 
-    /// The others have dropped a deletion from their logs, and not from their keychains.
+    /// The machines that carried out the deletion have dropped it from their logs, and not from
+    /// their keychains.
     @Test(arguments: [false, true])
     func `an absent machine's change overrides a dropped deletion only if the change is later`(
         isLater: Bool

@@ -1,5 +1,5 @@
 // ClosedLogTests: removals and suspensions that close logs while their machines append to them. A
-// closed log has void entries, and these may have been the only ones with an item.
+// closed log can have void entries, and these may have been the only ones with an item.
 
 import Foundation
 import KeychainCore
@@ -23,7 +23,8 @@ import Testing
         return devices
     }
 
-    /// Lets the first machine sign a removal, which isn't on the server before its next exchange.
+    /// Lets a machine sign a removal, which isn't on the server before that machine's next
+    /// exchange.
     private func signRemoval(of removed: Device, by device: Device) async throws {
         _ = try await device.relay.send(.remove(try await removed.id()))
     }
@@ -73,7 +74,7 @@ import Testing
     }
 
     /// After a removal, each machine appends its items again under new keys. A second removal makes
-    /// this void, the machine begins to repeat it, and is lost.
+    /// the new entries of one machine void. The machine begins to repeat them, and is lost.
     @Test(arguments: [false, true])
     func `no item is lost with the machine that was repeating void entries`(
         isSuspended: Bool
@@ -249,8 +250,8 @@ import Testing
         try await remove(devices[3], by: one)
         let removed = Hexadecimal.text(try await two.id().bytes)
         try await signRemoval(of: two, by: one)
-        // The machine appends its items again, and the server is lost before all are deleted that
-        // aren't needed any more.
+        // The machine appends its items again, and loses the server before all entries are deleted
+        // that aren't needed any more.
         let (created, deleted) = (Counter(), Counter())
         let interrupted = HookedStore(server) { request in
             if deleted.value > 0 { throw HookedStore.Lost() }
@@ -302,8 +303,9 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "1", "b": "199"]) }
     }
 
-    /// A machine copies a suspended machine's item, retires that machine's log, and is removed by a
-    /// third machine, which has read neither entry.
+    /// A machine copies a suspended machine's item, and retires that machine's log. A third
+    /// machine, which has read neither entry with the item, then removes the copying machine, or
+    /// first another one.
     @Test(arguments: [false, true])
     func `a suspended machine's item stays, although the only copy of it is void`(
         removesOther: Bool
@@ -341,7 +343,7 @@ import Testing
         for device in [absent, one] { #expect(try device.values() == ["a": "1"]) }
     }
 
-    /// The machine's log has the item in a void entry and in a later one that counted.
+    /// The suspended machine's log has the item in a void entry and in a later one that counted.
     @Test func `an item that was deleted during a suspension stays deleted`() async throws {
         let devices = try await circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
@@ -356,7 +358,7 @@ import Testing
             try one.set("b", "\(number)")
             try await one.settle()
         }
-        // The machine that has the tombstone leaves.
+        // The machine that has the tombstone is removed.
         let four = try Device("four", server)
         four.clock.now = one.clock.now
         try await one.add(four)

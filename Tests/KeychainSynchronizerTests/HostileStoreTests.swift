@@ -1,5 +1,6 @@
-// HostileStoreTests: a server that alters, moves, withholds, forks, forgets and replays records. No
-// keychain takes over anything wrong, and the status reports what can be noticed.
+// HostileStoreTests: a server that alters, moves, withholds, loses and replays records, or has
+// wrong ones of other clients. No keychain takes over anything wrong, and the status reports
+// invalid signatures, withheld entries and the loss of entries of the machine's own log.
 
 import Foundation
 import KeychainCore
@@ -27,7 +28,7 @@ import Testing
 
     private static let items = ["a": "1", "b": "2"]
 
-    /// The keys of the records of a machine's log, in their order.
+    /// The keys of the records of a machine's log, in order.
     private func log(of device: Device) async throws -> [String] {
         let machine = Hexadecimal.text(try await device.id().bytes)
         return server.records.keys.filter { $0.contains("/l/\(machine)/") }.sorted()
@@ -84,7 +85,7 @@ import Testing
             }
         }
         try await two.settle()
-        // An entry is accepted only after the one before it, wherever the server shows it.
+        // The value 5 is in the last entry, which the server shows too early.
         #expect(try ["1", "3", "4"].contains(two.values()["a"]))
         server.alter { $0.value }
         try await converge(two)
@@ -229,7 +230,7 @@ import Testing
         await #expect(throws: MemoryStore.Unreachable.self) { try await one.settle() }
         let key = try #require(Set(server.records.keys).subtracting(before.keys).first)
         let entry = try #require(server.records[key])
-        // Machine two reads the entry. Machine one's next session sees nothing of it.
+        // Machine two may read the entry. Machine one's next session sees nothing of it.
         if isRead { try await two.settle() }
         server.records[key] = nil
         try one.restart()
@@ -309,13 +310,12 @@ import Testing
             $0.dropLast(16) == key.dropLast(16)
         }
         #expect(!next.isEmpty)
-        // What machine two has seen before is shown differently now.
         server.records = original
         for entry in next { server.records[entry] = before[key] }
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "original", "b": "2"])
-        // Entries that machine two had read before are missing now.
+        // An entry that machine two had read before is missing.
         let status = try await two.status()
         #expect(status.machines.contains { $0.withheldCount > 0 }, "\(status) \(next)")
     }
@@ -385,7 +385,7 @@ import Testing
             _ = try await two.relay.send(.exchange(Delivery()))
             let status = try await two.status()
             #expect(status.state == (isGivenUp ? .restoring : state))
-            // A session that has just begun doesn't know yet.
+            // A session that has just begun doesn't know yet whether entries are missing.
             #expect(status.isOwnLogMissing == (lack == .ownEntry && !isGivenUp))
         }
         server.hide { _ in false }

@@ -1,4 +1,5 @@
-// IdleRelayTests: a relay that has nothing to do reads nothing from the server.
+// IdleRelayTests: a relay that has nothing to do reads nothing from the server. After a change
+// there, it reads only what the change affects. Also the pauses before it watches the server again.
 
 import Foundation
 import KeychainCore
@@ -10,11 +11,11 @@ import Synchronization
 import Testing
 
 @Suite struct `A relay without changes` {
-    /// A server that counts what is read.
+    /// A server that records what is read.
     private final class CountingStore: RecordStore {
         /// How long a watch lasts. `nil`: as long as the relay wants.
         let watchTime: Duration?
-        /// Other machines use this store itself, so that their reads aren't counted.
+        /// Other machines use this server directly, so that their reads aren't recorded.
         let server = MemoryStore()
         private let reads = Mutex<[String]>([])
 
@@ -71,7 +72,8 @@ import Testing
         }
     }
 
-    /// Runs the relay of a machine until `isDone`, which gets what each round has read.
+    /// Runs the relay of a machine until `isDone`, which gets what each round has read, returns
+    /// `true`.
     private func run(
         _ device: Device, _ server: CountingStore, fullRoundCount: Int = .max,
         isDone: @escaping @Sendable ([String]) -> Bool
@@ -99,7 +101,7 @@ import Testing
         async throws
     {
         let (server, one, _) = try await circle()
-        // The log has unneeded entries, which were deleted.
+        // The log gets entries that become unneeded and are deleted.
         for number in 0..<200 {
             try one.set("a", "\(number)")
             try await one.settle()
@@ -112,7 +114,7 @@ import Testing
         #expect(counts.withLock { $0.quiet } == 50)
     }
 
-    /// The pauses of a relay whose watches last for a while.
+    /// The first ten pauses of a relay whose watches end after `watchTime`.
     private func pauses(watchTime: Duration, longestPause: Duration) async throws -> [Duration] {
         let device = try Device("one", CountingStore(watchTime: watchTime))
         try await device.found()
@@ -191,8 +193,8 @@ import Testing
     enum Change: CaseIterable {
         case log, head, members, tokenRequest, joining
 
-        /// What is read after it. The circle's identifier is left out, and `two` stands for that
-        /// of the other machine.
+        /// What is read after the change. The circle's identifier is left out, and `two` stands for
+        /// that of the other machine.
         fileprivate var reads: Set<String> {
             switch self {
             case .log: ["l/two/"]
@@ -238,7 +240,9 @@ import Testing
 
         var reads: Set<String> { state.withLock { $0.reads } }
 
-        /// Whether the relay has become idle, so that the change is to be made.
+        /// Takes what a round has read.
+        ///
+        /// - Returns: Whether the relay has become idle, so that the change is to be made.
         func begins(after round: [String]) -> Bool {
             state.withLock { state in
                 let now = state.counts.add(round)
@@ -291,7 +295,7 @@ import Testing
         let standard = Relay.Timing()
         #expect(standard.interval == .seconds(60))
         #expect(standard.interval * standard.fullRoundCount == .seconds(3600))
-        // An hour of seven intervals.
+        // Here, an hour has seven intervals.
         let (server, one, two) = try await circle()
         let rounds = Mutex<[Set<String>]>([])
         try await run(one, server, fullRoundCount: 7) { reads in
@@ -307,7 +311,8 @@ import Testing
         let everything = Set((["m/", "h/", "t/"] + logs).map { "\(circle)/\($0)" })
         let all = rounds.withLock { $0 }
         #expect(all.filter { !$0.isEmpty }.allSatisfy { $0.isSuperset(of: everything) })
-        // At most six rounds are quiet, or seven if the seventh interval ended during a round.
+        // Between two of these rounds, at most six are quiet, or seven if a round began just as the
+        // seventh interval ended.
         let pauses = all.split { !$0.isEmpty }.map(\.count)
         #expect(pauses.contains { $0 > 1 } && pauses.allSatisfy { $0 <= 7 }, "\(pauses)")
     }

@@ -1,4 +1,5 @@
-// Interruption: interrupts an exchange between a keychain and a server at one of its steps.
+// Interruption: interrupts a change of a keychain, or its exchange with a server, at one of the
+// steps.
 
 import KeychainCore
 import KeychainRelay
@@ -8,7 +9,7 @@ import SynchronizationTestSupport
 import Synchronization
 
 /// An interruption that happens once, at a step with a given number. Only a full disk stays full
-/// from then on. An instance is used for one exchange.
+/// from then on. An instance is used for one exchange or one change.
 final class Interruption: Sendable {
     enum Kind: CaseIterable, Sendable {
         /// The process that has the keychain open ends before it gets a message.

@@ -1,6 +1,6 @@
 // InterruptionTests: exchanges that end at each of their messages, requests and statements. What
 // was acknowledged stays, what other machines wrote arrives later, nothing stays in the outbox, and
-// no machine has a notice of a fork.
+// the status of no machine has a notice.
 
 import KeychainCore
 import KeychainRelay
@@ -76,7 +76,7 @@ import Testing
             try await converge(two, one)
             try await expectAgreement(of: one, two, after: "\(kind) at step \(step), anew")
         } while interruption.hasHappened
-        // The exchange has at least three messages.
+        // The exchange has at least three messages, requests and statements.
         #expect(step > 3)
     }
 
@@ -105,7 +105,7 @@ import Testing
             try await converge(one, two)
             try await expectAgreement(of: one, two, after: "step \(step)")
         } while interruption.hasHappened
-        // The item, its terms and the entry of the outbox.
+        // There are at least three statements: for the item, its terms and the entry of the outbox.
         #expect(step > 3)
     }
 }

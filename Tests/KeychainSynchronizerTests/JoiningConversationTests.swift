@@ -1,5 +1,5 @@
-// JoiningConversationTests: machines that join a circle through the server's records: by digits, by
-// pasted codes and by tokens.
+// JoiningConversationTests: machines that find a circle on a server, and join it through the
+// server's records: by digits, by pasted codes and by tokens.
 
 import Foundation
 import KeychainCore
@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Joining through the server` {
     private let server = MemoryStore()
 
-    /// Polls often enough for any exchange between two tasks, without waiting.
+    /// A timing with enough polls for an exchange between two tasks, and without pauses.
     private static let patient = looking(100_000)
 
     /// A timing that gives up after a number of polls.
@@ -58,7 +58,7 @@ import Testing
             known: try await knownHead(of: member), store: server, timing: timing)
     }
 
-    /// The head of the membership log in a machine's keychain.
+    /// The head of the membership log in a machine's keychain, after an exchange.
     private func knownHead(of device: Device) async throws -> LogHead {
         try await device.settle()
         return try MembershipHead(
@@ -80,7 +80,7 @@ import Testing
         try await device.settle()
     }
 
-    /// The records of attempts to join.
+    /// The keys of the records of attempts to join.
     private var attempts: [String] { server.records.keys.filter { $0.contains("/j/") } }
 
     // MARK: Six digits
@@ -208,7 +208,7 @@ import Testing
         _ = try await one.relay.send(.remove(try await two.id()))
         let known = try await knownHead(of: one)
         let removed = server.records
-        // The server shows the removed machine an earlier log, which it continues.
+        // The server shows the removed machine an earlier log, which that machine continues.
         server.records = before
         for name in ["three", "four"] {
             let machine = try await description(of: try Device(name, server))
@@ -402,7 +402,7 @@ import Testing
         let (one, _) = try await devices()
         let circle = try await circle(of: one)
         let digits = circle.description
-        // Names that no circle has, before and after the circle's in order.
+        // Names that no circle has, some before the circle's in order and some after it.
         for number in 0..<300 { server.records["\(number)-other/a"] = [1] }
         for number in 0..<300 { server.records["g\(number)/a"] = [1] }
         let directory = CircleDirectory(server)

@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    /// Values that any machine may have at any time. `nil` stands for no item.
+    /// The values that machine two may have after the damaged one's exchange. `nil` stands for no
+    /// item.
     private static let written: [String: Set<String?>] = [
         "a": ["sent", "waiting"], "b": ["sent", nil], "c": ["sent"], "d": ["waiting", nil],
         "e": ["new", nil],

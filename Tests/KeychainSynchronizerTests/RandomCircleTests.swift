@@ -55,7 +55,8 @@ import Testing
         let server = MemoryStore()
         let devices = try (0..<3).map { number in
             let clock = TestClock()
-            // No two machines give the same date.
+            // No two clocks ever show the same time. Two machines whose clocks are behind an item's
+            // date can still give the item the same date.
             clock.now += Double(number) / 10
             return try Device("machine \(number)", server, clock: clock)
         }

@@ -13,9 +13,9 @@ import TestPrograms
 import Testing
 
 @Suite struct `Random operations of a circle whose members change` {
-    /// Machines get random identifiers, so a seed leads to several courses of events. Seed 331 was
-    /// the one that found a version which was lost in about half of its courses. `SEEDS=1-400` in
-    /// the environment sets other seeds.
+    /// Machines get random identifiers, so a seed leads to several courses of events. Seed 331 runs
+    /// three times, since only about half of its courses have a rare case in which a version could
+    /// be lost. `SEEDS=1-400` in the environment sets other seeds.
     private static let seeds: [Int] = {
         let range = ProcessInfo.processInfo.environment["SEEDS"]?.split(separator: "-")
         let ends = range?.compactMap { Int($0) } ?? []
@@ -46,10 +46,10 @@ private final class MembershipTrial {
     private let server = MemoryStore()
     private let devices: [Device]
     private var random: SeededGenerator
-    /// Whether machines delete items also without tombstones. Such an item comes back from other
-    /// machines with the next session.
+    /// Whether machines sometimes delete items without tombstones. Such an item comes back from
+    /// other machines with the next session.
     private var leavesTombstonesOut: Bool { seed.isMultiple(of: 2) }
-    /// Whether some machines join with one access group only.
+    /// Whether some machines that join again get one access group only.
     private var hasSmallScopes: Bool { seed.isMultiple(of: 3) }
     private let seed: UInt64
     private var changes: [String: [Change]] = [:]
@@ -62,7 +62,7 @@ private final class MembershipTrial {
         self.seed = seed
         devices = try (0..<4).map { number in
             let clock = TestClock()
-            // No two machines give the same date.
+            // No two clocks ever show the same time.
             clock.now += Double(number) / 10
             return try Device("machine \(number)", server, clock: clock)
         }
@@ -87,14 +87,13 @@ private final class MembershipTrial {
             event = "set \(account)"
         case 7..<10:
             guard (try? device.delete(account)) != nil else { return }
-            // Without a circle the engine may delete an item without a tombstone.
             try? note(account, nil, machine)
             event = "delete \(account)"
         case 10:
             guard leavesTombstonesOut,
                 (try? device.delete(account, tombstones: .never)) != nil
             else { return }
-            // A change that no other machine has is lost.
+            // A change of this machine that no other machine has is lost with the item.
             changes[account] = changes[account]?.map { change in
                 var change = change
                 if change.machine == machine { change.machine = nil }
@@ -240,12 +239,13 @@ private final class MembershipTrial {
     }
 }
 
-/// The server, which is lost after some requests. Another machine may exchange just before that.
+/// A connection to the server that is lost at one of the requests, or at which another machine
+/// exchanges before one of the requests.
 private final class DisturbedStore: RecordStore, CustomStringConvertible {
     private struct Lost: Error {}
 
     private let server: MemoryStore
-    /// The number of requests until the server is lost.
+    /// The number of requests until the loss or the exchange.
     private let left: Mutex<Int>
     /// Whether the server carries out the request whose answer is lost.
     private let isCarriedOut: Bool

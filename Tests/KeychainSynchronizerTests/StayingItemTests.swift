@@ -1,4 +1,5 @@
-// StayingItemTests: items that have travelled, and that the user then keeps to one machine.
+// StayingItemTests: items that have travelled, and that the user then keeps to one machine, or
+// deletes there without a tombstone.
 
 import Foundation
 import KeychainCore

@@ -181,7 +181,7 @@ import Testing
         try one.set("a", "1")
         try one.set("b", "2")
         try await converge(one, two)
-        // Enough changes that the log is compacted, and with it the deletion is forgotten.
+        // The log is compacted. The deletion stays in it until machine two has acknowledged it.
         try one.delete("a")
         for number in 0..<200 {
             try one.set("b", "\(number)")
@@ -400,7 +400,7 @@ import Testing
         try two.set("b", "2")
         try await converge(two, one)
         #expect(try one.values() == ["a": "1", "b": "2"])
-        // The new machine's own log has the keys now.
+        // The new machine's own log has the keys.
         try two.restart()
         try await converge(two)
         #expect(try two.values() == ["a": "1", "b": "2"])
@@ -472,7 +472,7 @@ import Testing
         try await one.found(recovery: code)
         try one.set("a", "1")
         try await one.settle()
-        // Whenever the machine has signed its addition, another change gets in first.
+        // The first nine times that the machine signs its addition, another change comes first.
         let joining = two.relay(through: racing(one, count: 9))
         try await RecoveryJoiner(joining, circle: try await one.circle()).join(code)
         try await converge(two)

@@ -1,5 +1,5 @@
 // VoidEntryTests: entries that don't count, since the machine that removed another one had not read
-// them.
+// them, and entries that are missing.
 
 import Foundation
 import KeychainCore

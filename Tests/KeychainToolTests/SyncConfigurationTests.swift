@@ -25,7 +25,7 @@ import Testing
         return try SyncConfiguration(path: file.path).absenceLimit
     }
 
-    /// The values are from the section "sync" of Documentation/keychainctl.md.
+    /// The limits and the default are from the section "sync" of Documentation/keychainctl.md.
     @Test(arguments: [
         (nil, 60), (#""never""#, 0), (#""1d""#, 1), (#""24h""#, 1), (#""60d""#, 60),
         (#""366d""#, 366), ("null", 60),

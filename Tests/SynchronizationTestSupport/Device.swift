@@ -38,7 +38,8 @@ package final class Device: Sendable {
     package static let group = "group"
     package static let caller = AccessGroups([group, "other"])
 
-    /// A machine with a new keychain, which is in a folder with this path or else in memory.
+    /// A machine whose keychain is in the folder with this path, and is created if there is none.
+    /// Without a path, the machine gets a new keychain in memory.
     package init(
         _ name: String, _ server: any RecordStore, clock: TestClock = TestClock(),
         folder: String? = nil
@@ -77,7 +78,7 @@ package final class Device: Sendable {
         }
     }
 
-    /// Runs the relay until the task is canceled.
+    /// Runs the relay until the task is canceled or the keychain is in no circle.
     package func runRelay() async throws {
         let (changes, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -180,7 +181,7 @@ package final class Device: Sendable {
             isSynchronizable: isSynchronizable)
     }
 
-    /// Accounts and values of all items.
+    /// Accounts and values of all items that ``caller`` may see.
     package func values() throws -> [String: String] {
         do throws(KeychainFailure) {
             let items = try engine.perform(

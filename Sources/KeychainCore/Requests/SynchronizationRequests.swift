@@ -14,7 +14,7 @@ package import FoundationEssentials
 package struct Synchronize: GeneralRequest {
     package static let code = RequestCode.synchronize
     package var message: Data
-    /// The recovery code, for messages that need one.
+    /// The recovery code, in the messages that have one.
     package var secret: SecretBytes?
 
     package init(_ message: Data, secret: SecretBytes? = nil) {
@@ -33,7 +33,8 @@ package struct Synchronize: GeneralRequest {
         }
     }
 
-    /// A message can contain many versions of items.
+    /// A message can contain many versions of items, and can begin a session, which opens all
+    /// synchronizable items.
     package var effort: RequestEffort { .survey }
 
     package func execute<Executor: RequestExecutor>(

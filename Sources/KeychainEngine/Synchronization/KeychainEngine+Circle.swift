@@ -1,9 +1,9 @@
 // KeychainEngine+Circle: what synchronization reads and changes in a keychain.
 // Documentation/Synchronization.md, "The outbox".
-//   (1) Versions from other machines are stored in one transaction, with the dates that they have,
-//       and don't enter the outbox.
-//   (2) An item whose last change is still in the outbox isn't deleted because other machines
-//       deleted it.
+//   (1) Versions from other machines are stored with the dates that they have, those of one call in
+//       one transaction, and don't enter the outbox.
+//   (2) An item with a change in the outbox isn't deleted for the reason that no log contains it. A
+//       later deletion by another machine still replaces it.
 //   (3) Reading items, storing versions from other machines, and starting to collect changes need
 //       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
 //       and nothing is changed.
@@ -38,8 +38,8 @@ package enum Takeover: Sendable {
     case stored(ItemReference)
     /// The keychain has this item or tombstone, which the version doesn't supersede, and keeps it.
     case kept(OpenedItem)
-    /// The keychain has an item with the same primary key that can't be opened on this machine, or
-    /// whose secret is damaged.
+    /// The keychain has an item or tombstone with the same primary key that can't be opened on this
+    /// machine, or an item whose secret is damaged.
     case blocked
 }
 
@@ -63,8 +63,8 @@ extension KeychainEngine {
     /// Collects changes for a circle from then on, beginning with all synchronizable items and
     /// tombstones that can be opened.
     ///
-    /// The circle and these items are recorded in one commit. With the circle alone, items that
-    /// were never sent could later count as deleted by other machines.
+    /// The circle and these items are recorded in one commit. If only the circle were recorded,
+    /// items that were never sent could later count as deleted by other machines.
     package func collectChanges(for circle: StoredCircle) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try requireUnlocked()
@@ -100,8 +100,8 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// The changes that other machines don't have yet, in order of their ids: at most `limit` of
-    /// those with an id above `id`.
+    /// The entries of the outbox, in order of their ids: at most `limit` of those with an id above
+    /// `id`. Not all of them have to be sent: an entry can be that of a local item.
     package func outbox(
         after id: Int64 = .min, limit: Int = .max
     ) throws(KeychainFailure) -> [OutboxEntry] {
@@ -123,8 +123,9 @@ extension KeychainEngine {
 
     // MARK: Reading
 
-    /// Visits all synchronizable items and tombstones. Damaged rows, and rows that only another
-    /// machine can open, are left out.
+    /// Visits all synchronizable items and tombstones. Rows whose bytes are damaged, and rows that
+    /// only another machine can open, are left out. A row with columns of the wrong types is an
+    /// error.
     package func forEachSynchronizable(
         _ visit: (OpenedItem) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -183,11 +184,12 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - versions: Items and tombstones without constraints that require authentication. Their
     ///     references are ignored.
-    ///   - deleted: References of items that no other machine has any more.
+    ///   - deleted: References of items that no log contains any more and that count as deleted.
+    ///     Those that are in the outbox are kept.
     ///   - supersedes: Whether a version replaces the one that the keychain has.
     /// - Returns: What became of each version.
-    /// - Throws: `interactionNotAllowed` while the keychain is locked, `diskFull`, and the errors
-    ///   that report damage. Nothing is changed then.
+    /// - Throws: `interactionNotAllowed` while the keychain is locked, and the errors of every
+    ///   write, such as a full disk, damage and contention. Nothing is changed then.
     package func takeOver(
         _ versions: [OpenedItem], deleting deleted: [ItemReference] = [],
         supersedes: (_ version: OpenedItem, _ present: OpenedItem) -> Bool
@@ -254,8 +256,9 @@ extension KeychainEngine {
         return .stored(reference)
     }
 
-    /// Gives an item a modification date after a moment, in seconds since 2001-01-01, so that other
-    /// machines prefer it to a version of that moment. If the item doesn't exist, nothing happens.
+    /// Gives an item a modification date after a moment, in seconds since 2001-01-01 and less than
+    /// ``ItemRecord/dateLimit``, so that other machines prefer it to a version of that moment. If
+    /// the item doesn't exist, nothing happens.
     package func makeLater(
         _ reference: ItemReference, than moment: Double
     ) throws(KeychainFailure) {

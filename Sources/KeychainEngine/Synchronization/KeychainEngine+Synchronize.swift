@@ -1,7 +1,7 @@
 // KeychainEngine+Synchronize: passes messages of synchronization on to the module that understands
 // them.
-//   (1) The engine doesn't depend on that module, so a program can be built without it. A program
-//       that was built with synchronization passes an answerer in its options.
+//   (1) The engine doesn't depend on that module, so a program can be built without it. The options
+//       of a program that was built with synchronization have a function that makes an answerer.
 
 package import KeychainCore
 

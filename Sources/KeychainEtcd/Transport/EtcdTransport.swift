@@ -1,9 +1,9 @@
 // EtcdTransport: sends one request to one node over HTTPS, and interprets the answer.
-//   (1) An answer, and each message of a watch, has at most 8 MiB. Redirects aren't followed, and
-//       answers aren't decompressed.
+//   (1) An answer has at most 8 MiB. A message of a watch is rejected once 8 MiB have arrived
+//       without its end. Redirects aren't followed, and answers aren't decompressed.
 //   (2) A request ends at its deadline, however slowly its answer arrives. For a watch, this holds
-//       until the answer begins.
-//   (3) Every failure says whether the node may have carried the request out.
+//       until the answer begins; the body of an error then has a deadline of its own.
+//   (3) An `EtcdTryFailure` says whether the node may have carried the request out.
 
 #if Synchronization
 
@@ -37,7 +37,7 @@ final class EtcdTransport: Sendable {
             tlsConfiguration: try configuration.transportSecurity(),
             redirectConfiguration: .disallow, decompression: .disabled)
         // Shorter than the deadline of an attempt, so that a request is known not to have been sent
-        // if its connection failed.
+        // if no connection was established in time.
         http.timeout.connect = TimeAmount(configuration.timing.tryDeadline * 3 / 4)
         http.httpVersion = .http1Only
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32

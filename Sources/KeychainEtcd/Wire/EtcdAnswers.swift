@@ -15,7 +15,7 @@ struct AnswerHeader: Decodable {
     }
 }
 
-/// A key with its value. For a deleted key, only the key and the revision are set.
+/// A key with its value. For a deleted key, only `key` and `modRevision` are set.
 struct KeyValue: Decodable {
     let key: EtcdKey
     let value: [UInt8]
@@ -118,7 +118,8 @@ struct WatchAnswer: Decodable {
         let isCreated: Bool
         let isCanceled: Bool
         let compactRevision: Int64
-        /// Whether the next message has more events of this message's last revision.
+        /// Whether etcd has split an answer, so that the next message may have more events of this
+        /// message's last revision.
         let isFragment: Bool
         let events: [Event]
 

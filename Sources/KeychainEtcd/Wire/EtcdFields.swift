@@ -1,7 +1,8 @@
 // EtcdFields: the encoding of bytes and numbers in etcd's JSON gateway.
 //   (1) Bytes are in base64; 64-bit numbers are strings of decimal digits; fields with their
 //       default value are omitted.
-//   (2) A field in any other form is an error. Unknown fields are ignored.
+//   (2) A field in any other form is an error, except that `null` counts as omitted. Unknown fields
+//       are ignored.
 
 #if Synchronization
 

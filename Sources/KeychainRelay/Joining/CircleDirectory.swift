@@ -109,8 +109,8 @@ package struct CircleDirectory: Sendable {
 
     /// The membership log of a circle, which continues a known one.
     ///
-    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter
-    ///   or another one.
+    /// - Throws: ``JoiningFailure/noCircle``, or ``SynchronizationFailure`` if the log is shorter,
+    ///   another one or invalid.
     func log(of circle: CircleID, continuing known: LogHead) async throws -> CircleLog {
         let log = try await existingLog(of: circle)
         guard log.contains(known) else {

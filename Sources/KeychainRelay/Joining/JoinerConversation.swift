@@ -1,7 +1,8 @@
 // JoinerConversation: the side of the machine that joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) The machine sends its keys after a member has answered, and opens its commitment only once.
-//   (2) It accepts no membership log that is shorter than the one the member knew.
+//   (1) The machine sends its keys only after a member has answered, and opens its commitment only
+//       once.
+//   (2) It accepts no membership log without the entry whose head the member named in its answer.
 
 package import KeychainSynchronization
 
@@ -13,8 +14,8 @@ package actor JoinerConversation {
     private let records: AttemptRecords
     private let timing: JoiningTiming
     private var joiner: Joiner
-    /// The head of the membership log that the digits confirm. `nil` until a member's
-    /// answer is accepted.
+    /// The head of the membership log that the digits confirm. `nil` until a member's answer is
+    /// accepted.
     private var head: LogHead?
 
     /// A member's answer, and the membership log that it refers to.
@@ -75,6 +76,8 @@ package actor JoinerConversation {
     /// digits.
     ///
     /// - Returns: The membership log, which includes this machine.
+    /// - Throws: As ``digits()``. If a member refuses, or none adds this machine in time, the
+    ///   records of this attempt are deleted.
     package func confirm() async throws -> CircleLog {
         let (directory, records, circle, machine) = (directory, records, circle, machine)
         let head = head

@@ -1,9 +1,10 @@
-// JoiningRecords: the records of one machine's attempt to join, and how long its steps may take.
+// JoiningRecords: the records of one machine's attempt to join, how long its steps may take, and
+// why it can fail.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) An attempt is named by a digest of what its joiner sends first, so that two joiners have
-//       different records.
-//   (2) Whatever the server shows here is checked by `Joiner`, `JoinDesk` or a pasted code. The
-//       records themselves prove nothing.
+//   (1) An attempt's name is the beginning of its commitment's digest or, with pasted codes, of a
+//       digest of the joiner's keys. So two joiners have different records.
+//   (2) What the server shows here is checked by `Joiner`, `JoinDesk` or a pasted code, except for
+//       a refusal, which only ends the attempt. The records themselves prove nothing.
 
 import KeychainCrypto
 import KeychainSynchronization
@@ -71,7 +72,7 @@ struct AttemptRecords: Sendable {
 
     /// Creates a record.
     ///
-    /// - Throws: ``JoiningFailure/occupied`` if another record is in its place.
+    /// - Throws: ``JoiningFailure/occupied`` if a record with other bytes is in its place.
     func create(_ part: RecordKeys.JoiningPart, _ bytes: [UInt8]) async throws {
         switch try await store.create(prefix + part.rawValue, bytes) {
         case .created: return
@@ -102,8 +103,8 @@ package struct JoiningTiming: Sendable {
 
     /// Calls `look` at intervals until it returns a value.
     ///
-    /// - Throws: ``JoiningFailure/timedOut(_:)`` after the pauses have reached the limit,
-    ///   `CancellationError`, and what `look` throws.
+    /// - Throws: ``JoiningFailure/timedOut(_:)`` after as many calls as intervals fit into the
+    ///   limit, `CancellationError`, and what `look` throws.
     func wait<Value: Sendable>(
         for awaited: JoiningFailure.Awaited, within limit: Duration,
         _ look: @Sendable () async throws -> Value?
@@ -120,7 +121,7 @@ package struct JoiningTiming: Sendable {
     }
 }
 
-/// The reason why joining ended. Rejected data is reported as ``SynchronizationFailure`` instead.
+/// The reason why joining failed. Rejected data is reported as ``SynchronizationFailure`` instead.
 package enum JoiningFailure: Error, Hashable, Sendable {
     package enum Awaited: Hashable, Sendable {
         /// A member that answers the request.
@@ -139,9 +140,10 @@ package enum JoiningFailure: Error, Hashable, Sendable {
     /// The server has no such circle.
     case noCircle
     case tooManyCircles
-    /// The pasted code is neither that of the circle nor that of a machine that waits.
+    /// On a machine that joins: the pasted code is not that of the circle. On a member: it is not
+    /// that of a machine that waits.
     case unknownCode
-    /// Another machine has used the join token.
+    /// The join token was used, or another machine has asked to be added with it.
     case tokenUsed
     /// Other changes of the members came before this machine's addition, again and again.
     case outrun
@@ -167,11 +169,13 @@ extension JoiningFailure: CustomStringConvertible {
             "The server lists too many circles. Specify one with --circle, by more digits of its "
                 + "identifier."
         case .unknownCode:
-            "The code belongs to neither this circle nor a machine that waits to join it. Copy it "
-                + "from the other machine again."
+            "This code is not the one to paste here. A machine that joins needs the circle's code, "
+                + "and a member needs that of a machine that waits to join. Copy it from the other "
+                + "machine again."
         case .tokenUsed:
-            "Another machine has used the join token, which can be used only once. If that was not "
-                + "intended, remove that machine with `keychainctl sync remove`."
+            "Another machine has joined with the join token, or asks to. A token can be used only "
+                + "once. If that was not intended, remove that machine with `keychainctl sync "
+                + "remove`."
         case .outrun:
             "Other changes of the circle's members came first, again and again. Run the same "
                 + "command again."

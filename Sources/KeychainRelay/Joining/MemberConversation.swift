@@ -1,8 +1,8 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) One request is answered at a time. If its commitment isn't opened then, or is opened with
-//       other keys, the attempt counts as failed. Otherwise, an attacker could have many requests
-//       answered, and open the one whose digits happen to be those on the joiner.
+//   (1) One request is answered at a time. If its commitment isn't opened in time, or is opened
+//       with other keys, the attempt counts as failed. Otherwise, an attacker could have many
+//       requests answered, and open the one whose digits happen to be those on the joiner.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -50,8 +50,9 @@ package actor MemberConversation {
     ///
     /// - Returns: The machine. The caller has the user compare its digits, and then calls
     ///   ``confirm(_:)`` or ``refuse(_:)``.
-    /// - Throws: ``JoiningFailure`` if no machine asks, and ``SynchronizationFailure`` if a
-    ///   machine's message is rejected. This can be called again until ``isClosed``.
+    /// - Throws: ``JoiningFailure`` if no machine asks or the server doesn't have the circle;
+    ///   ``SynchronizationFailure`` if a machine's message or the server's membership log is
+    ///   rejected, or if three attempts have failed. This can be called again until ``isClosed``.
     package func next() async throws -> Candidate {
         while true {
             guard !desk.isClosed else {
@@ -62,7 +63,7 @@ package actor MemberConversation {
         }
     }
 
-    /// Waits for a request that no member has answered.
+    /// Waits for a request that no member has answered, and that was not refused.
     private func latestRequest() async throws -> Joining.Commitment {
         let (store, keys, circle) = (store, keys, circle)
         return try await timing.wait(for: .joiner, within: timing.limit) {
@@ -72,8 +73,8 @@ package actor MemberConversation {
         }
     }
 
-    /// The requests without an answer, the latest first: a user starts both sides, one after the
-    /// other, and earlier requests may be of processes that have ended.
+    /// The requests whose attempts have no other record, the latest first: a user starts both
+    /// sides, one after the other, and earlier requests may be of processes that have ended.
     private static func open(
         _ records: [StoredRecord], _ keys: RecordKeys, _ circle: CircleID
     ) -> [Joining.Request] {
@@ -99,7 +100,8 @@ package actor MemberConversation {
 
     /// Answers a request and takes the keys that it committed to.
     ///
-    /// - Returns: `nil` if another member has answered, or the joiner is gone or refuses.
+    /// - Returns: `nil` if another member has answered, or if the joiner refuses or doesn't send
+    ///   its keys in time.
     private func exchange(after commitment: Joining.Commitment) async throws -> Candidate? {
         let attempt = JoinAttempt(commitment)
         let records = AttemptRecords(store, keys, attempt)

@@ -36,7 +36,8 @@ package struct PastedJoiner: Sendable {
     ///
     /// - Parameter code: The code that the member shows.
     /// - Returns: The membership log, which includes this machine.
-    /// - Throws: ``JoiningFailure/unknownCode`` if the code is not that of the circle.
+    /// - Throws: ``JoiningFailure/unknownCode`` if the code is not that of the circle with the head
+    ///   at any entry of the server's membership log.
     package func join(_ code: PastedCode) async throws -> CircleLog {
         let (directory, circle, machine) = (directory, circle, machine)
         let known = try await directory.existingLog(of: circle)

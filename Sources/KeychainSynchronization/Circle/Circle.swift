@@ -90,7 +90,7 @@ package struct Circle: Hashable, Sendable {
         digests.append(entry.digest)
     }
 
-    /// The public keys of the signer, if the signer is entitled to the change.
+    /// The public keys of the signer, if the signer may change the membership.
     private func signer(
         of entry: MembershipEntry, _ name: String
     ) throws(SynchronizationFailure) -> MachineDescription {

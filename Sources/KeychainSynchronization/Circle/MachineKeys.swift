@@ -103,7 +103,7 @@ package struct SoftwareSigner: MachineSigner {
     package func signature(over message: [UInt8]) throws(KeychainFailure) -> [UInt8] {
         defer { MemoryScrubber.eraseFreedMemory() }
         guard let signature = try? privateKey.signingKeyP256?.signature(for: message) else {
-            throw KeychainFailure(.internalError, "Signing an entry failed.")
+            throw KeychainFailure(.internalError, "The signature couldn't be made.")
         }
         return Array(signature.rawRepresentation)
     }

@@ -1,4 +1,5 @@
-// MembershipEntry: one change of a circle's membership, signed by the machine that made it.
+// MembershipEntry: one change of a circle's membership, signed by a machine or with the keys of the
+// recovery code.
 // Documentation/Synchronization.md, "Membership log".
 
 package import KeychainCore
@@ -23,7 +24,7 @@ package struct MembershipEntry: Hashable, Sendable {
         package var founder: MachineDescription
         /// The public keys derived from the recovery code; `nil` if there is none.
         package var recovery: MachineDescription?
-        /// The founder's name, sealed under the circle's key.
+        /// The founder's name, sealed under a key that is derived from the circle key.
         package var sealedName: [UInt8]
 
         package init(
@@ -46,7 +47,7 @@ package struct MembershipEntry: Hashable, Sendable {
         package var token: Bytes16?
         package var sealedName: [UInt8]
         /// How far the signer has read each log. The new machine reports entries up to there that
-        /// the server doesn't show.
+        /// the server doesn't show. Empty if the recovery code signs.
         package var heads: LogHeads
 
         package init(
@@ -79,8 +80,7 @@ package struct MembershipEntry: Hashable, Sendable {
     package let index: UInt64
     package let previous: Digest
     package let signer: MachineID
-    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. It is only shown to
-    /// people.
+    /// Milliseconds since 1970-01-01 00:00:00 UTC, by the signer's clock. Nothing depends on it.
     package let created: Int64
     package let change: Change
     package let signature: [UInt8]

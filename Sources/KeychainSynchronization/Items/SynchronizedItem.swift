@@ -2,9 +2,10 @@
 // Documentation/Synchronization.md, "Items".
 //   (1) Of two versions, all machines prefer the same one, in whatever order they arrive: the one
 //       with the later modification date; if the dates are equal, a deletion; otherwise the one
-//       with the smaller digest, as in Apple's conflict resolver.
-//   (2) Only items that travel between machines have versions: synchronizable items that aren't
-//       bound to a device, a passcode or hardware.
+//       with the smaller digest. Apple's `SecItemDataSource` has the same rule, but doesn't prefer
+//       deletions, and compares SHA-1 digests.
+//   (2) Only items that travel between machines have versions. `ReasonToStay` lists why an item
+//       doesn't.
 
 package import FoundationEssentials
 package import KeychainCore

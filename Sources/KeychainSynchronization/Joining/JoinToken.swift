@@ -135,7 +135,7 @@ package struct JoinToken: Sendable {
             }
             guard now < grant.expires else { throw .joining("the join token has expired") }
             guard !circle.hasUsed(grant.id) else {
-                throw .joining("the join token was used by another machine before")
+                throw .joining("the join token was used before")
             }
             guard machine != circle.recovery else {
                 throw .notEntitled("the recovery code's keys can't be those of a machine")
@@ -158,7 +158,7 @@ package struct JoinToken: Sendable {
 
     // MARK: Bytes
 
-    /// The bytes of the token, which are secret until the token has been used.
+    /// The bytes of the token, which are secret until the token has been used or has expired.
     package var bytes: SecretBytes {
         SecretBytes(copying: grant.signedBytes + grant.signature).appending(signer.privateKey)
     }

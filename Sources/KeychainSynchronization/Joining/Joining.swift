@@ -4,8 +4,8 @@
 //       member sends its nonce before it sees the joiner's. So neither side, nor an attacker
 //       between them, can choose the digits: only one in a million attacks yields the same digits
 //       on both sides.
-//   (2) A member accepts one opening for each commitment. After three failed attempts, it doesn't
-//       answer any more.
+//   (2) A member accepts one opening for each commitment. After three failed attempts, a `JoinDesk`
+//       doesn't answer any more.
 
 import KeychainCore
 import KeychainCrypto
@@ -113,8 +113,8 @@ package struct Joiner: Sendable {
         commitment = opening.commitment(in: circle)
     }
 
-    /// Takes the member's answer and opens the commitment. A second call fails. The caller has
-    /// verified the membership log up to the head in the answer.
+    /// Takes the member's answer and opens the commitment. After an answer was accepted, further
+    /// ones are rejected. The caller has verified the membership log up to the head in the answer.
     package mutating func open(
         _ challenge: Joining.Challenge, _ circle: Circle
     ) throws(SynchronizationFailure) -> Joining.Opening {
@@ -138,7 +138,8 @@ package struct Joiner: Sendable {
     package var code: UInt64? { challenge.map { Joining.code($0, opening) } }
 }
 
-/// The member's side. A member has one of these at a time.
+/// The member's side, which counts the failed attempts. All requests that a user approves in one
+/// run of a command are answered by one of these.
 package struct JoinDesk: Sendable {
     private let member: MachineID
     private var challenges: [Digest: Joining.Challenge] = [:]
@@ -150,7 +151,8 @@ package struct JoinDesk: Sendable {
     /// Whether three attempts have failed, so that this object doesn't answer any further request.
     package var isClosed: Bool { failures >= Joining.failureLimit }
 
-    /// Answers a commitment. The same commitment always gets the same answer.
+    /// Answers a commitment. The same commitment gets the same answer until it is opened. After
+    /// that, it is rejected.
     package mutating func answer(
         _ commitment: Joining.Commitment, _ circle: Circle,
         nonce: [UInt8] = .random(count: Joining.nonceByteCount)
@@ -168,6 +170,7 @@ package struct JoinDesk: Sendable {
     }
 
     /// Verifies the opening of an answered commitment.
+    ///
     /// - Returns: The code to show.
     package mutating func take(
         _ opening: Joining.Opening, of commitment: Joining.Commitment

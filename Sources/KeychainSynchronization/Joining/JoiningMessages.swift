@@ -1,9 +1,11 @@
 // JoiningMessages: the bytes of the messages by which a machine joins with six digits.
 // Documentation/Synchronization.md, "Messages of joining".
 //   (1) Each kind of message has one length. A reader rejects any other length, kind and version,
-//       and reserved bytes that aren't zero.
-//   (2) The messages aren't signed. What the server alters is either rejected or leads to different
-//       digits on the two machines.
+//       and reserved bytes that aren't zero. Refusals have no reader: that there is one ends the
+//       attempt, whatever its bytes are.
+//   (2) The messages aren't signed. What the server alters is rejected or leads to different digits
+//       on the two machines, except for the moment of a request, which affects only the order of
+//       the answers.
 
 import KeychainCore
 
@@ -28,8 +30,8 @@ extension Joining {
         return writer
     }
 
-    /// A reader of what follows a message's header. `nil` if the message is of another kind or
-    /// version.
+    /// A reader of what follows a message's header; `nil` if the header is not that of this kind in
+    /// this version.
     fileprivate static func reader(_ bytes: [UInt8], _ kind: Kind) -> ByteReader? {
         var reader = ByteReader(bytes)
         guard reader.bytes(4) == magic, reader.number() == version,

@@ -1,5 +1,6 @@
-// PastedCode: 130 bits that identify a machine's keys or a circle, for people who can't compare
-// digits at the same time. Documentation/Synchronization.md, "Joining".
+// PastedCode: 130 bits that identify a machine's keys, or a circle and the head of its membership
+// log, for people who can't compare digits at the same time. Documentation/Synchronization.md,
+// "Joining".
 //   (1) A code isn't secret, but the user must copy it from the right machine.
 
 import KeychainCore
@@ -39,6 +40,7 @@ package struct PastedCode: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Parses pasted text. Case, hyphens, spaces and line feeds don't matter.
+    ///
     /// - Returns: `nil` if the text isn't a code.
     package init?(_ text: String) {
         var characters: [UInt8] = []
