@@ -370,25 +370,42 @@ import Testing
         for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
-    @Test(arguments: [false, true])
-    func `a machine that leaves appends what was in void entries first`(
-        settlesFirst: Bool
-    ) async throws {
-        let devices = try await circle("one", "two", "three")
-        let (one, two, three) = (devices[0], devices[1], devices[2])
-        try await signRemoval(of: three, by: one)
+    /// The session learns of the suspension before the entries that were appended after it.
+    @Test func `an item that was deleted during a suspension stays deleted without a restart`()
+        async throws
+    {
+        let devices = try await circle("one", "two")
+        let (one, two) = (devices[0], devices[1])
         try two.set("a", "1")
-        for _ in 0..<3 { for device in [two, three] { try await device.settle() } }
-        // The removal is stored now.
-        for _ in 0..<2 { try await one.settle() }
-        if settlesFirst { try await two.settle() }
-        try await signRemoval(of: two, by: two)
-        for _ in 0..<3 { try await two.settle() }
-        #expect(try await two.status().state == .removed)
-        try await beginAgain(one)
-        try await converge(one)
-        #expect(try one.values() == ["a": "1"])
-        #expect(try await one.status().machines.count == 1)
+        try await converge(one, two)
+        let read = Set(server.records.keys)
+        try await suspendOthers(by: one)
+        try one.delete("a")
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        // The machine that has the tombstone leaves.
+        let four = try Device("four", server)
+        four.clock.now = one.clock.now
+        try await one.add(four)
+        try await converge(one, four)
+        let membership = Set(server.records.keys.filter { $0.contains("/m/") })
+        try await remove(one, by: four)
+        two.clock.now = four.clock.now
+        server.hide { key in
+            key.contains("/l/") && !read.contains(key)
+                || key.contains("/m/") && !membership.contains(key)
+        }
+        let (server, count) = (server, Counter())
+        let late = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains("/m/") else { return }
+            if count.value == 1 { server.hide { _ in false } }
+            count.increment()
+        }
+        try await two.relay(through: late).settle()
+        try await converge(two, four)
+        for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
     }
 
     @Test func `a removal that waited for a restart deletes nothing of other machines`()
