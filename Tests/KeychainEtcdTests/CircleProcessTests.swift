@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 extension `With etcd` {
-    /// With this seed, each kind of failure occurs in the usual number of steps.
+    /// With this seed, each of the ``kinds`` of failures occurs in the usual number of steps.
     private static let usualSeed: UInt64 = 12318
     private static let kinds: Set = [
         "node killed", "node suspended", "node cut off", "relay killed", "relay suspended",
