@@ -124,7 +124,8 @@ struct Figures {
 
     // MARK: Load
 
-    /// The largest number of changes that may wait on a machine, counted after each tenth change.
+    /// The largest number of changes that may wait on a machine, counted after each tenth change of
+    /// that machine.
     static let backlogLimit = 100
     /// The longest time after the last change until every machine has it.
     static let restLimit = Duration.seconds(2)

@@ -217,7 +217,8 @@ final class CircleMachine {
         try run(["delete", "--service", "soak", "--account", account, "--no-prompt"])
     }
 
-    /// The values of all items that are synchronized to other machines, by account.
+    /// The values of the items of the service `soak` that are synchronized to other machines, by
+    /// account.
     func values() throws -> [String: String] {
         struct Item: Decodable {
             let account: String

@@ -68,7 +68,7 @@ extension `With etcd` {
                 one.links[0].silence()
                 #expect(try one.set("c", "3").isDone)
                 try await one.wait(for: "a warning") { one.relayLog.contains("warning") }
-                // The relay ends at once, although a request is unanswered.
+                // The relay ends, although a request is unanswered.
                 let relay = try #require(one.relay)
                 relay.send(SIGTERM)
                 #expect(relay.endedWell)
