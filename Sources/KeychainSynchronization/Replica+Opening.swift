@@ -1,4 +1,5 @@
-// Replica+Opening: versions and keys that others have sealed.
+// Replica+Opening: opens versions and grants of keys that were read from logs, and decides which
+// machine may give or be given a key.
 
 import KeychainCore
 
@@ -49,8 +50,8 @@ extension Replica {
             owed[id, default: []].formUnion(content.groupKeys.map(\.id))
         }
         var changes: [Change] = []
-        // Nothing more is sealed under the keys of earlier epochs, so that these may come from a
-        // void entry, too.
+        // This machine seals nothing more under the keys of earlier epochs, so these may come from
+        // a void entry, too.
         let isVoid = giver != id && ledger.isVoid(giver, entry.index)
         let epoch = circle.roster.epoch(knowing: entry.frame.membership.index)
         for key in content.groupKeys
@@ -66,7 +67,7 @@ extension Replica {
         return changes
     }
 
-    /// Whether a machine may give a key to others. A machine that has only some groups may give
+    /// Whether this machine takes a key from a giver. A giver that has only some groups may give
     /// only keys of these groups; otherwise it could make others seal items of other groups under a
     /// key that it knows.
     func mayGive(_ key: GroupKey, _ giver: MachineID) -> Bool {

@@ -38,22 +38,23 @@ package struct Replica: Sendable {
     package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
     package internal(set) var ledger: Ledger
     package internal(set) var cursors: [MachineID: LogCursor] = [:]
-    /// Evidence against the server, or against a copy of a machine: failures that delay can't
-    /// explain.
+    /// Evidence against the server, a member or a copy of a machine: failures that delay can't
+    /// explain. At most 100.
     package internal(set) var notices: [SynchronizationFailure] = []
-    /// The latest signed head of each machine.
+    /// The latest signed head of each machine that this replica has taken.
     package internal(set) var heads: [MachineID: SignedHead] = [:]
     /// The ``settledHeads`` of this machine's last session.
     private let remembered: LogHeads
-    /// The highest index of each log that any machine has mentioned.
+    /// The highest index of each log that was named to this replica.
     package internal(set) var claimed: LogIndexes = [:]
     var myHead = LogHead.empty
     /// Versions that can't be opened yet, by the identifier of the missing key.
     var unopened: [Bytes16: [Unopened]] = [:]
-    /// Items whose last version in this machine's own log is in a void entry.
+    /// Items whose last version in this machine's own log was in an entry that was void when the
+    /// version was opened.
     var voided: Set<Bytes16> = []
-    /// The group keys that this machine has to grant, by recipient. A recipient without any is owed
-    /// the circle key, which is in every grant.
+    /// The group keys that this machine has to grant, by recipient. An empty set stands for a grant
+    /// of the circle key alone, which is in every grant.
     var owed: [MachineID: Set<Bytes16>] = [:]
     /// Missing keys that this machine has asked for since this replica was created.
     var askedFor: Set<Bytes16> = []
@@ -63,19 +64,22 @@ package struct Replica: Sendable {
     var grants: [MachineID: [UInt64: [MachineID: Set<Bytes16>]]] = [:]
     /// For each group key, the last entry of each log that has a version under it.
     var uses: [Bytes16: LogIndexes] = [:]
-    /// The first of the entries that repeat the grants of older entries, until all are repeated.
+    /// The index of the first of the entries that repeat the grants of older entries, until all are
+    /// repeated.
     var regranting: UInt64?
-    /// Items whose versions in the logs the caller couldn't load.
+    /// Items whose versions in the logs the keychain doesn't have, so that the caller can't load
+    /// them.
     var unloadable: Set<Bytes16> = []
-    /// Whether a log couldn't be retired before the keychain has versions that it lacks. A new
-    /// replica, which reads all logs, gives them to it.
+    /// Whether a log couldn't be retired because the keychain lacks a version that no other log
+    /// has. A new replica, which reads all logs, gives such versions to the keychain.
     package private(set) var lacksVersions = false
     var ready: Ready?
 
     // MARK: Beginning
 
-    /// Founds a circle, and returns its founding entry. `name` is the machine's name, at most 255
-    /// bytes. `created` is in milliseconds since 1970-01-01 00:00:00 UTC.
+    /// Founds a circle, and returns the founder's replica and the founding entry. `name` is the
+    /// machine's name, at most 255 bytes. `created` is in milliseconds since 1970-01-01 00:00:00
+    /// UTC.
     package static func found(
         _ keys: MachineKeys, name: String, recovery: RecoveryCode?, created: Int64
     ) throws(KeychainFailure) -> (replica: Replica, entry: MembershipEntry) {
@@ -99,9 +103,9 @@ package struct Replica: Sendable {
         return (replica, entry)
     }
 
-    /// Creates the replica of a machine that was added to the circle. `circle` is verified at least
-    /// up to this addition. `remembered` and `decided` are the ``settledHeads`` and the
-    /// ``Ledger/decided`` of the machine's last session.
+    /// Creates the replica of a machine that founded the circle or was added to it. `circle` is
+    /// verified at least up to the entry that did so. `remembered` and `decided` are the
+    /// ``settledHeads`` and the ``Ledger/decided`` of the machine's last session.
     package init(
         _ keys: MachineKeys, _ circle: Circle, circleKey: CircleKey? = nil,
         groupKeys: [GroupKey] = [], remembering remembered: LogHeads = [:], decided: UInt64 = 0
@@ -159,8 +163,9 @@ package struct Replica: Sendable {
         return heads
     }
 
-    /// How far this machine has read all logs, without those from which it may have missed
-    /// deletions and hasn't decided yet. The next session begins with this.
+    /// How far this machine has read each log, and a retired log up to where it was closed. Logs of
+    /// which it has missed entries are left out until it has decided on all items that no log
+    /// contains. The next session begins with this.
     package var settledHeads: LogHeads {
         var heads = readHeads.filter {
             $0.key == id || $0.value.index <= ledger.reached[$0.key] ?? 0
@@ -207,13 +212,14 @@ package struct Replica: Sendable {
         return .suspend(MembershipEntry.Closing(machine: machine, heads: heads))
     }
 
-    /// Returns the change that retires the log of a removed or suspended machine. `nil` if this
-    /// machine first has to read the rest of that log, or to append versions or grants that no
-    /// other log has.
+    /// Returns the change that retires the log of a removed or suspended machine. `nil` if the
+    /// machine was neither removed nor suspended, or if this machine first has to read the rest of
+    /// that log, to get keys that open versions, or to append what it has yet to append, such as
+    /// versions or grants that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
         guard let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
-            // What was read in earlier sessions is in the keychain.
+            // What earlier sessions have read is in the keychain.
             cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
             isAllOpened
         else { return nil }
@@ -227,7 +233,8 @@ package struct Replica: Sendable {
         return .retire(MembershipEntry.Closing(machine: machine, heads: heads))
     }
 
-    /// The name of a machine; `nil` if this machine has no circle key yet.
+    /// The name of a machine; `nil` if this machine has no circle key yet, or if the machine's
+    /// addition contains no name that this key opens.
     package func name(of machine: MachineID) -> String? {
         circle.machine(machine).flatMap { circleKey?.name($0.sealedName, of: machine) }
     }
@@ -318,10 +325,11 @@ package struct Replica: Sendable {
         return changes
     }
 
-    /// Records an item of the keychain that no log contains now that all were read to their ends.
+    /// Records an item of the keychain that no log contains. Call this when all logs have been read
+    /// to their ends.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
         if ledger.mayHaveMissedDeletions, voided.contains(name), !stamp.isDeletion {
-            // This machine wrote the version while it was away.
+            // This machine wrote the version itself, in an entry that became void.
             write(name, stamp)
         } else {
             ledger.hold(name, stamp, until: neededClaims)
@@ -334,21 +342,22 @@ package struct Replica: Sendable {
     /// Forgets a version that came and went while the logs were being read.
     package mutating func forget(_ name: Bytes16) -> Bool { ledger.forget(name) }
 
-    /// Records that the keychain is an older copy of itself: its log has entries that it doesn't
-    /// know.
+    /// Records that the keychain is an older copy of itself: this machine's log has entries that
+    /// the keychain doesn't know.
     package mutating func noteOldCopy() { ledger.isOldCopy = true }
 
-    /// Gives up a version that was written on this machine and isn't appended yet, because the
-    /// keychain doesn't contain the item any more.
+    /// Gives up a version that this machine has yet to append, because the keychain doesn't contain
+    /// the item any more.
     package mutating func abandon(_ name: Bytes16) {
         ledger.abandon(name)
-        // Another log has the version. A new replica gives it to the keychain again.
+        // A log has the version that is current then. A new replica gives it to the keychain again.
         if ledger.items[name]?.places.isEmpty == false { unloadable.insert(name) }
     }
 
     /// Decides on items that no log contains, after logs were read.
     ///
-    /// - Parameter isComplete: Whether no entry was rejected.
+    /// - Parameter isComplete: Whether no entry was rejected, and this machine was not suspended
+    ///   since it read the logs.
     /// - Returns: The items that were deleted.
     package mutating func settle(isComplete: Bool = true) -> [Change] {
         let hasAllGroups = circle.member(id)?.scope == .all
@@ -390,7 +399,7 @@ package struct Replica: Sendable {
         }
     }
 
-    /// Compares the heads that another machine has read with those read here.
+    /// Compares the heads that an entry or a signed head names with those read here.
     private func compare(_ acknowledged: LogHeads) throws(SynchronizationFailure) {
         for (writer, head) in acknowledged {
             let mine = writer == id ? myHead : cursors[writer]?.head
@@ -420,13 +429,13 @@ package struct Replica: Sendable {
         return needed
     }
 
-    /// For each log, the number of entries that were skipped and are still needed.
+    /// For each other log, the number of entries that were skipped and are still needed.
     package var skipped: LogIndexes {
         cursors.mapValues(\.missingCount).filter { $0.key != id && $0.value > 0 }
     }
 
-    /// For each log, the number of entries that are known to exist and that the server has not
-    /// shown.
+    /// For each other log, the number of entries that are known to exist and that the server has
+    /// not shown, as far as they are needed.
     package var withheld: LogIndexes {
         neededClaims.filter { $0.key != id }.reduce(into: skipped) { result, claim in
             let read = cursors[claim.key]?.head.index ?? 0
@@ -434,7 +443,7 @@ package struct Replica: Sendable {
         }
     }
 
-    /// Records evidence, once.
+    /// Records evidence, once, and no more than 100 pieces.
     package mutating func note(_ failure: SynchronizationFailure) {
         if !notices.contains(failure), notices.count < 100 { notices.append(failure) }
     }

@@ -1,14 +1,15 @@
-// MachineState: what a machine keeps about its circle between two runs, as items of its keychain.
-// Documentation/Synchronization.md, "What a machine keeps".
+// MachineState: what a machine keeps about its circle between two sessions, as items of its
+// keychain. Documentation/Synchronization.md, "What a machine keeps".
 //   (1) The items are generic passwords in an access group of their own, of the class
 //       AfterFirstUnlockThisDeviceOnly. So they are sealed, rotated and recovered like all other
 //       items, synchronization doesn't send them, and in a backup they are sealed for this machine.
 //   (2) The private keys are written once. Nothing else here is secret, except the circle key and
 //       the group keys.
-//   (3) Several processes may have the same keychain open. None overwrites what another one has
-//       stored: each save names the revision that it replaces. Keys, heads and sightings are
-//       merged. Of two processes that append to the machine's log, or sign a change of the members,
-//       the second one fails, and has to begin again with what the first one stored.
+//   (3) Several processes may have the same keychain open. None overwrites the state that another
+//       one has stored: each save names the revision that it replaces. Keys, heads, sightings and
+//       `decided` are merged. Of two processes that append to the machine's log, or sign a change
+//       of the members, the second one fails, and has to begin again with what the first one
+//       stored.
 
 import FoundationEssentials
 import KeychainCore
@@ -23,15 +24,16 @@ struct MachineState: Sendable {
     var keys: MachineKeys
     private let storedKeys: StoredKeys
     var circleKey: CircleKey?
-    /// All group keys that the machine has. Other machines may have deleted the logs with the
-    /// grants of these keys.
+    /// All group keys that the machine has. They are kept because the grants of these keys may be
+    /// deleted with the logs that contain them.
     var groupKeys: [GroupKey] = []
-    /// The membership log as far as it was verified. Empty until the machine has joined.
+    /// The membership log as far as it was verified. Empty until the machine has founded or joined
+    /// a circle.
     private(set) var membership: [MembershipEntry] = []
-    /// How far the machine has read all logs, its own included. See ``Replica/settledHeads``.
+    /// How far the machine had read each log, its own included. See ``Replica/settledHeads``.
     var heads: LogHeads = [:]
     /// The last entry of its own log that the machine has given to the relay to store. This field
-    /// is saved first, so no other machine can have read an entry that isn't recorded here.
+    /// is saved first, so no other machine can have read a later entry.
     var sent = LogHead.empty
     /// That entry, until the server is known to have it. A later session sends the same bytes
     /// again: another entry in their place would be a fork for a machine to which the server has
@@ -54,7 +56,8 @@ struct MachineState: Sendable {
         var change: MembershipEntry?
     }
 
-    /// The circle, verified again from the founding entry. `nil` until the machine has joined.
+    /// The circle, verified again from the founding entry. `nil` until the machine has founded or
+    /// joined one.
     func circle() throws(KeychainFailure) -> Circle? {
         guard let founding = membership.first else { return nil }
         do throws(SynchronizationFailure) {
@@ -88,7 +91,7 @@ struct MachineState: Sendable {
     }
 
     /// The state of a keychain. If the machine has no keys yet, they are made and stored; the
-    /// signing key is made in hardware if the keychain has any.
+    /// signing key is made in a chip if the keychain has one.
     static func loadOrMake(in engine: KeychainEngine) throws(KeychainFailure) -> MachineState {
         if let state = try load(from: engine) { return state }
         let keys = try StoredKeys.make(in: engine)
@@ -141,7 +144,7 @@ struct MachineState: Sendable {
         }
     }
 
-    /// What ``save(in:)`` stores, to be compared.
+    /// What ``save(in:)`` stores, in a form in which it can be compared.
     struct Saved: Hashable {
         let hasCircleKey: Bool
         let groupKeys: Set<Bytes16>
@@ -169,8 +172,8 @@ struct MachineState: Sendable {
     /// Takes over what another process has stored since this state was loaded or saved.
     ///
     /// - Throws: The failure ``otherProcess`` if the other process has appended to the machine's
-    ///   log or signed a change of the members, or if the machine has left the circle, even if it
-    ///   has joined one again. The session has to begin again.
+    ///   log, has signed a change of the members or found a signed one in the membership log, or
+    ///   has founded, joined or left a circle. The session has to begin again.
     mutating func refresh(in engine: KeychainEngine) throws(KeychainFailure) {
         guard let (bytes, latest) = try Self.storedState(in: engine) else {
             guard revision == nil else { throw Self.otherProcess }
@@ -190,7 +193,7 @@ struct MachineState: Sendable {
         revision = latest
     }
 
-    /// Discards what an interrupted attempt to join or found a circle has left.
+    /// Discards, in this value, what an interrupted attempt to join or found a circle has left.
     mutating func clear() {
         circleKey = nil
         groupKeys = []
@@ -210,7 +213,8 @@ struct MachineState: Sendable {
 
     /// Stores everything but the keys and the membership log.
     ///
-    /// - Throws: ``otherProcess``, as ``refresh(in:)``.
+    /// - Throws: ``otherProcess``, as ``refresh(in:)``, or if other processes have saved before
+    ///   each of ten attempts.
     mutating func save(in engine: KeychainEngine) throws(KeychainFailure) {
         for _ in 0..<Self.attemptCount {
             let state = StoredState(
@@ -246,12 +250,12 @@ struct MachineState: Sendable {
         membership.append(entry)
     }
 
-    /// Stores the membership log of a circle that the machine has joined. The founding entry,
-    /// without which the log is empty, is stored last.
+    /// Stores the membership log of a circle that the machine has founded or joined. The founding
+    /// entry, without which the log is empty, is stored last.
     mutating func replaceMembership(
         by entries: [MembershipEntry], in engine: KeychainEngine
     ) throws(KeychainFailure) {
-        // An attempt to join that was interrupted may have left some entries, the last ones.
+        // An interrupted attempt to join may have left the last entries of another log.
         let names = Set((1...max(entries.count, 1)).map(Self.name(ofEntry:)))
         for account in try Self.accounts(in: engine)
         where account.hasPrefix(Self.entryPrefix) && !names.contains(account) {

@@ -22,7 +22,8 @@ struct Sighting: Hashable, Sendable {
 extension Session {
     /// No machine is suspended earlier, whatever the relay says. In milliseconds.
     static let shortestAbsence: Int64 = 86_400_000
-    /// How much later the next member signs if the ones before it don't, in milliseconds.
+    /// How much later the next member signs, or gives keys, if the ones before it don't, in
+    /// milliseconds.
     static let turn: Int64 = 3_600_000
 
     /// Records when machines were last heard of.
@@ -45,9 +46,10 @@ extension Session {
         state.sightings = sightings
     }
 
-    /// Suspends a machine that has given no sign of life for `limit` milliseconds, if `limit` isn't
-    /// 0. Call this right after all signed heads were read, since this machine may have been away
-    /// itself.
+    /// Signs the suspension of a machine that has given no sign of life for `limit` milliseconds,
+    /// or for a day if `limit` is shorter, once it is this machine's turn. If `limit` is 0, no
+    /// machine is suspended. Call this right after all signed heads were read, since this machine
+    /// may have been away itself.
     mutating func suspendAbsent(after limit: Int64) throws(KeychainFailure) {
         guard limit > 0, state.change == nil,
             replica.circle.member(replica.id)?.scope == .all
@@ -58,7 +60,7 @@ extension Session {
             guard let sighting = state.sightings[machine],
                 let place = signers.filter({ $0 != machine }).firstIndex(of: replica.id)
             else { continue }
-            // The limit is the relay's, which may state any number.
+            // The relay may state any limit, so nothing is added to it: the sum could overflow.
             let absence = engine.milliseconds - sighting.seen - Int64(place) * Self.turn
             guard absence >= max(limit, Self.shortestAbsence),
                 let change = replica.suspension(of: machine)

@@ -30,7 +30,8 @@ extension Session {
         if let entry = unsent.map({ Data($0.bytes) }), delivery.storedIndex == unsent?.index,
             !delivery.entries.contains(entry)
         {
-            // The server has stored the entry. It is read as if the server had shown it.
+            // The server has stored the entry. The session reads the entry as if the server had
+            // shown it.
             delivery.entries.insert(entry, at: 0)
         }
         try take(delivery)
@@ -71,7 +72,7 @@ extension Session {
         for bytes in entries {
             guard let entry = try? MembershipEntry(decoding: Array(bytes)) else { return }
             if replica.circle.digest(at: entry.index) != entry.digest {
-                // The replica records why it rejects an entry.
+                // The replica notes why it rejects an entry, unless entries before it are missing.
                 guard (try? replica.take(entry)) != nil else { return }
                 try state.append(entry, in: engine)
             }
@@ -109,7 +110,7 @@ extension Session {
                 // A session that isn't current yet would wait in vain for the log's next entry, so
                 // the log counts as rejected.
                 if case .repeated = error, isCurrent { continue }
-                // The replica records the reason.
+                // The replica has noted the reason, unless the entry was only repeated.
                 rejected.insert(entry.frame.writer)
             }
         }
@@ -124,8 +125,9 @@ extension Session {
         }
     }
 
-    /// Records whether this machine's own log, and after that all other logs, were read to their
-    /// ends. A log is at its end if the server has nothing at its next position.
+    /// Records whether this machine's own log, and after that the membership log and all other
+    /// logs, were read to their ends. A log is at its end if the server has nothing at its next
+    /// position.
     private mutating func noteEnds(_ delivery: Delivery) throws(KeychainFailure) {
         let ends = Set(delivery.ends)
         if !isRestored {
@@ -133,7 +135,7 @@ extension Session {
             guard ends.contains(LogPosition(replica.id, next)) else { return }
             isOwnLogAtEnd = true
             // The log isn't restored before the relay has stored the entry that an earlier session
-            // has sent.
+            // gave to it.
             guard unsent == nil else { return }
             isOwnLogMissing =
                 next <= state.heads[replica.id]?.index ?? 0
@@ -162,7 +164,7 @@ extension Session {
         return entry
     }
 
-    /// The next entries of the other machines' logs.
+    /// The next entries to read of the other machines' logs.
     private var wantedLogs: [LogPosition] {
         let circle = replica.circle
         return circle.roster.machines.keys.sorted().compactMap { machine in
@@ -201,7 +203,8 @@ extension Session {
         }
         guard isCurrent else { return demand }
         // The relay checks whether the server still has the last entry that this machine sent. If
-        // not, the session begins again, and sends nothing until it has read its own log.
+        // not, another session begins, which appends nothing until it has read this machine's own
+        // log.
         if let sent = replica.readHeads[replica.id]?.index, sent > 0 {
             demand.logs.append(LogPosition(replica.id, sent))
         }
@@ -247,7 +250,8 @@ extension Session {
             }
         }
         if let failure { throw failure }
-        // An item that was deleted without a tombstone gets back the version that others have.
+        // An item that was deleted without a tombstone comes back with the next session, if a log
+        // has it.
         for name in missing { replica.abandon(name) }
         // An item that was reset is collected again, and gets a later date then.
         collected = collected.filter { !reset.contains($0.value) }

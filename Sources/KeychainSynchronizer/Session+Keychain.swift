@@ -12,8 +12,9 @@ extension Session {
 
     // MARK: From other machines
 
-    /// Stores what came from other machines. Where the keychain has a later version, that version
-    /// is sent to the other machines instead.
+    /// Stores what came from logs. Where the keychain has a later version, that version is sent to
+    /// the other machines instead. An item that doesn't travel any more, or that can't be opened,
+    /// stays as it is.
     mutating func apply(_ changes: [Replica.Change]) throws(KeychainFailure) {
         var versions: [SynchronizedItem] = []
         var deleted: [Bytes16] = []
@@ -66,7 +67,7 @@ extension Session {
                 replica.hold(name, stamp)
                 continue
             }
-            // The version was changed without the outbox, or its entry is void.
+            // The change is still in the outbox or is missing there, or its entry is void.
             if stamp > held.stamp { replica.write(name, stamp) }
         }
         uncompared = [:]
@@ -82,8 +83,8 @@ extension Session {
 
     // MARK: To other machines
 
-    /// Removes the changes that are appended from the outbox. Once this leaves no collected change
-    /// waiting, collects the next ones.
+    /// Removes the appended changes from the outbox. If no collected change waits then, collects
+    /// the next ones.
     mutating func collect() throws(KeychainFailure) {
         let done = collected.filter { !isPending($0.value) }
         for entry in done.keys { collected[entry] = nil }
@@ -109,7 +110,8 @@ extension Session {
 
     /// Gives changed items to the replica.
     ///
-    /// - Returns: The entries whose changes don't have to be sent.
+    /// - Returns: The entries whose changes don't have to be sent, or for which another entry was
+    ///   added.
     private mutating func collect(
         _ entries: [OutboxEntry]
     ) throws(KeychainFailure) -> [OutboxEntry] {

@@ -65,7 +65,7 @@ extension Session {
 
     // MARK: Without a user
 
-    /// Adds machines that hold a join token.
+    /// Signs the addition of a machine that holds a join token, one at a time.
     mutating func takeRequests(_ requests: [Data]) throws(KeychainFailure) {
         guard replica.circle.member(replica.id)?.scope == .all else { return }
         for bytes in requests where state.change == nil {
@@ -105,7 +105,7 @@ extension Session {
         }
     }
 
-    /// Retires the logs of removed and suspended machines.
+    /// Signs the retirement of the log of a removed or suspended machine, one at a time.
     mutating func retireLogs() throws(KeychainFailure) {
         guard state.change == nil, replica.circle.member(replica.id)?.scope == .all else { return }
         for (machine, closed) in replica.circle.closed
@@ -135,7 +135,8 @@ extension Session {
         guard try wishIfValid(change) else { throw Self.notEntitled }
     }
 
-    /// - Returns: Whether the change is valid after the last entry of the membership log.
+    /// - Returns: Whether the change is valid after the last entry of the membership log. If so, it
+    ///   was signed and stored.
     @discardableResult
     mutating func wishIfValid(
         _ change: MembershipEntry.Change

@@ -1,8 +1,8 @@
 // Session: a machine's copy of its circle while a process has the keychain open.
-//   (1) It begins with nothing but what the machine keeps in its keychain, and reads all logs
-//       again. Nothing is appended before it has compared them with the keychain.
-//   (2) An item that no log contains is appended again or was deleted: see `Ledger.settle`.
-//   (3) A call that throws leaves the session unusable. The caller begins another one.
+//   (1) A session begins with nothing but what the machine keeps in its keychain, and reads all
+//       logs again. It makes no new entry before it has compared them with the keychain.
+//   (2) `Ledger.settle` decides whether an item that no log contains is appended again or deleted.
+//   (3) A mutating call that throws leaves the session unusable. The caller begins another one.
 
 import FoundationEssentials
 import KeychainCore
@@ -15,14 +15,15 @@ struct Session: Sendable {
     let engine: KeychainEngine
     var state: MachineState
     var replica: Replica
-    /// Whether this machine's own log was read to its end.
+    /// Whether this machine's own log was read to its end, and no entry of it is missing.
     var isRestored = false
     /// Whether the server has shown all that it has of this machine's own log.
     var isOwnLogAtEnd = false
-    /// Whether all logs were read to their ends and compared with the keychain.
+    /// Whether all logs, except those of the machines in ``rejected``, were read to their ends, and
+    /// the keychain was compared with them.
     var isCurrent = false
     /// Whether this machine was suspended since the session became current. Only a session that has
-    /// read all logs again can tell what it has missed.
+    /// read all logs again can tell what this machine has missed.
     var isOutdated = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
@@ -36,24 +37,27 @@ struct Session: Sendable {
     /// is shared, and tombstones. By name.
     var references: [Bytes16: ItemReference] = [:]
     var names: [ItemReference: Bytes16] = [:]
-    /// What the keychain has, until it is compared with the logs.
+    /// The stamps of the items and tombstones in the keychain, until it is compared with the logs.
     var uncompared: [Bytes16: VersionStamp] = [:]
-    /// Items that the keychain didn't have when the session began, until it is compared with the
-    /// logs.
+    /// Items that came from logs and that the keychain didn't have when the session began, until
+    /// the keychain is compared with the logs.
     var arrived: Set<Bytes16> = []
-    /// Synchronizable items that don't travel.
+    /// Synchronizable items that aren't sent to other machines, and why.
     var staying: [ItemReference: SynchronizedItem.ReasonToStay] = [:]
-    /// Versions that were read from logs and whose items don't travel any more, by name. The
-    /// keychain doesn't have them, and this machine may have to append them again.
+    /// Versions that were read from logs and whose items in the keychain don't travel any more or
+    /// can't be opened, by name. The keychain doesn't have these versions, and this machine may
+    /// have to append them again.
     var retained: [Bytes16: SynchronizedItem] = [:]
-    /// Entries of the outbox whose items are in the replica, with the items' names.
+    /// Entries of the outbox whose changes were given to the replica, with the items' names. The
+    /// replica has yet to append these changes.
     var collected: [OutboxEntry: Bytes16] = [:]
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
     /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
     var begun: Int64
-    /// When this machine last signed a head, in milliseconds since 1970-01-01 UTC.
+    /// When this session last signed a head, in milliseconds since 1970-01-01 UTC. 0: it hasn't
+    /// yet.
     var lastHead: Int64 = 0
 
     init(
@@ -92,9 +96,10 @@ struct Session: Sendable {
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
-    /// Whether to read all logs again: the server has lost what this machine has sent, or some time
-    /// ago it didn't show entries that are needed, and may show them now, or the keychain lacks
-    /// versions that this machine has to append.
+    /// Whether another session is to read all logs again: at once if this machine was suspended or
+    /// the server has lost the last entry of its log; after some time if needed entries were
+    /// missing or entries were rejected, since the server may show them now, or if a log can't be
+    /// retired before the keychain has versions that it lacks.
     func isToBeRepeated(after delivery: Delivery) -> Bool {
         if isOutdated { return true }
         let sent = replica.readHeads[replica.id]?.index ?? 0
@@ -196,7 +201,8 @@ struct Session: Sendable {
                 status.waitingCount += 1
             }
         }
-        // Changes whose entries became void wait as well, and aren't in the outbox any more.
+        // Some changes wait and aren't in the outbox any more, such as those whose entries became
+        // void.
         for (name, held) in replica.ledger.items where isCurrent && held.isPending {
             guard let reference = references[name], !counted.contains(reference) else { continue }
             let seconds = held.stamp.modified

@@ -1,5 +1,5 @@
-// StoredState: the encoding of what a machine keeps about its circle.
-// Documentation/Synchronization.md, "What a machine keeps".
+// StoredState: the encoding of what a machine keeps about its circle, apart from its own keys and
+// the membership log. Documentation/Synchronization.md, "What a machine keeps".
 
 import FoundationEssentials
 import KeychainCore
@@ -71,7 +71,7 @@ struct StoredState: MessageCodable, Sendable {
         }
         sent = try Self.head(from: &reader)
         change = try .init(from: &reader)
-        // Earlier versions of this module don't know these fields.
+        // States of earlier versions of this module lack these fields.
         if reader.remainingCount > 0 {
             let bytes = try Data(from: &reader)
             entry = bytes.isEmpty ? nil : bytes

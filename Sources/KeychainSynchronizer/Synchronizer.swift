@@ -6,7 +6,8 @@
 //   (2) What arrived is stored durably in the keychain before this machine acknowledges it in an
 //       entry that it sends to the server. If storing it fails, the session is given up, and
 //       everything is read again.
-//   (3) A change leaves the outbox only after the server has stored the entry that contains it.
+//   (3) A change that has to be sent leaves the outbox only after the server has stored the entry
+//       that contains it.
 
 import FoundationEssentials
 package import KeychainCore
@@ -35,7 +36,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Synchronize.Answer {
         if engine.lockState != .unlocked {
-            // The keys of the circle stay in memory no longer than those of the items.
+            // From the first message after the lock on, the keys of the circle aren't in memory.
             session = nil
             switch message {
             case .status: return Synchronize.Answer(CircleStatus(.locked).messageBytes)
@@ -194,7 +195,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         guard circle.machine(machine.id) == nil else {
             throw .param(
                 "This machine is, or was, in the circle under its keys. `keychainctl sync leave "
-                    + "--force` makes it get new ones.")
+                    + "--force` deletes them. After that, it can join again with new ones.")
         }
         // The name would be sealed under the circle's key, which this machine doesn't have yet.
         let addition = MembershipEntry.Addition(
@@ -241,7 +242,7 @@ package final class Synchronizer: SynchronizationAnswerer {
         session = running
     }
 
-    /// Stores the membership log of a circle that this machine now belongs to.
+    /// Stores the state and the membership log of a circle that this machine has founded or joined.
     private static func begin(
         _ state: inout MachineState, with entries: [MembershipEntry], _ engine: KeychainEngine
     ) throws(KeychainFailure) {

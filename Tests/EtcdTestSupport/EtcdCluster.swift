@@ -1,8 +1,8 @@
 // EtcdCluster: a cluster of etcd for one test, of one node or several, on loopback, with TLS for
 // clients and peers, and with users if the test has some.
 //   (1) Clients and peers need a certificate of the cluster's own authority.
-//   (2) All processes are killed, and the folder is removed, when the test is done with it.
-//   (3) If a test wants it, the nodes reach each other through links that it can cut.
+//   (2) All processes are killed, and the folder is removed, when the test ends.
+//   (3) If a test asks for links, the nodes reach each other through links that the test can cut.
 
 #if Synchronization
 
@@ -26,7 +26,7 @@ package actor EtcdCluster {
 
     package nonisolated let endpoints: [String]
     package nonisolated let certificates: TestCertificates
-    /// The links through which the other nodes reach each node. Empty without links.
+    /// For each node, the link through which the other nodes reach it. Empty if they need no link.
     package nonisolated let peerLinks: [TestLink]
     private let nodes: [EtcdNode]
     private let folder: URL
@@ -41,7 +41,8 @@ package actor EtcdCluster {
     ///   - options: Arguments for each node, in addition to its own.
     ///   - test: The test.
     /// - Returns: What the test returns.
-    /// - Throws: What the test throws; ``MissingProgram`` if etcd isn't installed or doesn't start.
+    /// - Throws: What the test throws; ``MissingProgram`` if etcd or OpenSSL isn't installed or
+    ///   fails; the system's errors if the folder or a link can't be made.
     package static func with<Result: Sendable>(
         nodes count: Int, users: [User] = [], hasPeerLinks: Bool = false, options: [String] = [],
         _ test: @Sendable (EtcdCluster) async throws -> Result
@@ -182,7 +183,8 @@ package actor EtcdCluster {
         nodes.indices.map { folder.appending(path: "n\($0)") }
     }
 
-    /// Keeps the present data as a backup, instead of an earlier one.
+    /// Keeps the present data as a backup, instead of an earlier one. The nodes are killed
+    /// meanwhile, and started again.
     package func backUp() async throws {
         try await withoutNodes {
             for data in dataFolders {
@@ -193,7 +195,8 @@ package actor EtcdCluster {
         }
     }
 
-    /// Puts the data of the backup in the place of the present data.
+    /// Puts the data of the backup in the place of the present data. The nodes are killed
+    /// meanwhile, and started again.
     package func restoreBackup() async throws {
         try await withoutNodes {
             for data in dataFolders {
@@ -221,14 +224,14 @@ package actor EtcdCluster {
 
     /// Runs `etcdctl` with all rights.
     ///
-    /// - Returns: What it wrote.
+    /// - Returns: What it wrote to its output and to its standard error.
     @discardableResult
     package func administer(_ arguments: [String], at index: Int = 0) throws -> String {
         try control(
             arguments + (hasUsers ? ["--user=root:\(Self.rootPassword)"] : []), at: index)
     }
 
-    /// Whether any file of any node contains a text.
+    /// Whether any file in the cluster's folder, such as a node's database, contains a text.
     package func filesContain(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         while let file = files?.nextObject() as? URL {
@@ -257,7 +260,7 @@ package actor EtcdCluster {
         }
     }
 
-    /// The size of a node's database.
+    /// The size of the first node's database.
     package func databaseByteCount() throws -> Int64 { try status(of: 0).databaseByteCount }
 
     private func status(of index: Int) throws -> NodeStatus {
@@ -269,7 +272,7 @@ package actor EtcdCluster {
         return answer.status
     }
 
-    /// Deletes the superseded values of keys before a revision, as etcd's compaction does.
+    /// Lets etcd compact its history: it deletes the values that were superseded up to a revision.
     package func compact(_ revision: Int64) throws {
         try administer(["compaction", String(revision)])
     }
@@ -311,7 +314,7 @@ private struct NodeStatus: Decodable {
 }
 
 enum FreePorts {
-    /// Ports on loopback that nothing listens on, below the range of ephemeral ports.
+    /// Ports on loopback that nothing listens on, below Linux's default range of ephemeral ports.
     static func some(_ count: Int) -> [UInt16] {
         var ports: Set<UInt16> = []
         while ports.count < count {

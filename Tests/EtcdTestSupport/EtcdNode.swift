@@ -1,4 +1,4 @@
-// EtcdNode: one process of etcd, which a test can kill, stop and start again.
+// EtcdNode: one process of etcd, which a test can kill, suspend and start again.
 //   (1) etcd ends when the test's process ends, for whatever reason: a shell reads from a pipe
 //       whose writing end only the test's process holds open, and kills etcd when that end is
 //       closed.
@@ -19,7 +19,7 @@ final class EtcdNode {
 
     deinit { kill() }
 
-    /// Starts etcd, with the data of its previous run.
+    /// Starts etcd, with the data of its previous run if there was one.
     func start() throws {
         let program = try Program.path("etcd", package: "etcd-server etcd-client")
         let process = Process()
@@ -54,7 +54,7 @@ final class EtcdNode {
         self.process = nil
     }
 
-    /// The last lines of etcd's log.
+    /// The last five lines of etcd's log.
     var lastWords: String {
         let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: "\n")

@@ -1,4 +1,5 @@
 // TestCertificates: an authority of a test's own, and certificates signed by it, made by OpenSSL.
+// `Program` finds and runs the programs that tests need.
 
 #if Synchronization
 
@@ -17,7 +18,8 @@ package struct TestCertificates: Sendable {
     /// For servers on loopback, and for etcd's peers.
     package let server: String
     package let serverKey: String
-    /// Without a common name: etcd's gateway would take a common name for that of a user.
+    /// Without a common name: if the cluster has users, etcd's gateway rejects a certificate with
+    /// one.
     package let client: String
     package let clientKey: String
 
@@ -51,23 +53,24 @@ package struct TestCertificates: Sendable {
 package enum Program {
     /// Where a program is. A name with a slash is a path.
     ///
-    /// - Throws: ``MissingProgram``, which names the Debian packages to install.
+    /// - Throws: ``MissingProgram``, which names the packages of Debian to install.
     package static func path(_ name: String, package: String) throws -> String {
         if name.contains("/") { return name }
         let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
         let paths = folders.split(separator: ":").map { "\($0)/\(name)" }
         guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
             throw MissingProgram(
-                description: "These tests need \(name), which is not installed. Debian has it in "
-                    + "its package: apt-get install \(package)")
+                description: "These tests need \(name), which is not installed. On Debian, run: "
+                    + "apt-get install \(package)")
         }
         return path
     }
 
     /// Runs a program to its end.
     ///
-    /// - Returns: What it wrote.
-    /// - Throws: ``MissingProgram`` if it isn't there or fails.
+    /// - Returns: What it wrote to its output and to its standard error.
+    /// - Throws: ``MissingProgram`` if it isn't there or fails; the system's error if it can't be
+    ///   started.
     @discardableResult
     package static func run(
         _ name: String, package: String, _ arguments: [String],

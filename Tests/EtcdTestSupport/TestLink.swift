@@ -1,7 +1,7 @@
 // TestLink: a TCP proxy before one server, whose connections a test cuts, silences and restores.
 //   (1) It passes the bytes on as they are, so TLS is between the client and the server.
-//   (2) While it is silent, connections are still made, and the system still accepts bytes. The
-//       bytes are passed on later, so nothing is lost.
+//   (2) While it is silent, connections are still made, and the system still accepts bytes. They
+//       are passed on once the link is restored, unless the connection was reset before.
 
 #if Synchronization
 
@@ -88,7 +88,7 @@ package final class TestLink: Sendable {
 
     // MARK: For tests
 
-    /// Resets all connections. New ones are accepted.
+    /// Resets all connections. Unless the link is cut, it accepts new ones.
     package func reset() {
         for end in state.withLock({ Array($0.connections.values) }) {
             let reset = (end as? any SocketOptionProvider)?

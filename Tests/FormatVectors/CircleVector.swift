@@ -1,6 +1,7 @@
 // CircleVector: Documentation/Synchronization.md.
 
-/// The data that a server stores for a circle, and what a machine reads from that data.
+/// The data that a server stores for a circle, the private keys of a reader, and what the reader
+/// finds in the data. In an invalid vector, what the reader would find is missing.
 package struct CircleVector: FormatVector {
     package var tcId = 0
     package var comment: String

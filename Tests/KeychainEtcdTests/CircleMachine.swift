@@ -1,6 +1,6 @@
 // CircleMachine: a machine of a circle: a home folder, a keychain service with its own disk and
-// clock, and a relay with a link to each node of etcd. A test can kill the service and the relay,
-// suspend the relay, fill the disk, set the clock wrong, and cut or silence the links.
+// clock, and a relay with a link to each node of etcd. A test can kill or suspend the service and
+// the relay, fill the disk, set the clock wrong, and cut, silence or reset the links.
 
 #if Synchronization
 
@@ -81,7 +81,7 @@ final class CircleMachine {
         ]
     }
 
-    /// Writes the machine's settings for synchronization, and the file with etcd's password.
+    /// Writes the machine's settings for synchronization, and the file with the user's password.
     ///
     /// - Parameters:
     ///   - user: The user of etcd, with the prefix of the circle's keys.
@@ -112,7 +112,8 @@ final class CircleMachine {
     ///
     /// - Parameter clock: The offset of the service's clock from the right time, such as `-1000d`.
     ///   `nil` for the right time.
-    /// - Throws: ``Failure`` if it doesn't answer.
+    /// - Throws: ``Failure`` if it doesn't answer; ``MissingProgram`` if its clock is to be wrong
+    ///   and libfaketime isn't installed.
     func startService(clock: String? = nil) async throws {
         try host.start(clock: clock)
         try await wait(for: "an answer of the service") { try run(["status"]).isDone }
@@ -124,7 +125,7 @@ final class CircleMachine {
     func fillDisk() throws { try host.order("fill") }
     func clearDisk() throws { try host.order("clear") }
 
-    /// Starts another relay of this machine, which writes to the same log.
+    /// Starts a relay of this machine. All of its relays write to the same log.
     func newRelay() throws -> TestProgram {
         try TestProgram(
             path: "/bin/sh",
@@ -184,7 +185,9 @@ final class CircleMachine {
             output: written, complaint: String(decoding: complaint, as: UTF8.self))
     }
 
-    /// Runs a command that has to succeed.
+    /// Runs `keychainctl` to its end.
+    ///
+    /// - Throws: ``Failure`` if it doesn't succeed.
     @discardableResult
     func require(_ arguments: [String], input: String = "") throws -> Outcome {
         let outcome = try run(arguments, input: input)
@@ -214,7 +217,8 @@ final class CircleMachine {
         try run(["delete", "--service", "soak", "--account", account, "--no-prompt"])
     }
 
-    /// The values of all items that are synchronized to other machines, by account.
+    /// The values of the items of the service `soak` that are synchronized to other machines, by
+    /// account.
     func values() throws -> [String: String] {
         struct Item: Decodable {
             let account: String
@@ -235,7 +239,7 @@ final class CircleMachine {
 
     /// Waits until a condition holds.
     ///
-    /// - Throws: ``Failure`` if it doesn't hold after two minutes.
+    /// - Throws: ``Failure`` if it doesn't hold within two minutes, or what the condition throws.
     func wait(for what: String, _ condition: () throws -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {

@@ -2,10 +2,12 @@
 //   (1) An account that only one machine changes has its last acknowledged value, or that of a
 //       later change whose acknowledgement was lost, whatever the clocks say.
 //   (2) An account that several machines change has one of the versions that were written. A
-//       version that a machine had or wrote before it wrote another one isn't allowed.
+//       version that a machine is known to have had, or to have written, before it wrote another
+//       one isn't allowed.
 //   (3) Deletions of an account are different versions, though all look alike. A machine without
 //       the item may have any of them. If it had a value before, it now has a deletion that it
 //       didn't have then.
+//   (4) Until a change of an account is acknowledged, the account may also have no item.
 
 #if Synchronization
 
@@ -39,7 +41,7 @@ struct CircleModel {
                 candidates = candidates.filter { !known.contains($0) }
                 if last[machine] == nil { candidates = [] }
             }
-            // Of several deletions, it may have any.
+            // If several deletions are possible, it isn't known which one the machine has.
             if candidates.count == 1 {
                 known.insert(candidates[0])
                 known.formUnion(versions[candidates[0]].earlier)

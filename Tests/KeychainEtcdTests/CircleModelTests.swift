@@ -7,10 +7,12 @@ import Testing
 @Suite struct `The model of allowed synchronization results` {
     /// What happens to one account.
     enum Step {
-        /// A machine changes it. `had` is the value that it had before, or `nil` for no item.
+        /// A machine changes the account, whose value on that machine was `had`. A value of `nil`
+        /// stands for no item.
         case change(Int, String?, had: String?)
-        /// The only machine that changes it does so.
+        /// A machine changes the account, which no other machine changes.
         case alone(String?)
+        /// A machine tries to change the account, and gets no acknowledgement.
         case unanswered(String?)
     }
 

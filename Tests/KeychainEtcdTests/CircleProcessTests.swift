@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 extension `With etcd` {
-    /// With this seed, each kind of failure occurs in the usual number of steps.
+    /// With this seed, each of the ``kinds`` of failures occurs in the usual number of steps.
     private static let usualSeed: UInt64 = 12318
     private static let kinds: Set = [
         "node killed", "node suspended", "node cut off", "relay killed", "relay suspended",
@@ -51,7 +51,8 @@ extension `With etcd` {
             try await machine.waitUntilCurrent()
             let report = try machine.status()
             // If a machine's clock was set back, its new head can have an earlier time than its
-            // previous one. Other machines report this until the machine's log has a new entry.
+            // previous one. Until the machine's log has a new entry, other machines reject such a
+            // head, and report it.
             #expect(report.notices.filter { !$0.contains(": an older head of ") } == [])
             #expect(!report.ownLogMissing)
             #expect(report.machines.allSatisfy { $0.withheld == 0 })
@@ -64,7 +65,7 @@ extension `With etcd` {
             #expect(reader.values == values)
             // etcd has no items of this-device-only protection classes.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
-            // The name of a machine that joins with a token contains the start of its identifier.
+            // The others joined with a token, so their names contain the start of their identifiers.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")
         }

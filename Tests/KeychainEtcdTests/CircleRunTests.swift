@@ -1,6 +1,6 @@
 // CircleRunTests: `keychainctl sync run` beside a second relay of the same keychain, ended in the
-// middle of a request, on a full disk, with nodes that it can't reach, and with closed, full or
-// additional descriptors.
+// middle of a request, on a full disk, and with nodes that it can't reach; and several commands of
+// `keychainctl sync` with closed, full or additional descriptors.
 
 #if Synchronization
 
@@ -68,7 +68,7 @@ extension `With etcd` {
                 one.links[0].silence()
                 #expect(try one.set("c", "3").isDone)
                 try await one.wait(for: "a warning") { one.relayLog.contains("warning") }
-                // The relay ends at once, although a request is unanswered.
+                // The relay ends, although a request is unanswered.
                 let relay = try #require(one.relay)
                 relay.send(SIGTERM)
                 #expect(relay.endedWell)
@@ -152,7 +152,7 @@ extension `With etcd` {
                             outcome.output.isEmpty == (status != 0), "\(command) \(redirection)")
                     }
                 }
-                // The command fails if it can't write the token, or if the reader of its output has
+                // A command fails if it can't write a token, or if the reader of its output has
                 // ended.
                 #expect(try one.run(shell: "\"$keychainctl\" sync token >&-").status == 1)
                 let gone = try one.run(

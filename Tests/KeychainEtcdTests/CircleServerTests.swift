@@ -10,7 +10,8 @@ import TestPrograms
 import Testing
 
 extension `With etcd` {
-    /// Saves an item, and expects that nothing is lost and that the change waits.
+    /// Saves an item, and expects that no item is lost, that the change waits, and that the status
+    /// and the log of the relay state the reason.
     private static func expectWaiting(
         _ machine: CircleMachine, _ account: String, _ before: [String: String],
         because reason: String
@@ -99,10 +100,10 @@ extension `With etcd` {
                 try await Self.expectWaiting(
                     one, "b", ["a": "1"], because: "mvcc: database space exceeded")
 
-                // What the cluster's administrator does: delete, compact, defragment, disarm the
-                // alarm.
                 try one.startRelay()
                 #expect(try one.set("c", "while it was full").isDone)
+                // What the cluster's administrator does: delete, compact, defragment, disarm the
+                // alarm.
                 let deleted = try await client.deleteRange(from: "ballast/", to: "ballast0")
                 #expect(deleted > 0)
                 let revision = try await client.range("", limit: 1).revision
@@ -133,8 +134,8 @@ extension `With etcd` {
         try await two.wait(for: "everything") { try two.values() == ["a": "1", "b": "2"] }
         for machine in machines { try await machine.waitUntilCurrent() }
         try await lose()
-        // Both machines notice the loss, in a running session and in a new one. They keep their
-        // items and accept changes.
+        // The first machine notices the loss in a running session and in a new one, and the second
+        // machine in a new one. Both keep their items, and the first one accepts changes.
         #expect(try one.set("c", "3").isDone)
         try await one.wait(for: "the loss to be noticed") { try one.status().ownLogMissing }
         #expect(try one.status().waiting == 1)
@@ -157,7 +158,8 @@ extension `With etcd` {
                 #expect(try $0[0].set("a", "1").isDone)
                 try await Self.expectLoss(of: cluster, $0) { try await cluster.wipe() }
 
-                // As the status advises: both leave, and found and join a circle anew.
+                // As the status advises, both machines leave. No circle is left that they could join
+                // again, so the first one founds a new one.
                 let (one, two) = ($0[0], $0[1])
                 for machine in $0 {
                     machine.killRelay()

@@ -14,7 +14,8 @@ import SynchronizationTestSupport
 import Testing
 
 extension `With etcd` {
-    /// Waits until all devices have exactly the items `values`.
+    /// Waits until all devices have exactly the items `values`. Records an issue if they don't have
+    /// them after 600 attempts, which take at least a minute.
     private static func expect(_ values: [String: String], on devices: [Device]) async throws {
         for _ in 0..<600 {
             let all = try devices.map { try $0.values() }

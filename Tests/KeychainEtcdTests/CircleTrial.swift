@@ -1,6 +1,7 @@
 // CircleTrial: random changes on the machines of a circle, and failures that begin and end at
 // random.
-//   (1) Everything random comes from the seed.
+//   (1) All random choices of the trial come from the seed. Which node leads doesn't, and neither
+//       does the time that anything takes.
 //   (2) At most one node of etcd fails at a time, so that the others keep the cluster available.
 
 #if Synchronization
@@ -15,7 +16,7 @@ struct CircleTrial {
     private enum Trouble: Hashable {
         case killedNode(Int)
         case suspendedNode(Int)
-        /// The other nodes can't reach it.
+        /// The other nodes can't connect to it.
         case cutNode(Int)
         case suspendedRelay(Int)
         /// Requests to it are not answered, so none is made on its machine, except by the relay.
@@ -98,7 +99,7 @@ struct CircleTrial {
         }
     }
 
-    /// Ends all failures.
+    /// Ends all failures except wrong clocks, and starts each relay that doesn't run.
     mutating func heal() async throws {
         for trouble in troubles { try await end(trouble) }
         for machine in machines where !(machine.relay?.isRunning ?? false) {

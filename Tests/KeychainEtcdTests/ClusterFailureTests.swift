@@ -1,4 +1,4 @@
-// Nodes that are killed, suspended and restarted while they are used.
+// Nodes that are killed, suspended, restarted and compacted while they are used.
 
 #if Synchronization
 

@@ -1,4 +1,5 @@
-// The messages of etcd's gateway, byte by byte, and answers that etcd can't have sent.
+// The JSON of etcd's gateway, answers that etcd can't have sent, the errors that explain refusals,
+// the checks of a configuration, and the pauses between attempts.
 
 #if Synchronization
 
@@ -46,7 +47,7 @@ import Testing
                 + #""range_end":"bA==","start_revision":"7"}}"#)
     }
 
-    /// As etcd 3.4.23 answered, with fields that are not known here.
+    /// The first answer is one of etcd 3.4.23, with fields added that no etcd has.
     @Test func `unknown fields of an answer are ignored, and missing fields have default values`()
         throws
     {

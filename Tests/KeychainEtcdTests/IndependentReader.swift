@@ -46,14 +46,16 @@ struct IndependentReader: Decodable {
         let text: String
     }
 
-    /// All items, by account.
+    /// The values of all items, by account.
     var values: [String: String] {
         Dictionary(items.map { ($0.attributes.acct.value, $0.value ?? "") }) { $0 + "," + $1 }
     }
 
-    /// Reads the records of the only circle in a cluster, with the keys of a member.
+    /// Reads the records of the only circle below a prefix of a cluster, with the keys of a member.
     ///
-    /// - Throws: ``MissingProgram`` if the reader can't be started or finds no circle.
+    /// - Throws: ``MissingProgram`` if the reader isn't installed or fails, for example because it
+    ///   finds no circle; other errors if the member's keys can't be read or the reader's output
+    ///   can't be decoded.
     static func read(
         _ cluster: EtcdCluster, _ prefix: String, with member: CircleMachine
     ) async throws -> IndependentReader {

@@ -105,7 +105,7 @@ import Testing
         arguments: [
             // The value is that of this write.
             ([Wire.pair("test/k", "1")], 5),
-            // It is of another writer, or missing.
+            // The value is that of another writer, or the key doesn't exist.
             ([Wire.pair("test/k", "2")], nil), ([], nil),
         ] as [([String], Int64?)])
     func `an unanswered write that was carried out is recognized`(
@@ -124,7 +124,7 @@ import Testing
             #expect(requests.count == 2)
             #expect(requests[0].body == requests[1].body)
         }
-        // Without an earlier try, the same answer means that another writer succeeded.
+        // Without an earlier try, the same answer means that the write wasn't carried out.
         try await StandInServer.with([{ _ in Self.failed([items]) }]) { servers, files in
             let client = try standInClient([servers[0].endpoint], files)
             #expect(try await client.putIfAbsent("k", value).succeeded == false)

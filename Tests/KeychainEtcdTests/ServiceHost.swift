@@ -1,7 +1,8 @@
 // ServiceHost: runs a keychain service that has a disk of its own, which a test can fill, and a
 // clock that can be wrong.
-//   (1) A shell in a mount namespace of its own mounts the disk, a tmpfs, and starts and kills the
-//       service on orders of the test. Shell and service end with the test's process.
+//   (1) A shell in a mount namespace of its own mounts the disk, a tmpfs. On orders of the test, it
+//       starts, suspends, resumes and kills the service, and fills and clears the disk. The shell
+//       and the service end with the test's process.
 //       The shell is bash, because `wait` of smaller shells needs SIGCHLD, which is blocked in
 //       Foundation's threads and therefore in their child processes.
 //   (2) libfaketime makes the service's clock wrong. Its monotonic clock stays right.
@@ -71,7 +72,10 @@ final class ServiceHost {
         kill_service
         """
 
-    /// Sends an order to the shell, and waits until it is carried out.
+    /// Sends an order to the shell, and waits until it is carried out. The order `start` is carried
+    /// out once the service's process runs, before the service answers.
+    ///
+    /// - Throws: ``CircleMachine/Failure`` if the order fails.
     func order(_ order: String) throws {
         try orders.fileHandleForWriting.write(contentsOf: Data((order + "\n").utf8))
         guard let answer = shell.line(), order.hasPrefix(answer) else {

@@ -1,4 +1,5 @@
-// StandInServer: an HTTPS server that answers as a test says, late, wrongly or not at all.
+// StandInServer: an HTTPS server that answers as a test says: rightly, wrongly, in part or not at
+// all. `Wire` has etcd's answers for it, and `standInClient` makes its clients.
 
 #if Synchronization
 
@@ -21,7 +22,7 @@ struct StandInRequest: Sendable {
 }
 
 enum StandInReply: Sendable {
-    /// An HTTP status, and a body.
+    /// An HTTP status and a body, with a header field `location` that a client must not follow.
     case answer(Int, String)
     /// Nothing, for as long as the client waits.
     case silence

@@ -1,4 +1,5 @@
-// Watches at nodes that end the connection, send nothing more, or send an invalid message.
+// Watches at nodes that end the connection, send nothing more, send an invalid message, report a
+// compaction, or have lost revisions; and how many requests a watch makes.
 
 #if Synchronization
 
@@ -12,8 +13,8 @@ import Testing
     private static let watch = "/v3/watch"
     private static let created = Wire.watch(#","created":true"#)
 
-    /// A number for each event with the revision r: r for a put, -r for a deletion, and -1000 - r
-    /// for a compaction.
+    /// A number for each of the first `count` events. For the revision r, it is r for a put, -r for
+    /// a deletion, and -1000 - r for a compaction.
     private static func revisions(_ watch: EtcdWatch, count: Int) async throws -> [Int64] {
         var revisions: [Int64] = []
         for try await event in watch {
@@ -189,7 +190,7 @@ import Testing
         }
     }
 
-    /// The first node accepts the watch and says nothing more; from then on it is dead.
+    /// The first node accepts the watch, and from then on it answers nothing.
     @Test func `a watch leaves a node that has gone silent and continues at the next node`()
         async throws
     {

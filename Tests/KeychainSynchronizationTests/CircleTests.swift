@@ -1,4 +1,5 @@
-// CircleTests: several machines that synchronize through a server that works correctly.
+// CircleTests: machines that synchronize through a server that works correctly, changes of the
+// membership, and what is on the server.
 
 import Foundation
 import KeychainCore

@@ -64,7 +64,7 @@ import Testing
                 return entry
             }
         }
-        // The reader's own log comes first.
+        // A replica takes its own log only before all others.
         for entry in logs.joined().filter({ $0.frame.writer == replica.id }) {
             reading.store(try replica.restore(entry))
         }

@@ -1,5 +1,5 @@
-// GrantTests: which keys a machine accepts from other machines, and that no key is lost when the
-// entries that grant it are deleted or void.
+// GrantTests: which keys a machine accepts from other machines, which versions it accepts under
+// these keys, and that no key is lost when the entries that grant it are deleted or void.
 
 import Foundation
 import KeychainCore
@@ -89,8 +89,8 @@ import Testing
         #expect(try Circle(founding: other).id != a.replica.circle.id)
     }
 
-    /// Three machines. The second one has the group "web" only, and appends an entry with these
-    /// parts instead of its next one. The third one reads it.
+    /// Three machines. The second one has the group "web" only, and appends an entry with the parts
+    /// that `parts` returns instead of its next entry. The third one reads that entry.
     ///
     /// - Returns: The second machine and the third.
     private func threeMachines(
@@ -118,7 +118,8 @@ import Testing
             }
             let right = key(0, "web")
             good = right
-            // A key of an epoch that hasn't begun, and one of a group that isn't in the scope.
+            // The first key is of an epoch that hasn't begun, the last one of a group that isn't in
+            // the sender's scope.
             let content = KeyGrant.Content(
                 circleKey: try #require(b.replica.circleKey),
                 groupKeys: [key(1, "web"), right, key(0, "other")])
@@ -149,7 +150,7 @@ import Testing
             }
             return [try version("other", "other", 0), try version("two", "web", 1)]
         }
-        // The other version in the entry is taken.
+        // The second version in the entry is valid, and taken.
         #expect(c.values == ["one": "1", "other": "1", "two": "3"])
         let index = try #require(server.logs[b.id]?.keys.max())
         #expect(
@@ -178,7 +179,8 @@ import Testing
 
     // MARK: Which grants stay
 
-    /// A third machine made the key before it knew of the machine with some groups, and is away.
+    /// The machine that made the key did so before it knew of the machine with some groups, and has
+    /// been away since then.
     @Test func `a machine with some groups gets a key that it needs from any other machine`()
         throws
     {

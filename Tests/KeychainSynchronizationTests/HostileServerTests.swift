@@ -317,7 +317,8 @@ import Testing
     {
         let c = try a.add("third")
         try converge(a, b, c)
-        // Most entries of this log have no version, so that it is worth compacting.
+        // Most entries of the first machine's log have no version, so that the log is worth
+        // compacting.
         for number in 0..<62 {
             try b.set("one", "\(number)")
             try b.exchange()

@@ -1,5 +1,5 @@
-// LedgerTests: rules that need more than one item or more than three machines, which `ModelTests`
-// doesn't have.
+// LedgerTests: single rules of the ledger and the roster, in situations that each test constructs
+// by itself. `ModelTests` tries sequences of events instead.
 
 import KeychainCore
 import KeychainSynchronization
@@ -23,8 +23,8 @@ import Testing
             isClean: true, versions: versions)
     }
 
-    /// A circle of two machines. Another machine was removed, with only the first entry of this
-    /// machine's log read.
+    /// A circle of two machines. A third one was removed, and the signer of the removal had read
+    /// only the first entry of this machine's log, and none of the other machine's.
     private func roster() -> Roster {
         var roster = Roster(founder: me)
         let removed = MachineID(Bytes16(high: 0, low: 3))
@@ -78,7 +78,7 @@ import Testing
         _ = roster.apply(.suspend(other, [other: 2]), at: 5)
         _ = roster.apply(.retire(other, [other: 2, me: 1], signer: me), at: 6)
         #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
-        // It was written without knowledge of the removal, whose signer had not read it.
+        // This entry was written without knowledge of the removal, whose signer had not read it.
         #expect(roster.standing(of: other, at: 2, knowing: 3) == .void)
     }
 
@@ -90,7 +90,7 @@ import Testing
         _ = roster.apply(.suspend(other, [other: 1]), at: 4)
         _ = roster.apply(.retire(other, [other: 1, third: 5], signer: third), at: 5)
         #expect(roster.standing(of: other, at: 1, knowing: 3) == .retired)
-        // The signer has not read the last entry to which the retirement refers.
+        // The signer of this removal has not read the last entry to which the retirement refers.
         _ = roster.apply(.remove(third, [other: 1, third: 4]), at: 6)
         #expect(roster.standing(of: other, at: 1, knowing: 3) == .void)
     }
@@ -100,7 +100,8 @@ import Testing
         var roster = Roster(founder: me)
         _ = roster.apply(.add(other), at: 2)
         _ = roster.apply(.add(third), at: 3)
-        // Both return before they append an entry, and sign the other one's retirement.
+        // Each of the two reads of its suspension, and signs the other one's retirement before it
+        // appends an entry.
         _ = roster.apply(.suspend(other, [other: 2]), at: 4)
         _ = roster.apply(.suspend(third, [third: 2]), at: 5)
         _ = roster.apply(.retire(other, [other: 2, third: 2], signer: third), at: 6)

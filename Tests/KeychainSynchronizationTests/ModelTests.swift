@@ -1,14 +1,16 @@
-// ModelTests: the rules of synchronization, with all sequences of up to six events of three
-// machines, of up to five events after an item has reached all machines, and of up to four with
-// machines that begin anew.
+// ModelTests: the rules of synchronization, with all sequences of up to six events of `World` other
+// than restarts, of up to five of them after an item has reached all three machines, and, likewise
+// after an item has reached all machines, of up to four events with restarts but without some
+// others.
 
 import KeychainCore
 import KeychainSynchronization
 import Testing
 
 @Suite struct ModelTests {
-    /// Goes through all sequences of events up to a length, and checks the outcome of each. A
-    /// state that was already reached with the same number of events is not checked again.
+    /// Goes through all sequences of events up to a length, and checks the outcome of each, until
+    /// one has a fault. A state that was already reached with the same number of events is not
+    /// checked again.
     private struct Search {
         var seen: [Set<World>]
         var outcomes = 0
@@ -62,7 +64,7 @@ import Testing
         search(start, depth: 4, outcomes: 9_000, World.Event.withRestarts)
     }
 
-    /// A search that looks at fewer than `outcomes` states fails.
+    /// A search that looks at no more than `outcomes` states fails.
     private func search(
         _ start: [World.Event], depth: Int, outcomes: Int,
         _ possible: [World.Event] = World.Event.withoutRestarts

@@ -7,9 +7,10 @@ import FoundationEssentials
 package import KeychainCore
 import KeychainCrypto
 
-/// The key that every member has, for as long as the circle exists. The machines' names are sealed
-/// with it, and the labels of access groups are computed with it. The founding entry contains its
-/// ``check``, so the circle's identifier depends on the key, and a circle has only one.
+/// The key that every member is given, and that stays the same for as long as the circle exists.
+/// One key derived from it seals the machines' names, and another one computes the labels of access
+/// groups. The founding entry contains its ``check``, so the circle's identifier depends on the
+/// key, and a circle has only one.
 package struct CircleKey: Sendable {
     package static let byteCount = 32
     private static let nameByteLimit = 255
@@ -55,7 +56,8 @@ package struct CircleKey: Sendable {
         }
     }
 
-    /// The label of an access group: the first 16 bytes of HMAC-SHA-256 over its name in UTF-8.
+    /// The label of an access group: the first 16 bytes of HMAC-SHA-256 over the group's name in
+    /// UTF-8.
     package func label(of group: String) -> Bytes16 {
         let code = labels.withSymmetricKey {
             Array(HMAC<SHA256>.authenticationCode(for: Array(group.utf8), using: $0))
@@ -73,7 +75,8 @@ package struct CircleKey: Sendable {
                 Array(name.utf8), using: names, authenticating: machine.bytes.bytes))
     }
 
-    /// Opens a machine's name; `nil` if it was not sealed with this key for this machine.
+    /// Opens a machine's name; `nil` if it was not sealed with this key for this machine, or isn't
+    /// UTF-8.
     package func name(_ sealed: [UInt8], of machine: MachineID) -> String? {
         guard
             let name = try? AuthenticatedEncryption.open(

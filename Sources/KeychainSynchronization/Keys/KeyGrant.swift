@@ -1,8 +1,9 @@
-// KeyGrant: keys that one member encrypts to another, in an entry of its log.
+// KeyGrant: keys that a member encrypts to a machine of the circle, which may be the member itself,
+// or to the recovery code's keys. A grant is a part of an entry of the member's log.
 // Documentation/Synchronization.md, "Keys".
 //   (1) HPKE in base mode (RFC 9180) doesn't authenticate the sender; the signature of the entry
 //       does. HPKE's info contains circle, giver, recipient and the keys' identifiers, so a grant
-//       can't be reused elsewhere.
+//       doesn't open in another circle or in the log of another machine.
 //   (2) The recipient recomputes the identifiers of the keys, and compares the circle key with the
 //       digest in the founding entry. If anything differs, it takes no key of the grant.
 
@@ -21,7 +22,7 @@ package struct KeyGrant: Hashable, Sendable {
     let encapsulatedKey: [UInt8]
     let ciphertext: [UInt8]
 
-    /// The content of a grant.
+    /// The plaintext of a grant.
     package struct Content: Sendable {
         /// Every grant contains this key, so that each machine that has a group key can determine
         /// which groups a scope includes.
@@ -50,7 +51,7 @@ package struct KeyGrant: Hashable, Sendable {
 
     // MARK: Giving
 
-    /// Seals keys to a machine.
+    /// Seals keys to a machine, or to the recovery code's keys.
     package init(
         _ content: Content, to recipient: MachineDescription, from giver: MachineID,
         in circle: CircleID
@@ -67,7 +68,7 @@ package struct KeyGrant: Hashable, Sendable {
             ciphertext = Array(try sender.seal(plaintext))
             encapsulatedKey = Array(sender.encapsulatedKey)
         } catch {
-            throw KeychainFailure(.internalError, "Keys couldn't be sealed to another machine.")
+            throw KeychainFailure(.internalError, "Keys couldn't be sealed to a machine.")
         }
         self.recipient = recipient.id
         self.keys = keys

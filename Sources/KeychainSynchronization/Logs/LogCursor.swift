@@ -1,8 +1,9 @@
-// LogCursor: the verified part of another machine's log. Documentation/Synchronization.md, "Logs".
-//   (1) Each entry has to continue the hash chain. Where deleted entries were skipped, a later
-//       entry of the same log has to confirm that they aren't needed; until then the log is
-//       incomplete.
-//   (2) A rejected entry changes nothing. A fork is never followed; the caller reports it.
+// LogCursor: the verified part of a machine's log. Documentation/Synchronization.md, "Logs".
+//   (1) Each entry has to continue the hash chain, except the first one after deleted entries that
+//       were skipped. That one or a later one has to confirm that the skipped entries aren't
+//       needed; until then the log is incomplete.
+//   (2) A rejected entry changes nothing. An entry with the next index that doesn't continue the
+//       chain is rejected as a fork, which the caller reports.
 
 package struct LogCursor: Hashable, Sendable {
     package let writer: MachineID
@@ -12,7 +13,7 @@ package struct LogCursor: Hashable, Sendable {
     /// The last entry that was accepted. ``skip(to:)`` doesn't change it.
     package private(set) var verified = LogHead.empty
     /// The index of the last entry of the membership log that the writer knew when it wrote
-    /// ``head``.
+    /// ``verified``.
     package private(set) var known: UInt64 = 0
     /// The index of the first entry that is still needed, according to the last accepted entry.
     package private(set) var first: UInt64 = 1
@@ -24,13 +25,14 @@ package struct LogCursor: Hashable, Sendable {
         head = .empty
     }
 
-    /// Whether all entries that are still needed were read.
+    /// Whether no entry that is still needed was skipped, as far as is known.
     package var isWhole: Bool { missingCount == 0 }
 
-    /// The number of entries that were skipped and are still needed.
+    /// The number of entries that were skipped and are still needed, as far as is known.
     package var missingCount: UInt64 { skipped.reduce(0) { $0 + UInt64($1.count) } }
 
-    /// Continues at a later entry than the next one, since the entries in between were deleted.
+    /// Continues at a later entry than the next one, since the entries in between were deleted. If
+    /// `index` isn't later, nothing happens.
     package mutating func skip(to index: UInt64) {
         guard index > head.index + 1 else { return }
         skipped.append(head.index + 1..<index)

@@ -1,11 +1,10 @@
-// LogEntry: an entry of a machine's log: versions of items, keys for other machines, and
+// LogEntry: an entry of a machine's log: versions of items, grants of keys, requests for keys, and
 // acknowledgements of other logs. Documentation/Synchronization.md, "Logs".
 
 package import KeychainCore
 import KeychainCrypto
 
 package struct LogEntry: Hashable, Sendable {
-    /// A part of an entry.
     package enum Part: Hashable, Sendable {
         case version(SealedVersion)
         case grant(KeyGrant)
@@ -13,7 +12,7 @@ package struct LogEntry: Hashable, Sendable {
         case wanted(Set<Bytes16>)
     }
 
-    /// The fields of an entry other than its parts.
+    /// The fields of an entry other than its parts and its signature.
     package struct Frame: Hashable, Sendable {
         package var circle: CircleID
         package var writer: MachineID
@@ -23,10 +22,14 @@ package struct LogEntry: Hashable, Sendable {
         /// The index of the first entry of this log that is still needed. Earlier entries may be
         /// deleted.
         package var first: UInt64
-        /// How far the writer has read other logs, where that changed since its previous entry.
+        /// How far the writer has read other logs. Left out are the logs of which it has read
+        /// nothing new since its earlier entries, unless ``first`` rises, and logs with needed
+        /// entries that it has skipped. An entry with nothing but grants and requests for keys has
+        /// none.
         package var acknowledged: LogHeads
-        /// Whether the log is clean with this entry: it contains no version that the writer knows
-        /// to be superseded, and the writer has nothing left to append.
+        /// Whether the log is clean with this entry: from ``first`` on, it contains no version that
+        /// the writer knows to be superseded or that a later entry repeats, and the writer has no
+        /// version left to append.
         package var isClean: Bool
 
         package init(
@@ -88,7 +91,7 @@ package struct LogEntry: Hashable, Sendable {
 
     private static let magic = Array("KCSL".utf8)
     private static let version: UInt8 = 1
-    /// etcd accepts requests of at most 1.5 MiB.
+    /// By default, etcd accepts requests of at most 1.5 MiB.
     package static let byteLimit = 1 << 20
 
     package var bytes: [UInt8] { signedBytes + signature }

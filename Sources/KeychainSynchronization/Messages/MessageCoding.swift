@@ -1,5 +1,6 @@
-// MessageCoding: encodes the messages of synchronization and their answers in the same way as the
-// service's protocol encodes values. Documentation/Formats/service-protocol-v2.md, "Values".
+// MessageCoding: the encoding of the messages of synchronization, and of those answers that have
+// fields. It is the one that the service's protocol has for values.
+// Documentation/Formats/service-protocol-v2.md, "Values".
 
 import FoundationEssentials
 package import KeychainCore

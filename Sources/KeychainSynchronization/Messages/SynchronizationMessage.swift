@@ -1,9 +1,9 @@
 // SynchronizationMessage: the messages by which the relay (the process that uses the network) and
 // the tool for users talk to the process that has the keychain open.
 // Documentation/Synchronization.md, "Messages".
-//   (1) No message to or from a relay holds a key or a value of an item: entries are sealed, signed
-//       and verified in the process that has the keychain open. Everything that a relay sends is
-//       treated as data from an untrusted server.
+//   (1) No message to or from a relay holds a key or the unsealed value of an item: entries are
+//       sealed, signed and verified in the process that has the keychain open. What a relay sends
+//       is trusted no more than data from the server.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -33,10 +33,11 @@ package enum SynchronizationMessage: Hashable, Sendable {
     case add(machine: Data, name: String, groups: [String]?)
     /// Signs the removal of another machine or of this one. The answer is ``CircleStatus``.
     case remove(Bytes16)
-    /// Forgets the circle without signing anything. The items stay. The answer is ``CircleStatus``.
+    /// Forgets the circle and this machine's keys without signing anything. The items stay. The
+    /// answer is ``CircleStatus``.
     case forget
-    /// Makes a join token, which is the answer's secret. `expires` is in milliseconds since
-    /// 1970-01-01 UTC.
+    /// Makes a join token, which is the answer's secret. If `groups` is `nil`, the machine that
+    /// joins with the token sees all groups. `expires` is in milliseconds since 1970-01-01 UTC.
     case makeToken(groups: [String]?, expires: Int64)
     /// Asks for the head of the membership log that this machine has verified and stored. The
     /// answer is ``MembershipHead``.
@@ -87,23 +88,26 @@ package struct Demand: Hashable, Sendable {
         case none
         /// The keychain is locked. Nothing can be exchanged until it is unlocked.
         case locked
-        /// This machine's own log is being read.
+        /// This machine's own log is being read, or the server lacks entries of it.
         case restoring
-        /// The other logs are being read.
+        /// The membership log and the other logs are being read.
         case comparing
-        /// This machine has what the others had, and sends its own changes.
+        /// This machine has read what the server shows of the other logs, and sends its own
+        /// changes.
         case current
         /// The machine no longer belongs to the circle.
         case removed
     }
 
     package var state: State
-    /// The circle's identifier. Empty without a circle.
+    /// The circle's identifier. Empty if the state is `none`, `locked` or `removed`; the other
+    /// fields have no meaning then.
     package var circle = Data()
     package var machine = Bytes16(high: 0, low: 0)
     /// The next entry of the membership log to read.
     package var membershipIndex: UInt64 = 1
-    /// The next entries of logs to read.
+    /// The next entries of logs to read. In the state `current`, also the last entry of this
+    /// machine's own log: the relay only checks that the server still has it.
     package var logs: [LogPosition] = []
     /// This machine's entry to store, at `entryIndex` of its log.
     package var entry: Data?
@@ -116,7 +120,7 @@ package struct Demand: Hashable, Sendable {
     package var changeIndex: UInt64 = 0
     /// This machine's signed head to store.
     package var head: Data?
-    /// Machines whose logs can be deleted from the server, because they were retired.
+    /// Removed machines whose logs can be deleted from the server, because these logs are retired.
     package var retired: [Bytes16] = []
 
     package init(_ state: State) { self.state = state }
@@ -133,16 +137,19 @@ package struct MembershipHead: Hashable, Sendable {
 package struct CircleStatus: Hashable, Sendable {
     package struct Machine: Hashable, Sendable {
         package var id: Bytes16
-        /// Empty if this machine has no key for it yet.
+        /// Empty if this machine can't open it: it doesn't have the circle key yet, or the addition
+        /// contains no name, as with the recovery code.
         package var name: String
         package var isThisOne: Bool
         package var seesAllGroups: Bool
         /// Milliseconds since 1970-01-01 UTC at which the latest signed head was made. 0: none was
         /// seen.
         package var seen: Int64
-        /// Whether it was suspended because it was away, and has written nothing since.
+        /// Whether it was suspended because it was away, and has appended no entry since that shows
+        /// that it knows of the suspension.
         package var isSuspended: Bool
-        /// The number of entries that are known to exist and that the server has not shown.
+        /// The number of entries of its log that are known to exist and that the server has not
+        /// shown.
         package var withheldCount: UInt64
 
         package init(
@@ -167,14 +174,14 @@ package struct CircleStatus: Hashable, Sendable {
     package var isChangeWaiting = false
     /// Whether the server lacks entries of this machine's own log.
     package var isOwnLogMissing = false
-    /// The number of items whose changes other machines don't have yet.
+    /// The number of items whose changes are not on the server yet.
     package var waitingCount = 0
     /// The oldest modification date of the items that ``waitingCount`` counts, in seconds since
     /// 2001-01-01. 0 if there are none.
     package var waitingSince: Double = 0
-    /// The number of synchronizable items that stay on this machine, by reason.
+    /// How many synchronizable items stay on this machine, for each reason.
     package var staying: [StayingItems] = []
-    /// What is wrong with data from the server.
+    /// What is wrong with data from the server or with this machine's own log. At most 100 texts.
     package var notices: [String] = []
 
     package init(_ state: Demand.State) { self.state = state }

@@ -19,14 +19,14 @@ extension Ledger {
     ///   - compacts: Whether to append again the versions in this machine's older entries that are
     ///     still needed, so that these entries can be deleted.
     ///   - renews: Whether, if there is nothing else, to append again versions in entries from
-    ///     before the last removal, the oldest first. They are under keys that the removed machine
-    ///     has.
+    ///     before the last removal, the oldest first. They may be under keys that the removed
+    ///     machine has.
     ///   - limit: The maximum number of versions in the entry.
     ///   - kept: Entries of this machine's log from this index on stay.
     ///   - unloadable: Items whose versions this machine can't append again, so that the entries
     ///     that contain them stay.
     ///   - incomplete: Machines whose logs have needed entries that this machine has skipped. It
-    ///     acknowledges nothing of these logs, since that would include the skipped entries.
+    ///     acknowledges nothing more of these logs, since that would include the skipped entries.
     /// - Returns: `nil` if there is nothing to append.
     package func plan(
         compacts: Bool, renews: Bool = false, limit: Int = .max, keepingFrom kept: UInt64 = .max,
@@ -44,7 +44,8 @@ extension Ledger {
         }
         let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
         end = min(end, kept)
-        // Entries in front of all that are needed, such as acknowledgements, are dropped too.
+        // Entries in front of all that are needed, such as acknowledgements, are dropped too if
+        // they are more than `spareCount`.
         let isSpareInFront =
             needed.values.reduce(min(kept, index), min) > log.first + Self.spareCount
         let compacts = compacts && pending.count <= limit && (end > 0 || isSpareInFront)
@@ -61,7 +62,7 @@ extension Ledger {
             names = Set((pending.sorted() + names.subtracting(pending).sorted()).prefix(limit))
         }
         for name in names { needed[name] = nil }
-        // The void entry with a pending version shows a later session that the item wasn't deleted.
+        // A void entry with a pending version shows a later session that the item wasn't deleted.
         // So the older entries stay until all pending versions are appended.
         let isShortened =
             (compacts || renews && !names.isEmpty) && pending.isSubset(of: names)
@@ -78,7 +79,7 @@ extension Ledger {
         var isAcknowledging = known < roster.lastClosing
         for (other, theirs) in logs where other != me && !incomplete.contains(other) {
             let before = log.acknowledged[other] ?? 0
-            // The entries that stated the earlier acknowledgements may be deleted with this one.
+            // The entries with the earlier acknowledgements may be deleted once this one is stored.
             if theirs.head > before || first > log.first { acknowledged[other] = theirs.head }
             if theirs.lastOfInterest > before { isAcknowledging = true }
         }
@@ -88,13 +89,13 @@ extension Ledger {
             versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
     }
 
-    /// The number of unneeded entries that are kept at the beginning of a log.
+    /// The number of unneeded entries up to which a log isn't compacted only to drop them.
     private static let spareCount: UInt64 = 64
 
-    /// Whether this machine's log has more entries in which no item has its last version than
-    /// current versions, so that it pays to append these versions again. The same applies if only
-    /// outdated versions keep the log from being clean after a change that closed logs: other
-    /// machines wait for that.
+    /// Whether it pays to append the needed versions of this machine's log again: the log has more
+    /// entries in which no item has its last version than needed versions, and more than
+    /// `spareCount` of them. It also pays if outdated versions keep the log from being clean after
+    /// a change that closed logs, since other machines wait for a clean entry.
     package var isWorthCompacting: Bool {
         guard let log = logs[me] else { return false }
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }
@@ -104,7 +105,7 @@ extension Ledger {
         return length - log.items.count > max(Int(Self.spareCount), current)
     }
 
-    /// The plan of an entry without versions.
+    /// The plan of an entry without versions and acknowledgements, which drops no older entries.
     package var emptyPlan: Plan {
         let log = logs[me] ?? Log()
         return Plan(

@@ -4,13 +4,14 @@
 //       machine that counted as absent, that was added later, or whose keychain is an older copy
 //       can have missed one. All other machines append such an item again.
 //   (2) An item that is appended again by mistake is deleted again by each machine whose keychain
-//       has its tombstone. A lost item can't come back. So in doubt the item is appended.
+//       has its tombstone. A lost item can't come back. So if a machine can't tell, it doesn't
+//       delete the item.
 
 import KeychainCore
 
 extension Ledger {
     /// Whether a deletion may have been in entries that this machine hasn't read, and that other
-    /// machines have dropped without waiting for it.
+    /// machines have dropped without waiting for this machine.
     package var mayHaveMissedDeletions: Bool {
         guard isOldCopy || absence > decided else { return false }
         // An older copy may have missed its own deletions, too.
@@ -41,19 +42,21 @@ extension Ledger {
         return ends
     }
 
-    /// Whether all other present machines are clean.
+    /// Whether the logs of all other present machines are clean, see ``isClean(_:)``.
     var areAllClean: Bool {
         roster.members.allSatisfy { isClean($0) || !isPresent($0) }
     }
 
-    /// Whether a machine has appended a clean entry since the last change that closed logs. Until
-    /// then it may have to append versions from void entries again.
+    /// Whether a machine has appended a clean entry that knows of the last change that closed logs.
+    /// Until then it may have to append versions from void entries again. Always `true` for this
+    /// machine.
     func isClean(_ writer: MachineID) -> Bool {
         writer == me || logs[writer]?.settledKnown ?? 0 >= roster.lastClosing
     }
 
-    /// Whether this machine has read logs that far. A retired log may have been deleted from the
-    /// server. In its place, the logs count into which it was retired.
+    /// Whether this machine has read the logs as far as `needed`. Its own log counts as read. A
+    /// retired log may have been deleted from the server: in its place, the logs count into which
+    /// it was retired.
     func isRead(_ needed: LogIndexes) -> Bool {
         var left = Array(needed)
         var followed: Set<MachineID> = []

@@ -1,12 +1,13 @@
 // Ledger: one machine's knowledge of all logs: the current version of each item, and the entries
 // that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
 //   (1) The current version of an item is the greatest among the versions in all entries that count
-//       and those that this machine has yet to append.
+//       and are still needed, and those that this machine has yet to append. An item of the
+//       keychain that has none there is in doubt: this machine decides whether it was deleted.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
 //       retired.
-//   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of six
-//       events on three machines.
+//   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of up to
+//       six events on three machines.
 
 package import KeychainCore
 
@@ -19,15 +20,16 @@ package struct Ledger: Hashable, Sendable {
         package var known: UInt64
         /// The index of the first entry of the log that is still needed.
         package var first: UInt64
-        /// How far the writer has read other logs, where that changed since its previous entry.
+        /// How far the writer has read other logs, see `LogEntry.Frame`. Logs that the entry leaves
+        /// out stay acknowledged as far as earlier entries say.
         package var acknowledged: LogIndexes
-        /// Whether the log is clean with this entry: it contains no version that the writer knows
-        /// to be superseded, and the writer has nothing left to append.
+        /// Whether the log is clean with this entry: from `first` on, it contains no version that
+        /// the writer knows to be superseded or that a later entry repeats, and the writer has no
+        /// version left to append.
         package var isClean: Bool
         package var versions: [Bytes16: VersionStamp]
         /// Whether this machine has to acknowledge the entry, because the entry contains grants to
-        /// this machine or versions. Versions that couldn't be opened yet are missing from
-        /// `versions`.
+        /// this machine or versions. `versions` lacks the versions that are opened later.
         package var isOfInterest: Bool
 
         package init(
@@ -46,13 +48,14 @@ package struct Ledger: Hashable, Sendable {
         }
     }
 
-    /// What the logs contain of an item: its current version and earlier ones.
+    /// What this machine knows of an item: its current version, and the earlier ones in the logs.
     package struct Held: Hashable, Sendable {
         /// The stamp of the current version.
         package internal(set) var stamp: VersionStamp
         /// For each log that contains the current version, the last entry that does.
         package internal(set) var places: LogIndexes = [:]
-        /// Earlier versions, each with the logs whose writers had not appended a later one yet.
+        /// Earlier versions, each with the logs that contain no later one, and with the last entry
+        /// of each of these logs that has the version.
         package internal(set) var earlier: [VersionStamp: LogIndexes] = [:]
         /// Whether this machine has yet to append the current version.
         package internal(set) var isPending = false
@@ -67,7 +70,8 @@ package struct Ledger: Hashable, Sendable {
         /// How far the writer had read other logs, and the membership log, at its last clean entry.
         var settled: LogIndexes = [:]
         var settledKnown: UInt64 = 0
-        /// By the index of each entry, the items whose versions it contains.
+        /// By the index of each entry that counts, the items whose last version in this log it
+        /// contains.
         var items: [UInt64: Set<Bytes16>] = [:]
         /// The index of the last entry that has to be acknowledged.
         var lastOfInterest: UInt64 = 0
@@ -90,8 +94,8 @@ package struct Ledger: Hashable, Sendable {
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains, and that this machine doesn't have to append.
-    /// ``settle(isComplete:hasAllGroups:)`` decides on them once the logs are read that far:
-    /// entries up to there may contain the version, or a later one.
+    /// ``settle(isComplete:hasAllGroups:)`` decides on each of them once the logs are read up to
+    /// the given indexes: entries up to there may contain the version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
     /// Items whose current version was in an entry that became void while this value existed, each
     /// with the entry's writer, which is expected to append the version again.
@@ -110,7 +114,7 @@ package struct Ledger: Hashable, Sendable {
     /// has acknowledged.
     package var isOldCopy = false
 
-    /// `reached` and `decided` are those of the session before.
+    /// `reached` and `decided` are those at the end of the session before.
     package init(
         me: MachineID, roster: Roster, reached: LogIndexes = [:], decided: UInt64 = 0
     ) {
@@ -138,7 +142,8 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Gives up a version that this machine has yet to append, because it doesn't have the item any
-    /// more. An earlier version, if a log contains one, becomes current again.
+    /// more. If a log has the version, it stays current; otherwise an earlier one becomes current
+    /// again, if a log has one.
     package mutating func abandon(_ name: Bytes16) {
         guard let held = items[name], held.isPending else { return }
         items[name]?.isPending = false
@@ -153,9 +158,10 @@ package struct Ledger: Hashable, Sendable {
         if outdated[name] == next.value[me] { outdated[name] = nil }
     }
 
-    /// Forgets a version that came and went while the logs were being read.
+    /// Forgets an item in doubt. Its version came and went while the logs were being read.
     ///
-    /// - Returns: `false` if a log contains the item, or this machine has to append it.
+    /// - Returns: `false` if the item isn't in doubt, for example because a log contains it or this
+    ///   machine has to append it.
     package mutating func forget(_ name: Bytes16) -> Bool {
         guard doubts.removeValue(forKey: name) != nil else { return false }
         items[name] = nil
@@ -236,7 +242,7 @@ package struct Ledger: Hashable, Sendable {
                 if standing == .counts {
                     doubt(name, log.acknowledged)
                 } else if items[name]?.places.isEmpty ?? false {
-                    // The void entry had the only copy that is left in this log.
+                    // Only the void entry still has the version.
                     awaitAppending(name)
                 }
             }
@@ -271,11 +277,11 @@ package struct Ledger: Hashable, Sendable {
     }
 
     /// Decides on items whose current version no log contains. This machine appends the version
-    /// again, unless the item was deleted.
+    /// again, unless the item was deleted or the version is a deletion that isn't needed any more.
     ///
     /// - Parameters:
-    ///   - isComplete: Whether this machine has read and opened all that the logs need. Otherwise
-    ///     no item is taken for deleted.
+    ///   - isComplete: Whether this machine has read and opened all needed entries. Otherwise no
+    ///     item is taken for deleted.
     ///   - hasAllGroups: Whether this machine sees all access groups. Otherwise it can't open all
     ///     versions, and takes no item for deleted that it may have missed the deletion of.
     /// - Returns: The items that were deleted.
@@ -283,7 +289,7 @@ package struct Ledger: Hashable, Sendable {
         isComplete: Bool = true, hasAllGroups: Bool = true
     ) -> [Bytes16] {
         for (name, writer) in awaited where isClean(writer) {
-            // Its writer had the version no longer, and appended a clean entry without it.
+            // The writer didn't have the version any more, and appended a clean entry without it.
             awaitAppending(name)
         }
         var deleted: [Bytes16] = []
@@ -305,14 +311,15 @@ package struct Ledger: Hashable, Sendable {
         return deleted
     }
 
-    /// Whether a machine is a member, and has appended an entry since it was last suspended.
+    /// Whether a machine is a member, and has appended an entry that knows of its last suspension.
+    /// For this machine, it suffices to be a member.
     package func isPresent(_ machine: MachineID) -> Bool {
         roster.isPresent(
             machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
     }
 
     /// Marks for appending what other machines are expected to append, and items in doubt whose
-    /// deletion this machine can't have missed, because it leaves.
+    /// deletion this machine can't have missed. A machine that leaves the circle needs this.
     package mutating func appendUndecided() {
         let undecided =
             mayHaveMissedDeletions
@@ -322,13 +329,14 @@ package struct Ledger: Hashable, Sendable {
 
     // MARK: Retiring
 
-    /// Marks for appending the current versions that only the log of an absent machine contains.
+    /// Marks for appending the current versions that only the log of an absent machine contains,
+    /// except those of `unloadable`.
     ///
     /// - Parameters:
     ///   - machine: The absent machine.
     ///   - unloadable: Items whose versions this machine doesn't have, and can't append.
-    /// - Returns: The items of that log with a version that is yet to be appended. Without any, the
-    ///   log can be retired.
+    /// - Returns: The items of that log with a version that is yet to be appended. While there are
+    ///   any, the log can't be retired.
     package mutating func adopt(
         _ machine: MachineID, unloadable: Set<Bytes16> = []
     ) -> Set<Bytes16> {

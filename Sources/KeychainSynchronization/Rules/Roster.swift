@@ -1,7 +1,7 @@
 // Roster: the machines of a circle, and which entries of their logs count, according to the
 // membership log. Documentation/Synchronization.md, "Membership log".
-//   (1) Which entries count depends only on the membership log, not on the order in which entries
-//       arrive, so all machines decide alike.
+//   (1) Which entries count depends only on the membership log, and on how far the writer of an
+//       entry knew it, not on the order in which entries arrive. So all machines decide alike.
 //   (2) `Circle` verifies signatures, and this type doesn't.
 
 import KeychainCore
@@ -16,8 +16,8 @@ package struct Roster: Hashable, Sendable {
         /// Removes a machine. In every log, only these entries still count: those up to the given
         /// index, and those that were written with knowledge of this change.
         case remove(MachineID, LogIndexes)
-        /// Suspends a machine that was away too long. The same rule applies, to its log alone. The
-        /// machine may append to the log again once it knows this change.
+        /// Suspends a machine that was away too long. The same rule applies, to its log alone. What
+        /// the machine appends once it knows this change counts again.
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
         /// given for them, contain what counts of it; the signer has copied into its own log what
@@ -75,10 +75,10 @@ package struct Roster: Hashable, Sendable {
         UInt64(closings.count { $0.machine == nil && $0.index <= known })
     }
 
-    /// The index of the last change that closed logs.
+    /// The index of the last change that closed logs. 0: there was none.
     package var lastClosing: UInt64 { closings.last?.index ?? 0 }
 
-    /// The index of the last removal, with which the current epoch began.
+    /// The index of the last removal, with which the current epoch began. 0: there was none.
     package var lastRemoval: UInt64 { closings.last { $0.machine == nil }?.index ?? 0 }
 
     package init(founder: MachineID) {
@@ -102,9 +102,9 @@ package struct Roster: Hashable, Sendable {
         return membership.added <= index && index < membership.removed ?? .max
     }
 
-    /// Whether a machine is a member and has appended an entry since it was last suspended. `known`
-    /// is the index of the last entry of the membership log that the machine knew at its last
-    /// entry.
+    /// Whether a machine is a member and has appended an entry that knows of its last suspension.
+    /// `known` is the index of the last entry of the membership log that the machine knew at its
+    /// last entry.
     package func isPresent(_ machine: MachineID, knowing known: UInt64) -> Bool {
         guard let membership = machines[machine], membership.removed == nil else { return false }
         return known >= membership.suspended ?? 0
@@ -116,7 +116,7 @@ package struct Roster: Hashable, Sendable {
         of writer: MachineID, at index: UInt64, knowing known: UInt64
     ) -> Standing {
         // A retirement doesn't include what was written with knowledge of it. So each step of the
-        // recursion below is from a later retirement.
+        // recursion below leads to a later retirement, and the recursion ends.
         let retirement = machines[writer]?.retirements.first {
             index <= $0.end && known < $0.index
         }
@@ -134,9 +134,9 @@ package struct Roster: Hashable, Sendable {
         return copies == .void ? .void : .retired
     }
 
-    /// Whether a machine was removed and its whole log is retired, so that the log may be deleted
-    /// from the server. The log may be retired further than the removal closed it, if the machine
-    /// had been suspended before.
+    /// Whether a machine was removed and everything that counted in its log is retired, so that the
+    /// log may be deleted from the server. The log may be retired further than the removal closed
+    /// it, if the machine had been suspended before.
     package func isRetired(_ machine: MachineID) -> Bool {
         guard let membership = machines[machine] else { return false }
         return membership.removed != nil && membership.retired >= membership.closed

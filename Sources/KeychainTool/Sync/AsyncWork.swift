@@ -1,5 +1,6 @@
 // AsyncWork: runs asynchronous work for a command, which itself is synchronous.
-//   (1) The thread of the command waits, so the work must not need the main actor.
+//   (1) The thread that calls `wait`, usually the main thread, waits. So the work must not need the
+//       main actor.
 
 #if Synchronization
 
@@ -7,7 +8,7 @@ import Dispatch
 import Synchronization
 
 enum AsyncWork {
-    /// Runs asynchronous work, and returns when it is done.
+    /// Runs asynchronous work, and returns its result when it is done.
     static func wait<Value: Sendable>(
         for work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {

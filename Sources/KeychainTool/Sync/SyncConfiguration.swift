@@ -26,7 +26,8 @@ struct SyncConfiguration: Sendable {
         #"{"endpoints": ["https://etcd.example.org:2379"], "authority": "ca.pem", "#
         + #""certificate": "client.pem", "key": "client.key"}"#
 
-    /// The path of the file: `keychain/sync.json` in the folder for configuration.
+    /// The path of the file without the option --config: `keychain/sync.json` in the folder for
+    /// configuration.
     static func standardPath(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(ControlFailure) -> String {
@@ -44,7 +45,7 @@ struct SyncConfiguration: Sendable {
 
     /// Reads the file.
     ///
-    /// - Throws: ``ControlFailure`` with what to change in the file.
+    /// - Throws: ``ControlFailure`` with what to change in the file, or in the files that it names.
     init(path: String) throws {
         let settings = try Self.settings(in: Self.content(of: path), path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."

@@ -25,8 +25,8 @@ extension ControlFailure {
         "The keychain is locked. Provide the passcode with --passcode-fd, or run this command at a "
             + "terminal.")
 
-    /// Carries out a command. Failures of the keychain, of the server and of joining are thrown as
-    /// ``ControlFailure``.
+    /// Carries out a command. Failures of the keychain, of the server and of joining, and rejected
+    /// data from the server, are thrown as ``ControlFailure``.
     static func ofSynchronization<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -41,8 +41,8 @@ extension ControlFailure {
         }
     }
 
-    /// A failure of the keychain, with the exit status of its kind. The general texts for these
-    /// kinds are about items.
+    /// A failure of the keychain, with the exit status of its kind. The general texts for some
+    /// kinds are about items, so the failures of these kinds have texts of their own.
     private init(synchronization failure: KeychainFailure) {
         let status: ControlStatus
         switch failure.status {

@@ -20,7 +20,7 @@ struct SyncKeychain {
 
     /// Opens the existing keychain.
     ///
-    /// - Throws: ``ControlFailure/noCircle`` if there is none.
+    /// - Throws: ``ControlFailure/noCircle`` if there is no keychain.
     init(existing passcode: PasscodeSource) throws {
         guard let session = try KeychainSession(existing: passcode) else {
             throw ControlFailure.noCircle
@@ -57,7 +57,7 @@ struct SyncKeychain {
         return try CircleStatus(messageBytes: send(.status).message)
     }
 
-    /// The keys of this machine, which are made if there are none.
+    /// The public keys of this machine. If it has no keys, they are made.
     func machine() throws -> MachineDescription {
         guard let machine = MachineDescription(decoding: try send(.describe).message) else {
             throw ControlFailure(
@@ -68,17 +68,17 @@ struct SyncKeychain {
 
     // MARK: Requirements
 
-    /// - Throws: ``ControlFailure`` if the keychain is locked.
+    /// - Throws: ``ControlFailure`` if the keychain is locked and can't be unlocked.
     func requireUnlocked() throws {
         guard try status().state != .locked else { throw ControlFailure.lockedCircle }
     }
 
     /// - Throws: ``ControlFailure`` if the keychain is in a circle already, was removed from one,
-    ///   or is locked.
+    ///   or is locked and can't be unlocked.
     func requireNoCircle() throws { try Self.requireNoCircle(in: status()) }
 
-    /// The same for a state that is already known. Calling ``status()`` again would prompt again if
-    /// the keychain is locked.
+    /// The same check of a state that is already known. Calling ``status()`` again would prompt
+    /// again if the keychain is locked.
     static func requireNoCircle(in status: CircleStatus) throws {
         switch status.state {
         case .none: return

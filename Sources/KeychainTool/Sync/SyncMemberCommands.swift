@@ -1,6 +1,6 @@
 // SyncMemberCommands: lists the machines of the circle, removes one, and leaves the circle.
-//   (1) A removed machine keeps the items that it has. It can't open later ones: they are sealed
-//       under keys that it doesn't get.
+//   (1) A removed machine keeps the items that it has. It can't open what others write once they
+//       know of the removal: that is sealed under keys that it doesn't get.
 
 #if Synchronization
 
@@ -14,10 +14,11 @@ struct SyncMembersCommand: ParsableCommand {
         commandName: "members",
         abstract: "Lists the machines of the circle.",
         discussion: """
-            For each machine, the list shows the time of the latest sign of life that this machine \
-            has seen. A machine that was away too long is suspended: the others don't wait for it \
-            before they forget deletions, until it synchronizes again. If the server can't be \
-            reached, the list is the one that this machine knows.
+            For each other machine, the list shows the time of the latest sign of life that this \
+            machine has seen. A machine gives one about once an hour while it synchronizes. One \
+            that was away too long is suspended: the others don't wait for it before they forget \
+            deletions, until it synchronizes again. If the server can't be reached, the list is \
+            the one that this machine knows.
             """)
 
     @Flag(help: "Writes an array of JSON objects.")
@@ -88,7 +89,7 @@ struct SyncRemoveCommand: ParsableCommand {
             }
             try sync.keychain.send(.remove(removed.id))
             try sync.settleChange()
-            // Entries that the removal made void are sent again under new keys.
+            // Entries of this machine that the removal made void are sent again under new keys.
             try sync.settle()
             try Output.print("Removed \(name) from the circle.")
         }

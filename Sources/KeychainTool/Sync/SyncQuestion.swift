@@ -27,8 +27,8 @@ enum SyncQuestion {
         guard let code = PastedCode(text) else {
             throw ControlFailure(
                 .failure,
-                "This is not a code. A code has 26 letters and digits in five groups. Nothing was "
-                    + "changed.")
+                "This is not a code. A code has 26 letters and digits in five groups. No machine "
+                    + "was added.")
         }
         return code
     }

@@ -1,5 +1,5 @@
-// SyncRunCommand: synchronizes until a signal ends it: the relay between the keychain and the
-// server.
+// SyncRunCommand: synchronizes until a signal ends it or the machine is in no circle any more. It
+// is the relay between the keychain and the server.
 //   (1) The relay holds no key of the circle: items pass through it sealed. Without a service, the
 //       embedded keychain in this process holds the keys.
 //   (2) Each event that differs from the one before is one line on standard error, in the format of

@@ -29,7 +29,7 @@ struct SyncSession {
 
     /// Opens the existing keychain.
     ///
-    /// - Throws: ``ControlFailure/noCircle`` if there is none.
+    /// - Throws: ``ControlFailure/noCircle`` if there is no keychain.
     init(existing options: SyncOptions) throws {
         let configuration = try options.configuration()
         try self.init(SyncKeychain(existing: options.passcode.source), configuration)
@@ -97,7 +97,8 @@ struct SyncSession {
                 + "sync run` sends it.")
     }
 
-    /// A circle that this machine is in, with all that the server shows of it.
+    /// The circle that this machine is in, once the machine has read all that the server shows of
+    /// it.
     struct Membership {
         let circle: CircleID
         let machine: MachineID
@@ -108,9 +109,9 @@ struct SyncSession {
 
     /// Unlocks the keychain, exchanges everything, and returns the state.
     ///
-    /// - Throws: ``ControlFailure`` if the keychain is locked, if this machine is in no circle or
-    ///   was removed from it, or if the server doesn't show all that the machines of the circle
-    ///   wrote.
+    /// - Throws: ``ControlFailure`` if the keychain can't be unlocked, if this machine is in no
+    ///   circle or was removed from it, or if the server doesn't show all that the machines of the
+    ///   circle wrote.
     func membership() throws -> Membership {
         try keychain.requireUnlocked()
         let demand = try settle()
@@ -139,7 +140,8 @@ struct SyncSession {
 
     /// The circle whose identifier begins with some digits, or the only one on the server.
     ///
-    /// - Throws: ``ControlFailure`` unless exactly one matches.
+    /// - Throws: ``ControlFailure`` unless exactly one matches; ``JoiningFailure/tooManyCircles``
+    ///   if more than 255 names begin with the digits.
     func circle(beginningWith digits: String?) throws -> CircleID {
         let directory = CircleDirectory(store)
         let digits = digits?.lowercased() ?? ""
@@ -161,7 +163,7 @@ struct SyncSession {
         guard matching.count == 1 else {
             throw ControlFailure(
                 .failure,
-                "The server has \(matching.count) circles. Specify one with --circle: "
+                "\(matching.count) circles match. Specify one with --circle: "
                     + matching.map(\.description).joined(separator: ", ") + ".")
         }
         return circle
