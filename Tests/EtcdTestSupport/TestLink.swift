@@ -1,7 +1,7 @@
 // TestLink: a TCP proxy before one server, whose connections a test cuts, silences and restores.
 //   (1) It passes the bytes on as they are, so TLS is between the client and the server.
-//   (2) While it is silent, connections are still made, and the system still accepts bytes. They
-//       are passed on once the link is restored, unless the connection was reset before.
+//   (2) While it is silent, connections are still made, and the system still accepts bytes. The
+//       bytes are passed on once the link is restored, unless the connection was reset before.
 
 #if Synchronization
 

@@ -65,7 +65,7 @@ extension `With etcd` {
             #expect(reader.values == values)
             // etcd has no items of this-device-only protection classes.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
-            // The others joined with a token, so their names contain the start of their identifiers.
+            // The others joined with a token, so their names contain the start of an identifier.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")
         }

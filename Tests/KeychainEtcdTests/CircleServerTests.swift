@@ -158,8 +158,8 @@ extension `With etcd` {
                 #expect(try $0[0].set("a", "1").isDone)
                 try await Self.expectLoss(of: cluster, $0) { try await cluster.wipe() }
 
-                // As the status advises, both machines leave. No circle is left that they could join
-                // again, so the first one founds a new one.
+                // As the status advises, both machines leave. No circle is left that they could
+                // join again, so the first one founds a new one.
                 let (one, two) = ($0[0], $0[1])
                 for machine in $0 {
                     machine.killRelay()
