@@ -113,7 +113,7 @@ extension Replica {
             var byteCount = 0
             for name in plan.versions.keys.sorted() {
                 guard let version = load(name), version.name == name else { continue }
-                byteCount += version.encoded().count
+                byteCount += version.byteCount
                 versions.append(version)
             }
             if byteCount > Self.versionByteLimit, plan.versions.count > 1 {

@@ -62,7 +62,7 @@ extension `With etcd` {
                 cluster, alice.prefix, with: machine)
             let said = reader.verification.problems.map(\.text)
             #expect(reader.verification.isSound, "\(said)")
-            #expect(reader.values == values)
+            try #require(reader.values == values)
             // etcd has no items of this-device-only protection classes.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
             // The others joined with a token, so their names contain the start of an identifier.

@@ -168,6 +168,8 @@ import Testing
                 try copy.append(read)
             }
         }
+        var copy = circle
+        try copy.append(entry)
     }
 
     @Test func `a fork of the membership log is refused, as are entries based on it`() throws {

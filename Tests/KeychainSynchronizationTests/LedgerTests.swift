@@ -95,7 +95,7 @@ import Testing
         #expect(roster.standing(of: other, at: 1, knowing: 3) == .void)
     }
 
-    @Test func `two machines that retired each other's logs have void or retired entries`() {
+    @Test func `the entries of two machines that retired each other's logs are retired`() {
         let third = MachineID(Bytes16(high: 0, low: 4))
         var roster = Roster(founder: me)
         _ = roster.apply(.add(other), at: 2)

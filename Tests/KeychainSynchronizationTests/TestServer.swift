@@ -11,7 +11,6 @@ import Testing
 final class TestServer {
     var membership: [[UInt8]] = []
     var logs: [MachineID: [UInt64: [UInt8]]] = [:]
-    var heads: [MachineID: [UInt8]] = [:]
 
     /// All entries that `append` has ever stored, as bytes.
     private(set) var everything: [[UInt8]] = []

@@ -136,10 +136,14 @@ import Testing
         let (one, two, three) = try await devices()
         try await pass(5, one, two)
         for device in [one, two] { device.clock.now += 11 * Self.day }
+        // The machine whose turn it is signs first, and the other one's suspension is stored first.
         let racing = HookedStore.racing(server, count: 1) { try await self.settle(two) }
         try await settle(one, racing)
         try await settle(two)
         #expect(suspensionCount == 1)
+        let last = try #require(server.records.keys.filter { $0.contains("/m/") }.max())
+        let suspension = try MembershipEntry(decoding: try #require(server.records[last]))
+        #expect(suspension.signer == MachineID(try await two.id()))
         #expect(try await suspended(one) == [three.name])
     }
 

@@ -87,7 +87,7 @@ private final class MembershipTrial {
             event = "set \(account)"
         case 7..<10:
             guard (try? device.delete(account)) != nil else { return }
-            try? note(account, nil, machine)
+            try note(account, nil, machine)
             event = "delete \(account)"
         case 10:
             guard leavesTombstonesOut,

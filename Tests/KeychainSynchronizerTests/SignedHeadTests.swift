@@ -18,7 +18,6 @@ import Testing
         let one = try Device("one", server)
         try await one.found()
         var last = try head().moment
-        var count = 0
         for (seconds, isSigned) in [
             (0, false), (3599, false), (1, true), (1, false), (3598, false), (1, true),
             (100_000, true),
@@ -29,9 +28,7 @@ import Testing
             #expect((moment != last) == isSigned, "after \(seconds) s more")
             if isSigned { #expect(moment == one.engine.milliseconds) }
             last = moment
-            count += 1
         }
-        #expect(count == 7)
     }
 
     @Test func `the log's head is signed only after all waiting entries are appended`() async throws

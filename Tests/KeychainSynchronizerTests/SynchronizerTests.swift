@@ -176,7 +176,7 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `an item that no log contains any more is deleted`() async throws {
+    @Test func `a deletion stays in its log until another machine has acknowledged it`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try one.set("b", "2")
@@ -220,8 +220,10 @@ import Testing
         try one.engine.perform(Lock(), as: AccessGroups([]))
         #expect(try await one.settle().state == .locked)
         #expect(try await one.status().state == .locked)
-        await #expect(throws: KeychainFailure.self) {
+        await #expect {
             try await one.relay.send(.remove(Bytes16(high: 1, low: 2)))
+        } throws: {
+            ($0 as? KeychainFailure)?.status == .interactionNotAllowed
         }
         try one.engine.perform(Unlock(passcode: passcode), as: AccessGroups([]))
         try await converge(one, two)
@@ -268,6 +270,11 @@ import Testing
             _ = try one.engine.perform(AddItem(item), as: AccessGroups([group]))
         }
         try await converge(one, two)
+        let group = String(repeating: "g", count: GroupKey.groupByteLimit)
+        let found = try two.engine.perform(
+            FindItems(ItemQuery(itemClass: .genericPassword, isSynchronizable: nil)),
+            as: AccessGroups([group]))
+        #expect(found.map { $0.attributes[.account] } == [.string("fits")])
         let expected = [StayingItems(reason: .groupNameTooLong, count: 1)]
         #expect(try await one.status().staying == expected)
         try one.restart()

@@ -80,7 +80,7 @@ package struct SynchronizedItem: Hashable, Sendable {
     package var stamp: VersionStamp {
         VersionStamp(
             modified: modified, isDeletion: record.isTombstone,
-            digest: Digest(Fingerprint.sha256(of: encoded())) ?? .zero)
+            digest: Digest(withPlaintext { Fingerprint.sha256(of: $0) }) ?? .zero)
     }
 
     /// Identifies the item of which this is a version: a digest over class, access group and
@@ -99,6 +99,15 @@ package struct SynchronizedItem: Hashable, Sendable {
     // MARK: Bytes
 
     private static let version: UInt8 = 1
+    /// The size of the plaintext in bytes.
+    package var byteCount: Int { withPlaintext(\.count) }
+
+    private func withPlaintext<Result>(_ body: ([UInt8]) -> Result) -> Result {
+        var plaintext = encoded()
+        defer { plaintext.erase() }
+        return body(plaintext)
+    }
+
     /// The plaintext, which the caller must erase.
     package func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 256 + (data?.count ?? 0))
