@@ -86,9 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a member doesn't answer after a wrong opening of the commitment, nor after three failures`()
-        throws
-    {
+    @Test func `no answer follows a wrong opening of a commitment, or three failures`() throws {
         var desk = JoinDesk(member: member.id)
         let joiner = Joiner(joiner.description, circle: circle.id)
         _ = try desk.answer(joiner.commitment, circle)

@@ -320,7 +320,7 @@ import Testing
         #expect(status.machines.contains { $0.withheldCount > 0 }, "\(status) \(next)")
     }
 
-    @Test func `an undecodable record in a log doesn't keep another machine from sending changes`() async throws {
+    @Test func `an undecodable record in a log doesn't keep others from sending`() async throws {
         let key = try #require(try await log(of: two).last)
         let next = String(try #require(UInt64(key.suffix(16), radix: 16)) + 1, radix: 16)
         server.records[key.dropLast(next.count) + next] = [1, 2, 3]

@@ -231,7 +231,7 @@ import Testing
         _ = try await pasting.code()
     }
 
-    @Test func `a joining message of another length or with another beginning isn't decoded`() throws {
+    @Test func `a joining message of a wrong length or beginning isn't decoded`() throws {
         let keys = MachineKeys.random()
         let (replica, _) = try Replica.found(keys, name: "one", recovery: nil, created: 0)
         var joiner = Joiner(MachineKeys.random().description, circle: replica.circle.id)

@@ -176,7 +176,7 @@ import Testing
         #expect(try two.values() == ["a": "1", "b": "2"])
     }
 
-    @Test func `a deletion stays in its log until another machine has acknowledged it`() async throws {
+    @Test func `a deletion stays in its log until it is acknowledged`() async throws {
         let (one, two) = try await pair()
         try one.set("a", "1")
         try one.set("b", "2")
