@@ -373,6 +373,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a deleted key leaves a version only on request, even if all programs leave versions`(
+        isLocked: Bool
+    ) throws {
+        let keychain = try keychain()
+        let engine = keychain.engine
+        try engine.perform(SetHistory(HistoryPolicy(count: 9, days: 9, isForAll: true)))
+        let key = try make(keychain)
+        let query = ItemQuery(
+            itemClass: .key,
+            attributes: [
+                .tokenID: .string("com.apple.setoken"), .applicationLabel: .data(Data([1])),
+            ])
+        let label = ItemChanges(attributes: [.label: .string("L")])
+        for keepsVersions in [true, false] {
+            _ = try engine.perform(AddItem(row(key, .privateKeyUsage)), as: keychain.caller)
+            _ = try engine.perform(UpdateItems(query, label), as: keychain.caller)
+            if isLocked { try engine.lock() }
+            try engine.perform(
+                DeleteItems(query, tombstones: .never, keepsVersions: keepsVersions),
+                as: keychain.caller)
+            try engine.unlock(passcode: passcode("1234"))
+            var references: [ItemReference] = []
+            try engine.store.forEachVersion(includesSecret: false) { version in
+                if let version { references.append(version.row.reference) }
+            }
+            // Those of the first key: from its change and from its deletion.
+            #expect(references.count == 2 && Set(references).count == 1)
+        }
+    }
+
     @Test func `an item marked as a hardware key must hold a blob that fits its attributes`() throws
     {
         let keychain = try keychain()
