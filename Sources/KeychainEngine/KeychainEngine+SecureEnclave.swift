@@ -119,7 +119,7 @@ extension KeychainEngine {
             try authorize(caller, group: nil)
             guard let hardware else { throw .secureEnclaveUnavailable }
             guard let blob = SecureEnclaveBlob(decoding: key) else {
-                throw .foreignSecureEnclaveKey
+                throw .damagedSecureEnclaveKey
             }
             let value = try authorizationValue(of: blob, showing: request.authorization)
             return try body(hardware, blob.wrappedKey, value)
@@ -149,7 +149,7 @@ extension KeychainEngine {
         case .opened(var value):
             defer { value.resetBytes(in: value.startIndex..<value.endIndex) }
             return SecretBytes(copying: value)
-        case .damaged: throw .foreignSecureEnclaveKey
+        case .damaged: throw .damagedSecureEnclaveKey
         case .refused(let failure), .failed(let failure): throw failure
         }
     }

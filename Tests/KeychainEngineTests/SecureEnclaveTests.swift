@@ -300,17 +300,20 @@ import Testing
         let keychain = try keychain(hardware)
         let key = try make(keychain).blob
         let other = try self.keychain(hardware)
-        #expect(status { _ = try sign(other, key) } == .decode)
+        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) { _ = try sign(other, key) }
+        #expect(KeychainFailure.foreignSecureEnclaveKey.cause == .otherMachine)
         let engine = try KeychainEngine.open(
             directory: keychain.directory, options: Self.options())
         defer { engine.close() }
         try engine.unlock(passcode: passcode("1234"))
-        #expect(
-            status {
-                _ = try engine.perform(
-                    SignDigest(Self.digest, with: key, authorization: Authorization()),
-                    as: keychain.caller)
-            } == .decode)
+        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
+            _ = try engine.perform(
+                SignDigest(Self.digest, with: key, authorization: Authorization()),
+                as: keychain.caller)
+        }
+        #expect(throws: KeychainFailure.damagedSecureEnclaveKey) {
+            _ = try sign(keychain, Data("no key".utf8))
+        }
     }
 
     /// Each change replaces one part of the first blob, mostly with the same part of the second
