@@ -15,6 +15,8 @@
 import FoundationEssentials
 
 /// A client of one cluster of etcd, for the keys of one circle. All calls can be made concurrently.
+///
+/// Any call can also throw the error with which ``EtcdConfiguration/User/password`` failed.
 package actor EtcdClient {
     let configuration: EtcdConfiguration
     let transport: EtcdTransport
@@ -146,10 +148,7 @@ package actor EtcdClient {
     private func newToken(
         of user: EtcdConfiguration.User, at node: String, within limit: Duration
     ) async throws -> String {
-        guard let password = try? await user.password() else {
-            throw EtcdTryFailure.final(.unauthenticated)
-        }
-        let request = AuthenticationRequest(name: user.name, password: password)
+        let request = AuthenticationRequest(name: user.name, password: try await user.password())
         let token = try await transport.exchange(
             .authenticate, EtcdTransport.encode(request), at: node, token: nil, within: limit
         ).token
