@@ -141,7 +141,8 @@ extension KeychainEngine {
         guard blob.constraints.contains(.privateKeyUsage) else {
             throw KeychainFailure(
                 .authFailed,
-                "The key's access control doesn't have privateKeyUsage, so the key can't be used.")
+                "The key's access control doesn't have privateKeyUsage, so the key can't be used. "
+                    + "Create a key with privateKeyUsage.")
         }
         let guarded = Guarded(enrollment: content.enrollment, binding: binding(blob))
         if let failure = refusal(of: guarded, proof) { throw failure }

@@ -70,8 +70,11 @@ extension KeychainError: LocalizedError {
             "Use the keychain's original machine or its recovery code. Nothing was deleted."
         case .interactionNotAllowed:
             "Unlock the device or the keychain, or let the program ask the user, and try again."
-        case .authFailed: "Check the passcode and try again."
+        case .authFailed: "Check the passcode or password, and try again."
         case .userCanceled: "Try again and confirm."
+        case .missingEntitlement where operation == .administer:
+            "Use a program that may administer the keychain, such as keychainctl, or give the "
+                + "user or unit of this one the group \"*\"."
         case .missingEntitlement:
             "Add the access group to the keychain-access-groups entitlement of the program."
         case .diskFull: "Free some disk space and try again."
