@@ -43,12 +43,19 @@ package struct AccessGroups: Hashable, Sendable {
     ///   it. For a script this is the interpreter. `nil` if it is unknown.
     /// - Returns: The ``shared`` group, with the name of the file as the name of the program.
     package static func withoutEntitlements(executable path: String?) -> AccessGroups {
+        let name = programName(ofExecutable: path)
+        return AccessGroups(
+            [shared], program: programSizes.contains(name.utf8.count) ? name : "")
+    }
+
+    /// Returns the name of the file that a process executes, from the path as `/proc/PID/exe`
+    /// reports it. Empty if it is unknown.
+    package static func programName(ofExecutable path: String?) -> String {
         var name = path?.split(separator: "/").last.map { String($0) } ?? ""
         // The kernel appends this if the file was replaced or removed while the program runs.
         let mark = " (deleted)"
         if name.hasSuffix(mark) { name.removeLast(mark.count) }
-        return AccessGroups(
-            [shared], program: programSizes.contains(name.utf8.count) ? name : "")
+        return name
     }
 
     package var isEmpty: Bool { names.isEmpty && !includesAll }

@@ -26,7 +26,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         /// The keychain service didn't answer. It is unknown whether the change was made.
         case interruption
         /// The item or key is bound to another machine or chip, or the one that it is bound to
-        /// can't be used.
+        /// can't be used. For a hardware key, also: it belongs to another keychain.
         case otherMachine
         /// The request's proofs don't satisfy the item's constraints.
         case authentication(AccessConstraints)

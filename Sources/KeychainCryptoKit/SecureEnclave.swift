@@ -241,7 +241,7 @@ struct EnclaveKey: Sendable {
     private init(_ blob: Data, _ keychain: AuthenticatingConnection) throws(KeychainFailure) {
         guard let parsed = SecureEnclaveBlob(decoding: blob),
             (try? Crypto.P256.Signing.PublicKey(x963Representation: parsed.publicKey)) != nil
-        else { throw .foreignSecureEnclaveKey }
+        else { throw .damagedSecureEnclaveKey }
         self.blob = parsed
         self.keychain = keychain
     }

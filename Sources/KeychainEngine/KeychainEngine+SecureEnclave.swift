@@ -119,7 +119,7 @@ extension KeychainEngine {
             try authorize(caller, group: nil)
             guard let hardware else { throw .secureEnclaveUnavailable }
             guard let blob = SecureEnclaveBlob(decoding: key) else {
-                throw .foreignSecureEnclaveKey
+                throw .damagedSecureEnclaveKey
             }
             let value = try authorizationValue(of: blob, showing: request.authorization)
             return try body(hardware, blob.wrappedKey, value)
@@ -141,7 +141,8 @@ extension KeychainEngine {
         guard blob.constraints.contains(.privateKeyUsage) else {
             throw KeychainFailure(
                 .authFailed,
-                "The key's access control doesn't have privateKeyUsage, so the key can't be used.")
+                "The key's access control doesn't have privateKeyUsage, so the key can't be used. "
+                    + "Create a key with privateKeyUsage.")
         }
         let guarded = Guarded(enrollment: content.enrollment, binding: binding(blob))
         if let failure = refusal(of: guarded, proof) { throw failure }
@@ -149,7 +150,7 @@ extension KeychainEngine {
         case .opened(var value):
             defer { value.resetBytes(in: value.startIndex..<value.endIndex) }
             return SecretBytes(copying: value)
-        case .damaged: throw .foreignSecureEnclaveKey
+        case .damaged: throw .damagedSecureEnclaveKey
         case .refused(let failure), .failed(let failure): throw failure
         }
     }

@@ -18,6 +18,8 @@ import FoundationEssentials
 
 /// A client of one cluster of etcd, for the keys below one prefix. All calls can be made
 /// concurrently.
+///
+/// Any call can also throw the error with which ``EtcdConfiguration/User/password`` failed.
 package actor EtcdClient {
     let configuration: EtcdConfiguration
     let transport: EtcdTransport
@@ -150,10 +152,7 @@ package actor EtcdClient {
     private func newToken(
         of user: EtcdConfiguration.User, at node: String, within limit: Duration
     ) async throws -> String {
-        guard let password = try? await user.password() else {
-            throw EtcdTryFailure.final(.unauthenticated)
-        }
-        let request = AuthenticationRequest(name: user.name, password: password)
+        let request = AuthenticationRequest(name: user.name, password: try await user.password())
         let token = try await transport.exchange(
             .authenticate, EtcdTransport.encode(request), at: node, token: nil, within: limit
         ).token

@@ -16,7 +16,8 @@ package struct EtcdConfiguration: Sendable {
     package struct User: Sendable {
         package let name: String
         /// Called for each attempt to authenticate. A request doesn't wait for it beyond its
-        /// deadline.
+        /// deadline. An error ends the requests that wait for it, which throw it unchanged: only
+        /// the caller knows what it means.
         package let password: @Sendable () async throws -> String
 
         package init(name: String, password: @escaping @Sendable () async throws -> String) {

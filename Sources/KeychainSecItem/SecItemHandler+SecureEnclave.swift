@@ -124,7 +124,7 @@ extension SecItemHandler {
     /// The key for a blob: a key that this handler holds, or a stored key.
     private func key(of blob: Data) throws(KeychainFailure) -> SecKey {
         if let key = keys.key(for: blob) { return key }
-        guard let parsed = SecureEnclaveBlob(decoding: blob) else { throw .foreignSecureEnclaveKey }
+        guard let parsed = SecureEnclaveBlob(decoding: blob) else { throw .damagedSecureEnclaveKey }
         let query = asking(SecItemQuery.key(withReference: parsed.wrappedKey)) as CFDictionary
         var object: CFTypeRef?
         // SAFETY: the pointer is used during the call only, and the variable owns the object that

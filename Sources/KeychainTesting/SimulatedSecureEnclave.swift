@@ -79,7 +79,7 @@ package final class SimulatedSecureEnclave: KeyHardware {
                 copying: try AuthenticatedEncryption.open(
                     sealed, using: storageKey, authenticating: []))
         } catch {
-            throw .foreignSecureEnclaveKey
+            throw .damagedSecureEnclaveKey
         }
     }
 

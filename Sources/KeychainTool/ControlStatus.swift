@@ -28,7 +28,7 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
         case .exists: "the item, or something else to be created, already exists"
         case .usage: "invalid arguments"
         case .notExecutable: "run: the program can't be executed"
-        case .noProgram: "run: the program was not found"
+        case .noProgram: "run: the program or its interpreter was not found"
         }
     }
 

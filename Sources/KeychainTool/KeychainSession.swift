@@ -170,6 +170,25 @@ struct KeychainSession {
         }
     }
 
+    /// Whether a search with these queries has skipped damaged items.
+    ///
+    /// The engine of a service reports them only in the service's log. But a search without a match
+    /// fails if it reaches a damaged item. So each query is repeated for a creation date that no
+    /// item has. The index doesn't contain this date, so the search reaches the same items.
+    func hasSkippedDamage(_ queries: [ItemQuery]) -> Bool {
+        guard case .service = keychain else { return EngineLog.tellsOfDamage }
+        return queries.contains { query in
+            var query = query
+            query.attributes[.creationDate] = .date(-.greatestFiniteMagnitude)
+            guard case .failure(let failure) = search(query, Retrieval(limit: nil)) else {
+                return false
+            }
+            // An item that was set aside or lost earlier is reported only if nothing matches.
+            return failure.cause == .damage && failure != .lostItems
+                && failure != failure.item.map { KeychainFailure.setAsideItem($0) }
+        }
+    }
+
     private func search(
         _ query: ItemQuery, _ retrieval: Retrieval
     ) -> Result<[ItemSnapshot], KeychainFailure> {

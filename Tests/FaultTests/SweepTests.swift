@@ -117,6 +117,19 @@ func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
+    @Test(arguments: [
+        ["--sead", "1"], ["--seed"], ["--count", "many"], ["--seed", "1", "nothing"],
+    ])
+    func `soak says which arguments are wrong`(_ arguments: [String]) throws {
+        let path = try #require(TestProgram.path(of: "soak"))
+        let program = try TestProgram(
+            path: "/bin/sh", ["-c", #""$0" "$@" 2>&1; echo $?"#, path] + arguments,
+            environment: [:])
+        let lines = program.lines()
+        #expect(lines.count == 2 && lines.last == "64", "\(lines)")
+        #expect(lines.first?.hasPrefix("soak: ") == true, "\(lines)")
+    }
+
     @Test func `the sweep accepts a failed look-up only if it reports damage or a lock`() throws {
         let folder = try TemporaryFolder()
         let addition = Step.add(0, 5)

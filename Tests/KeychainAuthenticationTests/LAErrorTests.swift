@@ -53,7 +53,7 @@ import Testing
         #expect((given as NSError).userInfo[NSLocalizedDescriptionKey] as? String == "So.")
     }
 
-    @Test func `an error can be created from any NSError`() {
+    @Test func `an error can be created from any NSError`() throws {
         let object = NSError(
             domain: LAErrorDomain, code: -9, userInfo: [NSLocalizedDescriptionKey: "So."])
         let error = LAError(_nsError: object)
@@ -62,6 +62,11 @@ import Testing
         #expect(error._nsError == object)
         #expect(LAError(_nsError: NSError(domain: "other", code: -9)).code == .systemCancel)
         #expect(LAError(_nsError: NSError(domain: LAErrorDomain, code: 1)).code == .systemCancel)
+        let foreign = NSError(
+            domain: "other", code: 7, userInfo: [NSLocalizedDescriptionKey: "So it is."])
+        let converted = LAError(_nsError: foreign)
+        #expect(converted.localizedDescription == "So it is.")
+        #expect(try #require(converted.userInfo[NSUnderlyingErrorKey] as? NSError) == foreign)
     }
 
     @Test(arguments: [false, true])

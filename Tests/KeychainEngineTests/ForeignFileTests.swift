@@ -262,6 +262,23 @@ import Testing
         #expect(try load("a", from: keychain) == Data("a".utf8))
     }
 
+    @Test func `a damaged application number isn't blamed on another program alone`() throws {
+        let keychain = try closedKeychain()
+        let file = URL(filePath: keychain.path(.database))
+        var bytes = try Data(contentsOf: file)
+        // The application number is at offset 68 (Documentation/Formats/database-v2.md).
+        bytes[68] ^= 1
+        try bytes.write(to: file)
+        let refusal = reason { try keychain.reopen() }
+        #expect(
+            refusal?.contains(
+                "the first page of keychain.db is damaged, or the file belongs to another program")
+                == true)
+        #expect(try recover(keychain).itemCount == 1)
+        try keychain.reopen()
+        #expect(try load("a", from: keychain) == Data("a".utf8))
+    }
+
     @Test func `a keychain whose database has the highest possible number can't be rotated`() throws
     {
         let keychain = try closedKeychain()

@@ -3,6 +3,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import KeychainSQLite
 import TestPrograms
@@ -50,6 +51,43 @@ import Testing
     ) throws -> RecoveryReport {
         try KeychainEngine.recover(
             directory: keychain.directory, passcode: code.map { passcode($0) }, options: .testing)
+    }
+
+    // MARK: Ways in
+
+    @Test func `a keychain without a passcode is recovered with a credential or recovery code`()
+        throws
+    {
+        let keychain = try TemporaryKeychain()
+        try add("a", "secret", to: keychain)
+        let credential = passcode("0123456789abcdef")
+        let code = RecoveryCode.random().bytes
+        try keychain.engine.perform(
+            ChangeSlots(.add(.credential(credential))), as: keychain.caller)
+        try keychain.engine.perform(
+            ChangeSlots(.add(.recoveryCode(code)), provedBy: .credential(credential)),
+            as: keychain.caller)
+        keychain.engine.close()
+        func recover(
+            _ way: WayIn?, own: SecretBytes? = nil
+        ) throws -> RecoveryReport {
+            var options = EngineOptions.testing
+            options.credential = { own }
+            return try KeychainEngine.recover(
+                directory: keychain.directory, with: way, options: options)
+        }
+
+        let wrong = passcode("another secret !")
+        #expect(status { _ = try recover(nil) } == .authFailed)
+        #expect(status { _ = try recover(nil, own: wrong) } == .authFailed)
+        #expect(status { _ = try recover(.credential(wrong)) } == .authFailed)
+        #expect(status { _ = try recover(.passcode(wrong)) } == .param)
+        #expect(try recover(.credential(credential)).isComplete)
+        #expect(try recover(.recoveryCode(code)).isComplete)
+        #expect(try recover(nil, own: credential).isComplete)
+        try keychain.reopen()
+        try keychain.engine.perform(UnlockWith(.recoveryCode(code)), as: keychain.caller)
+        #expect(try find("a", in: keychain) == Data("secret".utf8))
     }
 
     // MARK: An old passcode

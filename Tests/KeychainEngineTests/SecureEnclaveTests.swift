@@ -300,17 +300,20 @@ import Testing
         let keychain = try keychain(hardware)
         let key = try make(keychain).blob
         let other = try self.keychain(hardware)
-        #expect(status { _ = try sign(other, key) } == .decode)
+        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) { _ = try sign(other, key) }
+        #expect(KeychainFailure.foreignSecureEnclaveKey.cause == .otherMachine)
         let engine = try KeychainEngine.open(
             directory: keychain.directory, options: Self.options())
         defer { engine.close() }
         try engine.unlock(passcode: passcode("1234"))
-        #expect(
-            status {
-                _ = try engine.perform(
-                    SignDigest(Self.digest, with: key, authorization: Authorization()),
-                    as: keychain.caller)
-            } == .decode)
+        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
+            _ = try engine.perform(
+                SignDigest(Self.digest, with: key, authorization: Authorization()),
+                as: keychain.caller)
+        }
+        #expect(throws: KeychainFailure.damagedSecureEnclaveKey) {
+            _ = try sign(keychain, Data("no key".utf8))
+        }
     }
 
     /// Each change replaces one part of the first blob, mostly with the same part of the second
@@ -370,6 +373,37 @@ import Testing
             #expect(status { _ = try sign(keychain, key.blob) } == .authenticationNeeded)
             try keychain.engine.perform(
                 DeleteItems(query, tombstones: .automatic), as: keychain.caller)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a deleted key leaves a version only on request, even if all programs leave versions`(
+        isLocked: Bool
+    ) throws {
+        let keychain = try keychain()
+        let engine = keychain.engine
+        try engine.perform(SetHistory(HistoryPolicy(count: 9, days: 9, isForAll: true)))
+        let key = try make(keychain)
+        let query = ItemQuery(
+            itemClass: .key,
+            attributes: [
+                .tokenID: .string("com.apple.setoken"), .applicationLabel: .data(Data([1])),
+            ])
+        let label = ItemChanges(attributes: [.label: .string("L")])
+        for keepsVersions in [true, false] {
+            _ = try engine.perform(AddItem(row(key, .privateKeyUsage)), as: keychain.caller)
+            _ = try engine.perform(UpdateItems(query, label), as: keychain.caller)
+            if isLocked { try engine.lock() }
+            try engine.perform(
+                DeleteItems(query, tombstones: .never, keepsVersions: keepsVersions),
+                as: keychain.caller)
+            try engine.unlock(passcode: passcode("1234"))
+            var references: [ItemReference] = []
+            try engine.store.forEachVersion(includesSecret: false) { version in
+                if let version { references.append(version.row.reference) }
+            }
+            // Those of the first key: from its change and from its deletion.
+            #expect(references.count == 2 && Set(references).count == 1)
         }
     }
 

@@ -213,6 +213,19 @@ final class CircleMachine {
             input: value)
     }
 
+    /// Adds an item that is marked for synchronization, but is for this device only. `set` refuses
+    /// this combination; the API doesn't, and neither does `import`.
+    func addDeviceItem(_ account: String, _ value: String) throws {
+        let file = home.appending(path: "items.json")
+        let item: [String: Any] = [
+            "class": "generic", "service": "soak", "account": account, "synchronizable": true,
+            "accessible": "when-unlocked-this-device-only",
+            "data": Data(value.utf8).base64EncodedString(),
+        ]
+        try JSONSerialization.data(withJSONObject: [item]).write(to: file)
+        try require(["import", "json", file.path, "--yes"])
+    }
+
     func delete(_ account: String) throws -> Outcome {
         try run(["delete", "--service", "soak", "--account", account, "--no-prompt"])
     }
@@ -292,11 +305,18 @@ struct CircleReport: Decodable {
     let ownLogMissing: Bool
     let machines: [Machine]
     let waiting: Int
+    let staying: [Staying]
     let notices: [String]
 
     struct Machine: Decodable {
         let name: String?
         let withheld: Int
+    }
+
+    /// The number of marked items that stay on their machine for one reason.
+    struct Staying: Decodable {
+        let reason: String
+        let items: Int
     }
 }
 

@@ -38,10 +38,10 @@ extension `With etcd` {
     ) async throws {
         for machine in machines {
             try machine.startRelay()
-            // These items stay on their machine.
-            let device = ["--accessible", "when-unlocked-this-device-only"]
+            // These items stay on their machine: one isn't marked for synchronization, and the
+            // other one is, but has a protection class of this device only.
             #expect(try machine.set("planted local", "planted here", []).isDone)
-            #expect(try machine.set("planted device", "planted here", device).isDone)
+            try machine.addDeviceItem("planted device", "planted here")
         }
         var trial = CircleTrial(cluster, machines, seed: seed)
         for step in 0..<stepCount { try await trial.step(step) }
@@ -56,6 +56,8 @@ extension `With etcd` {
             #expect(report.notices.filter { !$0.contains(": an older head of ") } == [])
             #expect(!report.ownLogMissing)
             #expect(report.machines.allSatisfy { $0.withheld == 0 })
+            #expect(report.staying.map(\.reason) == ["thisDeviceOnly"])
+            #expect(report.staying.map(\.items) == [1])
         }
         for machine in machines {
             let reader = try await IndependentReader.read(
@@ -63,8 +65,10 @@ extension `With etcd` {
             let said = reader.verification.problems.map(\.text)
             #expect(reader.verification.isSound, "\(said)")
             try #require(reader.values == values)
-            // etcd has no items of this-device-only protection classes.
+            // etcd has no items of this-device-only protection classes, and none that isn't marked.
             #expect(reader.items.allSatisfy { (6...8).contains($0.protection) })
+            #expect(reader.values["planted device"] == nil)
+            #expect(reader.values["planted local"] == nil)
             // The others joined with a token, so their names contain the start of an identifier.
             let names = reader.machines.compactMap(\.name)
             #expect(names.count == machines.count && names.contains("one"), "\(names)")

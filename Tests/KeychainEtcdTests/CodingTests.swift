@@ -109,6 +109,12 @@ import Testing
         }
     }
 
+    @Test func `an empty port means the same as none`() throws {
+        let configuration = try EtcdConfiguration(
+            endpoints: ["https://a:/", "https://a:", "https://a/"], prefix: "p")
+        #expect(configuration.nodes == ["https://a", "https://a", "https://a"])
+    }
+
     @Test func `the error for a certificate file that can't be read names the file`() throws {
         let configuration = try EtcdConfiguration(
             endpoints: ["https://etcd.example.org"], prefix: "p/", authorityFile: "/nowhere/ca")

@@ -166,6 +166,18 @@ import Testing
         }
     }
 
+    @Test func `an error in place of a password ends each call unchanged`() async throws {
+        struct Locked: Error {}
+        let user = EtcdConfiguration.User(name: "u") { throw Locked() }
+        try await StandInServer.with([{ _ in Self.found }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files, user: user)
+            await #expect(throws: Locked.self) { _ = try await client.get("k") }
+            await #expect(throws: Locked.self) { _ = try await client.putIfAbsent("k", [1]) }
+            await #expect(throws: Locked.self) { for try await _ in client.watch("", from: 1) {} }
+            #expect(servers[0].requests(Self.range).isEmpty)
+        }
+    }
+
     /// A user whose password doesn't arrive, and a stream of the requests for it.
     private static func silentUser() -> (user: EtcdConfiguration.User, asked: AsyncStream<Void>) {
         let (asked, signal) = AsyncStream.makeStream(of: Void.self)

@@ -121,6 +121,17 @@ import Testing
         #expect(try await one.status().machines.count == 1)
     }
 
+    @Test func `a joiner that rejects the membership log leaves no records`() async throws {
+        let (one, two) = try await devices()
+        let (joining, approving) = (try await joiner(two, to: one), try await conversation(of: one))
+        async let shown = joining.digits()
+        _ = try await approving.next()
+        _ = try await shown
+        server.alter { $0.key.contains("/m/") ? [1, 2, 3] : $0.value }
+        await #expect(throws: SynchronizationFailure.self) { try await joining.confirm() }
+        #expect(attempts == [])
+    }
+
     @Test func `a joiner that refuses keeps the member from adding it`() async throws {
         let (one, two) = try await devices()
         let (joining, approving) = (try await joiner(two, to: one), try await conversation(of: one))

@@ -243,7 +243,7 @@ extension KeychainKey where Value == DeviceState {
             (KeychainError.Code.interactionNotAllowed, KeychainError.Cause.other, "ask the user"),
             (.notAvailable, .other, "hardware"), (.notAvailable, .damage, "Check the keychain."),
             (.notAvailable, .permission, "password of the TPM"),
-            (.decode, .otherMachine, "original machine"),
+            (.decode, .otherMachine, "original machine"), (.authFailed, .other, "or password"),
         ])
     func `an error's recovery suggestion suits its code and its cause`(
         code: KeychainError.Code, cause: KeychainError.Cause, remedy: String
@@ -251,6 +251,16 @@ extension KeychainKey where Value == DeviceState {
         var error = KeychainError(code)
         error.cause = cause
         #expect(error.recoverySuggestion?.contains(remedy) == true)
+    }
+
+    @Test
+    func `a program that may not administer the keychain isn't told to add an access group`() {
+        func remedy(_ operation: KeychainError.Operation) -> String {
+            KeychainError(.missingEntitlement, operation: operation).recoverySuggestion ?? ""
+        }
+        #expect(remedy(.load).contains("access group"))
+        #expect(remedy(.administer).contains("keychainctl"))
+        #expect(!remedy(.administer).contains("access group"))
     }
 
     @Test(arguments: Way.allCases)

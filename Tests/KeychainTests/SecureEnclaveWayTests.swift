@@ -144,7 +144,7 @@ import Testing
         let blob = try #require(found?.data)
         let digest = Data(SHA256.hash(data: Data("message".utf8)))
         #expect(try second.perform(SignDigest(digest, with: blob), as: caller).count == 64)
-        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
+        #expect(throws: KeychainFailure.damagedSecureEnclaveKey) {
             try second.perform(SignDigest(digest, with: Data("no blob".utf8)), as: caller)
         }
         // Only a key created on this hardware can be stored.

@@ -21,6 +21,9 @@ import Testing
                 ["example.org:8443/x y ada=p@ss:"]
             ),
             (.gitCredentials, "https://a:b@[::1]\nhttps://a:b@[::1]", ["[::1] a=b"]),
+            // A port may be empty (RFC 3986, section 3.2.3).
+            (.gitCredentials, "https://a:b@c:\nhttps://a:b@[::1]:/x", ["c a=b", "[::1]/x a=b"]),
+            (.csv, "url,username,password\nhttps://c:/,a,b", ["c a=b"]),
             (.netrc, "machine m login ada password x", ["m ada=x"]),
             (.netrc, "machine m\n  login ada\n  password\n  #x # end", ["m ada=#x"]),
             (.netrc, "# r\nmachine m password \"a \\\"b\\\\\\n\" account z", ["m=a \"b\\\n"]),

@@ -184,6 +184,22 @@ import Testing
         #expect(outcome.errors.contains("is not a keychaind of this user. Nothing was terminated."))
     }
 
+    @Test func `service disable stops a keychaind whose file was replaced by an update`() throws {
+        let home = try TestHome()
+        let outcome = try home.run(
+            """
+            export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin
+            cp '\(ChildProcess.programs)/keychaind' bin
+            bin/keychaind --log-level error & service=$!
+            while ! [ -S run/keychain/socket ]; do sleep 0.01; done
+            cp bin/keychaind new; mv new bin/keychaind
+            readlink /proc/$service/exe | grep -c 'keychaind (deleted)$'
+            keychainctl service disable --manager none | grep -c 'stopped keychaind'
+            kill $service 2>/dev/null; wait $service
+            """)
+        #expect(outcome.output == "1\n1\n", "\(outcome.errors)")
+    }
+
     @Test func `a service whose socket another process took isn't reported as started`() throws {
         let home = try TestHome()
         // The stand-in for keychaind only starts the process that listens.

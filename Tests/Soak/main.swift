@@ -7,26 +7,29 @@
 import FaultSweeps
 import Foundation
 
+/// Says on standard error why the arguments are wrong, and ends the program.
+func refuse(_ reason: String) -> Never {
+    FileHandle.standardError.write(Data("soak: \(reason)\n".utf8))
+    exit(64)
+}
+
 var arguments = Array(CommandLine.arguments.dropFirst())
 var seed = UInt64.random(in: 0..<1 << 32)
 var count: Int?
 while let option = arguments.first, option.hasPrefix("--") {
-    guard arguments.count > 1, let number = UInt64(arguments[1]) else { exit(64) }
-    switch option {
-    case "--seed": seed = number
-    case "--count": count = Int(clamping: number)
-    default: exit(64)
+    guard ["--seed", "--count"].contains(option) else {
+        refuse("unknown option \(option); the options are --seed N and --count N")
     }
+    guard arguments.count > 1, let number = UInt64(arguments[1]) else {
+        refuse("\(option) requires a number from 0 to \(UInt64.max)")
+    }
+    if option == "--seed" { seed = number } else { count = Int(clamping: number) }
     arguments.removeFirst(2)
 }
 let names = arguments.isEmpty ? SoakSweep.allCases.map(\.rawValue) : arguments
 let sweeps = names.compactMap { SoakSweep(rawValue: $0) }
 guard sweeps.count == names.count else {
-    FileHandle.standardError.write(
-        Data(
-            "soak: the sweeps are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))\n"
-                .utf8))
-    exit(64)
+    refuse("the sweeps are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))")
 }
 
 /// Writes a line without buffering, so that it is visible while the next sweep runs.

@@ -39,17 +39,17 @@ package enum Format {
 
     /// A number, rounded to an integer, with commas as thousands separators.
     ///
-    /// - Parameter value: A number that isn't negative and whose integer an `Int` can hold, or one
-    ///   that isn't finite.
+    /// - Parameter value: A number whose integer an `Int` can hold, or one that isn't finite.
     /// - Returns: The text, or `?` if the number isn't finite.
     package static func grouped(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
-        var digits = Array(String(Int(value.rounded())))
+        let integer = Int(value.rounded())
+        var digits = Array(String(integer.magnitude))
         var position = digits.count - 3
         while position > 0 {
             digits.insert(",", at: position)
             position -= 3
         }
-        return String(digits)
+        return (integer < 0 ? "-" : "") + String(digits)
     }
 }

@@ -30,7 +30,8 @@ extension KeychainError {
         public static let interruption = Cause(rawValue: "interruption")
         /// The keychain, or the item or key, is bound to a machine or chip. The current machine is
         /// a different one, its identity has changed, or its chip can't be used. The user has to
-        /// use the original machine or the recovery code.
+        /// use the original machine or the recovery code. A Secure Enclave key with this cause
+        /// may also belong to another keychain; the program has to create a new one.
         public static let otherMachine = Cause(rawValue: "otherMachine")
         /// None of the other causes. Only the code describes the failure.
         public static let other = Cause(rawValue: "other")

@@ -64,12 +64,17 @@ extension KeychainError: LocalizedError {
     /// What the user or the program can do about the failure.
     public var recoverySuggestion: String? {
         switch code {
+        case .decode where cause == .otherMachine:
+            "Use the original machine and keychain, or create a new key. Nothing was deleted."
         case _ where cause == .otherMachine:
             "Use the keychain's original machine or its recovery code. Nothing was deleted."
         case .interactionNotAllowed:
             "Unlock the device or the keychain, or let the program ask the user, and try again."
-        case .authFailed: "Check the passcode and try again."
+        case .authFailed: "Check the passcode or password, and try again."
         case .userCanceled: "Try again and confirm."
+        case .missingEntitlement where operation == .administer:
+            "Use a program that may administer the keychain, such as keychainctl, or give the "
+                + "user or unit of this one the group \"*\"."
         case .missingEntitlement:
             "Add the access group to the keychain-access-groups entitlement of the program."
         case .diskFull: "Free some disk space and try again."
@@ -127,6 +132,7 @@ extension KeychainError: LocalizedError {
             "the device or the keychain is locked, or the user can't be asked"
         case .wrongVersion: "the keychain or its service has a version that is not supported"
         case .dataNotAvailable: "the biometric enrollment has changed since the item was created"
+        case .decode where cause == .otherMachine: "the key can't be used here"
         case .decode: "the item is damaged"
         case .internalError: "an internal error occurred in the keychain"
         case .missingEntitlement: "the program may not use this access group or operation"

@@ -13,8 +13,8 @@ extension Keychain {
     /// not an item: no operation of a ``Keychain/Keychain`` finds it. The user lists versions with
     /// `keychainctl history` and restores one with `keychainctl restore --version`.
     ///
-    /// Deleting a Secure Enclave key keeps a version of it only if the user has turned versions on
-    /// for all programs. On Apple platforms, no versions are kept.
+    /// Deleting a Secure Enclave key keeps no version of it. On Apple platforms, no versions are
+    /// kept.
     ///
     /// - Returns: A keychain for the same items.
     public func keepingVersions() -> Keychain {

@@ -101,8 +101,8 @@ extension Keychain {
         return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
-    /// Deletes a Secure Enclave key, permanently unless the user has turned versions on for all
-    /// programs. Deleting a key that does not exist succeeds.
+    /// Deletes a Secure Enclave key permanently: no version of it is kept, whatever the user's
+    /// history settings are. Deleting a key that does not exist succeeds.
     ///
     /// - Parameter name: The name of the key.
     /// - Returns: `true` if the key existed.

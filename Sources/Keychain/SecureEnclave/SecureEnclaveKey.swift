@@ -30,7 +30,7 @@ extension Keychain {
 
         init(_ blob: Data, name: String, in keychain: Keychain) throws(KeychainError) {
             guard let key = SecureEnclaveBlob(decoding: blob)?.publicKey else {
-                throw KeychainError(.foreignSecureEnclaveKey, .load, keychain.service, name)
+                throw KeychainError(.damagedSecureEnclaveKey, .load, keychain.service, name)
             }
             do {
                 publicKey = try P256.Signing.PublicKey(x963Representation: key)

@@ -6,8 +6,8 @@
 //       holds one key and its certificate, so both are added from a `DecoyIdentity`. If there is a
 //       key among the encrypted certificates, the container has two keys; NIOSSL rejects that
 //       without a trap.
-//   (3) NIOSSL is available only with the package trait OlderPKCS12. Without it, everything that
-//       `PBES2` can't read fails with `unimplemented`.
+//   (3) NIOSSL is available only with the package trait OlderPKCS12. Without it, what could be read
+//       with it fails with `unimplemented`, and any other scheme with the same error as with it.
 
 import Crypto
 import KeychainCore
@@ -141,9 +141,41 @@ enum OlderEncryption {
             ]),
         ]).bytes
     }
+}
 
-    // MARK: - Schemes
+#else
 
+enum OlderEncryption {
+    static func open(
+        _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
+    ) throws(KeychainFailure) -> [UInt8] { throw try failure(for: key.algorithm) }
+
+    static func certificates(
+        in data: EncryptedContents, password: PKCS12Password,
+        within budget: inout WorkBudget
+    ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
+        throw try failure(for: data.algorithm)
+    }
+
+    /// The error for a scheme that the trait adds.
+    ///
+    /// - Throws: `unsupportedFormat` if the trait doesn't add the scheme.
+    private static func failure(
+        for algorithm: ASN1Node
+    ) throws(KeychainFailure) -> KeychainFailure {
+        _ = try rounds(of: algorithm)
+        return KeychainFailure(
+            .unimplemented,
+            "The contents are encrypted with a legacy cipher. To read them, build the package "
+                + "swift-keychain with its trait OlderPKCS12.")
+    }
+}
+
+#endif
+
+// MARK: - Schemes
+
+extension OlderEncryption {
     /// 128-bit RC4, three-key triple DES, and 40-bit RC2 (RFC 7292, appendix C).
     private static let schemes: [ASN1ObjectIdentifier] = [
         [1, 2, 840, 113549, 1, 12, 1, 1], [1, 2, 840, 113549, 1, 12, 1, 3],
@@ -156,7 +188,7 @@ enum OlderEncryption {
     ///
     /// - Throws: `unsupportedFormat` if the number is above the limit, or NIOSSL doesn't support
     ///   the scheme. NIOSSL itself would report an unsupported scheme as a wrong password.
-    private static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
+    fileprivate static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
         let parts = algorithm.sequence ?? []
         let identifier = parts.first?.objectIdentifier
         let parameters = parts.last?.sequence ?? []
@@ -194,28 +226,6 @@ enum OlderEncryption {
         return values[1].integer
     }
 }
-
-#else
-
-enum OlderEncryption {
-    static func open(
-        _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
-    ) throws(KeychainFailure) -> [UInt8] { throw missingTrait }
-
-    static func certificates(
-        in data: EncryptedContents, password: PKCS12Password,
-        within budget: inout WorkBudget
-    ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] { throw missingTrait }
-
-    private static var missingTrait: KeychainFailure {
-        KeychainFailure(
-            .unimplemented,
-            "The contents are encrypted with a legacy cipher. To read them, build the package "
-                + "swift-keychain with its trait OlderPKCS12.")
-    }
-}
-
-#endif
 
 // MARK: - Decoy
 

@@ -5,8 +5,8 @@
 //       are only read, never written.
 //   (2) NIOSSL's `NIOSSLPKCS12Bundle` is used only on containers to which a key and its certificate
 //       were added, because it traps on a container without them. See `OlderEncryption`.
-//   (3) Without the package trait OlderPKCS12, every scheme other than PBES2 as read here fails
-//       with `unimplemented`. Everything else works.
+//   (3) Without the package trait OlderPKCS12, the ciphers of older programs fail with
+//       `unimplemented`. Everything else works.
 
 package import KeychainCore
 import SwiftASN1
@@ -80,8 +80,8 @@ package enum PKCS12 {
     ///     certificates are damaged or there are keys among them, or if the password contains a
     ///     zero byte. For a key encrypted with an older cipher, also if the password is not ASCII
     ///     or has 1024 characters or more, or if the key is an Ed25519 or X25519 key.
-    ///   - `unimplemented` without the package trait OlderPKCS12, for an older cipher, and in place
-    ///     of `unsupportedFormat` for any other encryption that ``PBES2`` can't read.
+    ///   - `unimplemented` without the package trait OlderPKCS12, for an older cipher that could be
+    ///     read with it.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {

@@ -82,8 +82,8 @@ public struct LAError: Error, Sendable {
     /// Creates an error from an `NSError`, with its code and user information.
     ///
     /// - Parameter error: An error of ``LAErrorDomain``. An error of another domain or with an
-    ///   unknown code becomes ``Code/systemCancel``, and its user information is dropped. Apple's
-    ///   initializer stores any error unchanged.
+    ///   unknown code becomes ``Code/systemCancel`` with the description of that error, which is
+    ///   its underlying error. Apple's initializer stores any error unchanged.
     public init(_nsError error: NSError) {
         self = ._unconditionallyBridgeFromObjectiveC(error)
     }
@@ -108,7 +108,8 @@ extension LAError.Code {
     fileprivate var text: String {
         switch self {
         case .authenticationFailed:
-            "The authentication failed: the input is wrong or missing, or nobody was recognized."
+            "The authentication failed: the input is wrong or missing, or the person was not "
+                + "recognized."
         case .userCancel: "The user canceled the authentication."
         case .userFallback: "The user wants to enter the passcode instead."
         case .systemCancel: "The system canceled the prompt before it was answered. Try again."
@@ -207,11 +208,18 @@ extension LAError: _ObjectiveCBridgeable {
     }
 
     /// Accepts any error. An error of another domain or with an unknown code becomes
-    /// `systemCancel`.
+    /// `systemCancel` with its description, since the system canceled nothing.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
+        guard let source else { return LAError(.systemCancel) }
         var result: LAError?
-        if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &result) }
-        return result ?? LAError(.systemCancel)
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+        return result
+            ?? LAError(
+                .systemCancel,
+                userInfo: [
+                    NSLocalizedDescriptionKey: source.localizedDescription,
+                    NSUnderlyingErrorKey: source,
+                ])
     }
 }
 

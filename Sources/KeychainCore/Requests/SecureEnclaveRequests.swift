@@ -155,13 +155,18 @@ extension KeychainFailure {
         "This keychain has no hardware for keys, such as a TPM 2.0. Run `keychainctl status` for "
             + "the reason.")
 
-    /// The error for a blob that is not a hardware key, or that another keychain or other hardware
-    /// created.
+    /// The error for bytes that are not a hardware key.
+    package static let damagedSecureEnclaveKey = KeychainFailure(
+        .decode, "The data is not a hardware key, or it is damaged. Create a new key.",
+        cause: .damage)
+
+    /// The error for a hardware key that doesn't open in this keychain or with this hardware. Its
+    /// format is right, so it is more likely foreign than damaged.
     package static let foreignSecureEnclaveKey = KeychainFailure(
         .decode,
-        "The key is damaged, or was created by another keychain or other hardware. Create a new "
-            + "one.",
-        cause: .damage)
+        "The key was created by another keychain or other hardware, or it is damaged. Create a "
+            + "new one.",
+        cause: .otherMachine)
 }
 
 extension Attributes {

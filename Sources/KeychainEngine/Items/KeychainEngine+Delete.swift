@@ -9,6 +9,9 @@
 //       machine.
 //   (3) If its query identifies no particular items, a program without entitlements deletes only
 //       items that it added itself, see `AccessGroups.isConfined`.
+//   (4) A hardware key that is deleted leaves no version, unless the request asks for one: a
+//       program deletes it so that nothing can use it any more. A row that isn't opened counts as
+//       such a key if the query says so.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -54,6 +57,7 @@ extension KeychainEngine {
         let isConfined = caller.isConfined(by: query)
         // Group labels are absent only for a caller that may see every group.
         let isChosen = search.isDecided(by: query) && !search.groups.isEmpty && !isConfined
+        let isOfHardware = query.itemClass == .key && query.attributes.nameSecureEnclave
         var damaged = DamagedRows()
         let opened: OpenedRow?
         do {
@@ -65,7 +69,7 @@ extension KeychainEngine {
                 query.isSynchronizable == false
             else { throw error }
             guard search.includes(row) else { throw .misleadingIndex }
-            try transaction.delete(row)
+            try deleteRow(row, isOfHardware: isOfHardware, in: &transaction)
             return true
         }
         guard let opened else {
@@ -77,7 +81,7 @@ extension KeychainEngine {
             if let elsewhere = damaged.elsewhere {
                 // A tombstone needs the attributes.
                 guard tombstones != .always else { throw elsewhere }
-                try transaction.delete(row)
+                try deleteRow(row, isOfHardware: isOfHardware, in: &transaction)
                 return true
             }
             try transaction.setAside(
@@ -96,7 +100,9 @@ extension KeychainEngine {
         _ opened: OpenedRow, _ tombstones: TombstonePolicy,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        try transaction.delete(opened.row, isOfItem: !opened.record.isTombstone)
+        try deleteRow(
+            opened.row, isOfItem: !opened.record.isTombstone,
+            isOfHardware: opened.record.isOfSecureEnclave, in: &transaction)
         let leaves =
             switch tombstones {
             case .always: true
@@ -104,6 +110,15 @@ extension KeychainEngine {
             case .automatic: opened.record.isSynchronizable && !opened.record.isTombstone
             }
         if leaves { try leaveTombstone(for: opened, in: &transaction) }
+    }
+
+    private func deleteRow(
+        _ row: SealedRow, isOfItem: Bool = true, isOfHardware: Bool,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        let leavesNothing = isOfHardware && !transaction.keepsRequestedVersions
+        try transaction.delete(row, isOfItem: isOfItem && !leavesNothing)
+        if leavesNothing { try transaction.deleteVersions(ofItem: row.reference) }
     }
 
     /// Inserts a tombstone, which has only the primary key and dates of the item. It tells other

@@ -63,17 +63,19 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - passcode: Required to read the damaged files of a keychain that has one, because items
-    ///     of a locked class can't be distinguished from damaged ones.
-    ///   - options: The clock, and the hardware that a sealed device key requires.
+    ///   - way: Required to read the damaged files of a keychain that has a passcode or another way
+    ///     in, because items of a locked class can't be distinguished from damaged ones. `nil` for
+    ///     the credential in the options, if it opens the keychain.
+    ///   - options: The clock, the credential, and the hardware that a sealed device key requires.
     ///   - progress: Called now and then with the number of undamaged items found so far.
     /// - Returns: What was recovered, what was not, and where the damaged files are.
-    /// - Throws: `interactionNotAllowed` if a required passcode is missing, `authFailed` if it is
-    ///   wrong, `notAvailable` while another process uses the keychain. In these cases no item is
-    ///   changed.
+    /// - Throws: `interactionNotAllowed` if a required passcode is missing; `authFailed` if the way
+    ///   in is wrong, or if one is missing and no passcode is set; `param` if the keychain has none
+    ///   of this kind; `notAvailable` while another process uses the keychain. In these cases no
+    ///   item is changed.
     package static func recover(
-        directory: String, passcode: SecretBytes? = nil,
-        options: EngineOptions = EngineOptions(), progress: (Int) -> Void = { _ in }
+        directory: String, with way: WayIn?, options: EngineOptions = EngineOptions(),
+        progress: (Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> RecoveryReport {
         let found = StoreFolder(path: directory)
         let options = options.pinned(in: found.path)
@@ -88,23 +90,33 @@ extension KeychainEngine {
         let place: StoreFolder.RecoveryFolders
         var report = RecoveryReport()
         let hasRecovered = folder.exists(.recoveredDatabase)
-        if hasRecovered, try isSound(recoveredIn: folder, deviceKey, passcode, options) {
+        if hasRecovered, try isSound(recoveredIn: folder, deviceKey, way, options) {
             place = folder.recoveryFolders.first ?? folder.newRecoveryFolders(stamp)
             report.isContinued = true
         } else {
             for left in folder.recoveryFolders { left.rebuilding.removeAll() }
             place = folder.newRecoveryFolders(stamp)
             var recovery = Recovery(folder: folder, rebuilt: place.rebuilding, options: options)
-            try recovery.rebuild(deviceKey: deviceKey, passcode: passcode, progress)
+            try recovery.rebuild(deviceKey: deviceKey, way, progress)
             if hasRecovered { try folder.setAsideRecovered(in: place.damaged) }
             try folder.adoptRecovered(from: place.rebuilding)
             report = recovery.report
         }
         try folder.placeRecovered(movingOldTo: place.damaged)
         report.damagedDirectory = place.damaged.path
-        try finish(folder, deviceKey: deviceKey, passcode: passcode, options, &report)
+        try finish(folder, deviceKey: deviceKey, way, options, &report)
         place.rebuilding.removeAll()
         return report
+    }
+
+    /// Rebuilds a keychain's database with its passcode, if it has one.
+    package static func recover(
+        directory: String, passcode: SecretBytes? = nil,
+        options: EngineOptions = EngineOptions(), progress: (Int) -> Void = { _ in }
+    ) throws(KeychainFailure) -> RecoveryReport {
+        try recover(
+            directory: directory, with: passcode.map { .passcode($0) }, options: options,
+            progress: progress)
     }
 
     /// Whether `keychain.db.recovered` is a sound database of this keychain, as of its last commit.
@@ -112,7 +124,7 @@ extension KeychainEngine {
     /// - Throws: `notAvailable` if the database isn't sound and there is no other to recover from;
     ///   other errors if it can't be determined whether the database is sound.
     private static func isSound(
-        recoveredIn folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
+        recoveredIn folder: StoreFolder, _ deviceKey: SecretBytes, _ way: WayIn?,
         _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {
         let recovered = folder.recovered
@@ -121,9 +133,9 @@ extension KeychainEngine {
         defer { recovered.removeLogs() }
         do throws(KeychainFailure) {
             if try Conversion.isNeeded(recovered, options) {
-                return try Conversion.isWhole(recovered, deviceKey, passcode)
+                return try Conversion.isWhole(recovered, deviceKey, way?.asPasscode)
             }
-            let (store, _) = try open(recovered, deviceKey, passcode, options)
+            let (store, _) = try open(recovered, deviceKey, way, options)
             defer { store.close() }
             if let problem = try store.verify().problem ?? store.knownDamage {
                 throw KeychainFailure.damagedStore(problem)
@@ -143,20 +155,17 @@ extension KeychainEngine {
         }
     }
 
-    /// Opens a database to verify it. Without the passcode, it is verified as far as the available
+    /// Opens a database to verify it. Without a way in, it is verified as far as the available
     /// keys allow.
     private static func open(
-        _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
-        _ options: EngineOptions
+        _ folder: StoreFolder, _ deviceKey: SecretBytes, _ way: WayIn?, _ options: EngineOptions
     ) throws(KeychainFailure) -> (Store, KeyHierarchy) {
         let file = try StoreFile.open(folder, deviceKey: deviceKey)
         do throws(KeychainFailure) {
             let hierarchy = try Bootstrap.readKeybag(
                 file, deviceKey: deviceKey, machine: options.machine)
             var ring = try KeyRing(hierarchy)
-            if let passcode, hierarchy.keybag.hasPasscode {
-                ring.unlock(try hierarchy.unlock(.passcode(passcode)))
-            }
+            _ = try ring.unlockForRecovery(with: way, options)
             let store = try Store(
                 file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
                 noteIn: options.place)
@@ -170,17 +179,18 @@ extension KeychainEngine {
     /// Opens the new database under its final name, verifies it, copies its keybag to the keybag
     /// file, and records its generation in the anchor.
     private static func finish(
-        _ folder: StoreFolder, deviceKey: SecretBytes, passcode: SecretBytes?,
-        _ options: EngineOptions, _ report: inout RecoveryReport
+        _ folder: StoreFolder, deviceKey: SecretBytes, _ way: WayIn?, _ options: EngineOptions,
+        _ report: inout RecoveryReport
     ) throws(KeychainFailure) {
         PageDamage.registry(forPath: folder.path(of: .database)).reset()
         if try Conversion.isNeeded(folder, options) {
             // The recovery was begun by an earlier version of this program.
             try folder.withLock { lock throws(KeychainFailure) in
-                try Conversion.convert(lock, deviceKey: deviceKey, passcode: passcode, options)
+                try Conversion.convert(
+                    lock, deviceKey: deviceKey, passcode: way?.asPasscode, options)
             }
         }
-        let (store, hierarchy) = try open(folder, deviceKey, passcode, options)
+        let (store, hierarchy) = try open(folder, deviceKey, way, options)
         defer { store.close() }
         do throws(KeychainFailure) {
             if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {

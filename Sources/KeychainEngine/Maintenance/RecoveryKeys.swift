@@ -6,6 +6,9 @@
 //       there is none of version 2.
 //   (2) A keybag of a lower generation than the newest committed header states is refused before
 //       the passcode is checked. It may open with an earlier passcode, which others may know.
+//   (3) Whatever unlocks the keychain opens the rows: the passcode, a recovery code or a
+//       credential. Without one of them, the credential of this process is tried, as when the
+//       keychain is opened.
 
 import KeychainCore
 import KeychainCrypto
@@ -17,8 +20,8 @@ struct RecoveryKeys {
     let ring: KeyRing
 
     init(
-        _ salvage: RowSalvage, in folder: StoreFolder, deviceKey: SecretBytes,
-        passcode: SecretBytes?, _ options: EngineOptions
+        _ salvage: RowSalvage, in folder: StoreFolder, deviceKey: SecretBytes, _ way: WayIn?,
+        _ options: EngineOptions
     ) throws(KeychainFailure) {
         var (committed, others) = salvage.keybags()
         if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
@@ -30,8 +33,8 @@ struct RecoveryKeys {
             if let found {
                 var ring = try KeyRing(found)
                 try Self.requireLatest(found.keybag.generation, salvage.headers(ring.tiers))
-                if found.keybag.hasPasscode {
-                    ring.unlock(try found.unlock(.passcode(try Self.required(passcode))))
+                guard try ring.unlockForRecovery(with: way, options) else {
+                    throw found.keybag.hasPasscodeSlot ? Self.missingPasscode : Self.missingWayIn
                 }
                 (old, new, self.ring) = (RowKeys(ring), RowKeys(ring), ring)
                 return
@@ -43,7 +46,10 @@ struct RecoveryKeys {
                 let device = try earlier.openDeviceKeys()
                 let tiers = StoreTiers(version1: StoreTier(version1: device))
                 try Self.requireLatest(earlier.keybag.generation, salvage.headers(tiers))
-                let passcode = earlier.keybag.hasPasscode ? try Self.required(passcode) : nil
+                let passcode = earlier.keybag.hasPasscode ? way?.asPasscode : nil
+                guard passcode != nil || !earlier.keybag.hasPasscode else {
+                    throw Self.missingPasscode
+                }
                 let (converted, unlocked) = try KeyHierarchy.converting(
                     earlier, passcode: passcode, deviceKey: deviceKey, machine: options.machine,
                     cost: options.passcodeCost, at: options.now())
@@ -60,14 +66,13 @@ struct RecoveryKeys {
                 + "read: restore `keybag` and `device.key` from a backup.")
     }
 
-    private static func required(_ passcode: SecretBytes?) throws(KeychainFailure) -> SecretBytes {
-        guard let passcode else {
-            throw KeychainFailure(
-                .interactionNotAllowed,
-                "Recovering this keychain needs its passcode. Nothing was changed.")
-        }
-        return passcode
-    }
+    private static let missingPasscode = KeychainFailure(
+        .interactionNotAllowed, "Recovering this keychain needs its passcode. Nothing was changed.")
+
+    private static let missingWayIn = KeychainFailure(
+        .authFailed,
+        "Recovering this keychain needs its credential or recovery code: use --credential or "
+            + "--recovery-code. Nothing was changed.")
 
     private static func requireLatest(
         _ generation: UInt64, _ headers: RowSalvage.Headers
@@ -91,5 +96,34 @@ struct RecoveryKeys {
 
     func setAsideRow(_ row: SealedRow) -> (row: SealedRow, areLabelsKnown: Bool) {
         old.tiers.isVersion1 ? old.setAsideRow(row, for: new) : (row, true)
+    }
+}
+
+extension KeyRing {
+    /// Adds the keys that need a way in. Without `way`, the credential of this process is tried.
+    ///
+    /// - Returns: Whether all keys are in the ring that can be opened on this machine.
+    /// - Throws: `authFailed` if `way` is wrong, `param` if the keychain has none of its kind.
+    mutating func unlockForRecovery(
+        with way: WayIn?, _ options: EngineOptions
+    ) throws(KeychainFailure) -> Bool {
+        guard hierarchy.keybag.hasPasscode else { return true }
+        if let way {
+            unlock(try hierarchy.unlock(way))
+            return true
+        }
+        guard hierarchy.keybag.slots.contains(where: { $0.kind == .credential }),
+            let credential = options.credential(),
+            let opened = try? hierarchy.unlock(.credential(credential))
+        else { return false }
+        unlock(opened)
+        return true
+    }
+}
+
+extension WayIn {
+    /// The passcode; `nil` for another way in. A keychain of version 1 has no other.
+    var asPasscode: SecretBytes? {
+        if case .passcode(let passcode) = self { passcode } else { nil }
     }
 }

@@ -26,14 +26,13 @@ struct Recovery {
 
     /// Writes the complete new database and closes it.
     mutating func rebuild(
-        deviceKey: SecretBytes, passcode: SecretBytes?, _ progress: (Int) -> Void
+        deviceKey: SecretBytes, _ way: WayIn?, _ progress: (Int) -> Void
     ) throws(KeychainFailure) {
         guard folder.exists(.database) || folder.exists(.writeAheadLog) else {
             throw folder.failureForMissingDatabase
         }
         let salvage = try openFiles(deviceKey)
-        let keys = try RecoveryKeys(
-            salvage, in: folder, deviceKey: deviceKey, passcode: passcode, options)
+        let keys = try RecoveryKeys(salvage, in: folder, deviceKey: deviceKey, way, options)
         let ring = keys.ring
         let authenticator = keys.old.tiers.open.authenticator
         let last = Store.lastGeneration(

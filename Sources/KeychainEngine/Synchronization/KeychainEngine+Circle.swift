@@ -7,6 +7,8 @@
 //   (3) Reading items, storing versions from other machines, and starting to collect changes need
 //       an unlocked keychain. While it is locked, these functions throw `interactionNotAllowed`,
 //       and nothing is changed.
+//   (4) An item counts as absent only if the database is sound: other machines could take its
+//       absence for a deletion.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -126,6 +128,9 @@ extension KeychainEngine {
     /// Visits all synchronizable items and tombstones. Rows whose bytes are damaged, and rows that
     /// only another machine can open, are left out. A row with columns of the wrong types is an
     /// error.
+    ///
+    /// - Throws: `notAvailable` if rows may be missing or out of date because the database is
+    ///   damaged. This is found out after the visits.
     package func forEachSynchronizable(
         _ visit: (OpenedItem) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -134,11 +139,15 @@ extension KeychainEngine {
             try store.forEachRow { row throws(KeychainFailure) in
                 if let item = openedItem(row) { try visit(item) }
             }
+            try store.requireSound()
         }
     }
 
     /// The synchronizable items and tombstones with the given references. Those that don't exist or
     /// don't open are left out.
+    ///
+    /// - Throws: `notAvailable` if an item may be missing or out of date because the database is
+    ///   damaged.
     package func synchronizableItems(
         _ references: [ItemReference]
     ) throws(KeychainFailure) -> [ItemReference: OpenedItem] {
@@ -150,6 +159,11 @@ extension KeychainEngine {
                     let item = openedItem(row)
                 else { continue }
                 items[reference] = item
+            }
+            if items.count < Set(references).count {
+                try store.requireSound()
+            } else {
+                try store.requireSoundRows()
             }
             return items
         }

@@ -73,7 +73,7 @@ package actor JoinerConversation {
     }
 
     /// Waits until a member has added this machine. Call this after the user has confirmed the
-    /// digits.
+    /// digits. After a failure, the records of this attempt are deleted.
     ///
     /// - Returns: The membership log, which includes this machine.
     /// - Throws: As ``digits()``. If a member refuses, or none adds this machine in time, the
@@ -96,9 +96,10 @@ package actor JoinerConversation {
                 }
                 return nil
             }
-        } catch let failure as JoiningFailure {
-            try await records.delete()
-            throw failure
+        } catch {
+            // If the server can't be reached, the reason for that matters, not the second failure.
+            try? await records.delete()
+            throw error
         }
     }
 

@@ -237,12 +237,14 @@ final class Connections: Sendable {
         return database
     }
 
-    /// Whether a database file is empty. A database of another program is refused.
+    /// Whether a database file is empty. A database of another program is refused. Damage can make
+    /// the keychain's own look like one.
     private static func isNew(_ database: DatabaseConnection) throws(KeychainFailure) -> Bool {
         let application = try database.integer("PRAGMA application_id")
         guard application != StoreSchema.applicationID else { return false }
         guard try database.integer("PRAGMA page_count") == 0 else {
-            throw .damagedStore("keychain.db is a database of another program")
+            throw .damagedStore(
+                "the first page of keychain.db is damaged, or the file belongs to another program")
         }
         return true
     }

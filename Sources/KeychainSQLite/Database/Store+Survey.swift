@@ -27,6 +27,7 @@ extension Store {
 
     /// The row with a reference, with its secret; `nil` if there is none.
     package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
+        closeIfDamaged()
         var found: SealedRow?
         try connections.run(.reading) { database throws(KeychainFailure) in
             try Self.visit(
@@ -98,6 +99,7 @@ extension Store {
     package func forEachRow(
         _ visit: (SealedRow) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
+        closeIfDamaged()
         try connections.run(.reading) { database throws(KeychainFailure) in
             try Self.visit(
                 database, "SELECT id, \(StoreSchema.rowColumns), secret FROM items ORDER BY id",

@@ -212,6 +212,12 @@ package final class Store: Sendable {
 
     // MARK: Searching
 
+    /// Call this before a search. A damaged page that a connection has cached would not be read
+    /// again.
+    func closeIfDamaged() {
+        if !damage.isEmpty { connections.close() }
+    }
+
     /// A row found by a search.
     package enum Found {
         case row(SealedRow)
@@ -240,8 +246,7 @@ package final class Store: Sendable {
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
     ) throws(KeychainFailure) -> Visit {
-        // A page that a connection has cached would not be read again.
-        if !damage.isEmpty { connections.close() }
+        closeIfDamaged()
         let encounterCount = damage.encounterCount
         let tiers = tiers
         try connections.run { database throws(KeychainFailure) in

@@ -133,6 +133,8 @@ extension Store {
 struct VersionKeeping {
     let policy: HistoryPolicy
     let moment: Double
+    /// Whether the request asks for versions.
+    let isRequested: Bool
 }
 
 extension StoreTransaction {
@@ -144,8 +146,11 @@ extension StoreTransaction {
     ) throws(KeychainFailure) {
         let policy = try StoreVersions.setting(in: database).policy
         guard policy.count > 0, isRequested || policy.isForAll else { return }
-        keeping = VersionKeeping(policy: policy, moment: moment)
+        keeping = VersionKeeping(policy: policy, moment: moment, isRequested: isRequested)
     }
+
+    /// Whether versions are kept because the request asks for them.
+    package var keepsRequestedVersions: Bool { keeping?.isRequested ?? false }
 
     /// Keeps a version of a row that is about to be changed or deleted.
     func keepVersion(
@@ -240,6 +245,14 @@ extension StoreTransaction {
     ) throws(KeychainFailure) {
         try execute(
             "DELETE FROM versions WHERE protection = ?", [.integer(Int64(protection.rawValue))])
+        noteChange()
+    }
+
+    /// Deletes all versions of an item, under all names that it had.
+    package mutating func deleteVersions(
+        ofItem reference: ItemReference
+    ) throws(KeychainFailure) {
+        try execute("DELETE FROM versions WHERE uuid = ?", [.label(reference.value)])
         noteChange()
     }
 

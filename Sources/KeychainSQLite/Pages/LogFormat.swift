@@ -49,14 +49,18 @@ struct LogHeader {
     let salt2: UInt32
     let checksum: LogChecksum
 
-    /// Reads a header; `nil` if its magic or its checksum is wrong, or if its page size differs
-    /// from `PageFormat.pageByteCount`. The version isn't checked.
+    /// The only version of the format so far. SQLite opens no log of another one.
+    private static let version: UInt32 = 3_007_000
+
+    /// Reads a header; `nil` if its magic, its version or its checksum is wrong, or if its page
+    /// size differs from `PageFormat.pageByteCount`.
     ///
     /// - Parameter bytes: The first of 32 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
         // SAFETY: all offsets are below 32, as the caller guarantees.
         let magic = unsafe LogFormat.word(bytes, 0)
         guard magic & ~1 == 0x377F_0682,
+            unsafe LogFormat.word(bytes, 4) == Self.version,
             unsafe LogFormat.word(bytes, 8) == UInt32(PageFormat.pageByteCount)
         else { return nil }
         let bigEndian = magic & 1 == 1

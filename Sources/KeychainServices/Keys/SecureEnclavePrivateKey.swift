@@ -28,7 +28,7 @@ package struct SecureEnclavePrivateKey: Sendable {
         guard let parsed = SecureEnclaveBlob(decoding: blob),
             let publicKey = try? AsymmetricPublicKey(
                 externalRepresentation: parsed.publicKey, kind: .elliptic)
-        else { throw .foreignSecureEnclaveKey }
+        else { throw .damagedSecureEnclaveKey }
         self.blob = parsed
         self.publicKey = publicKey
         self.keychain = keychain

@@ -48,11 +48,10 @@ struct FindCommand: ParsableCommand {
         let session = try KeychainSession(existing: passcode.source)
         defer { session?.closeIfLogIsLong() }
         let classes = className.map { [$0.itemClass] } ?? ItemClass.allCases
-        let all =
-            try session?.find(
-                classes.map {
-                    ItemQuery(itemClass: $0, accessGroup: group, isSynchronizable: nil)
-                }) ?? []
+        let queries = classes.map {
+            ItemQuery(itemClass: $0, accessGroup: group, isSynchronizable: nil)
+        }
+        let all = try session?.find(queries) ?? []
         let found = all.filter(isMeant)
         let shown =
             if json {
@@ -63,7 +62,7 @@ struct FindCommand: ParsableCommand {
                 ItemNames(all, group: group).lines(for: found).map { $0 + "\n" }.joined()
             }
         if !found.isEmpty || json { try Output.print(shown) }
-        if EngineLog.tellsOfDamage {
+        if session?.hasSkippedDamage(queries) == true {
             throw ControlFailure(
                 .damaged,
                 "Damaged items are not found. `keychainctl check` lists them.")

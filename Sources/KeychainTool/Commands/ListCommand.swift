@@ -20,9 +20,10 @@ struct ListCommand: ParsableCommand {
     func run() throws {
         let session = try KeychainSession(existing: passcode.source)
         defer { session?.closeIfLogIsLong() }
-        let items = try session?.find(selection.queries) ?? []
+        let queries = selection.queries
+        let items = try session?.find(queries) ?? []
         try show(items)
-        if EngineLog.tellsOfDamage {
+        if session?.hasSkippedDamage(queries) == true {
             throw ControlFailure(
                 .damaged,
                 "Damaged items are missing from this list. `keychainctl check` lists them.")

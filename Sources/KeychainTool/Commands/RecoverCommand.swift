@@ -20,14 +20,17 @@ struct RecoverCommand: ParsableCommand {
             and the exit status is 6: a program that can write the folder may have put back \
             earlier pages. No other program may use the keychain during the recovery. If a \
             passcode is set, it is required, because without it locked items can't be \
-            distinguished from damaged ones. If a recovery is interrupted, the next one completes \
-            it.
+            distinguished from damaged ones; a recovery code or a credential can be used instead. \
+            If a recovery is interrupted, the next one completes it.
             """)
 
     @Flag(help: "Writes a JSON object.")
     var json = false
 
-    @OptionGroup var passcode: PasscodeOptions
+    @OptionGroup var way: WayInOptions
+
+    @Flag(help: "Never prompts at the terminal.")
+    var noPrompt = false
 
     func run() throws {
         let directory = try KeychainPlace.folder().directory
@@ -50,26 +53,28 @@ struct RecoverCommand: ParsableCommand {
     }
 
     private func recover(_ directory: String) throws -> RecoveryReport {
+        if way.isOther { return try recover(directory, with: try way.read(hasPasscode: true)) }
         do {
             return try recover(directory, with: nil)
         } catch  where error.status == .interactionNotAllowed {
-            guard let given = try passcode.source.read() else {
+            let source = PasscodeSource(descriptor: way.descriptor, mayAsk: !noPrompt)
+            guard let given = try source.read() else {
                 throw ControlFailure(
                     .locked,
                     error.reason + " Provide it with --passcode-fd, or run this command at a "
                         + "terminal.")
             }
-            return try recover(directory, with: given)
+            return try recover(directory, with: .passcode(given))
         }
     }
 
     private func recover(
-        _ directory: String, with passcode: SecretBytes?
+        _ directory: String, with way: WayIn?
     ) throws(KeychainFailure) -> RecoveryReport {
         let line = ProgressLine()
         defer { line.end() }
         return try KeychainEngine.recover(
-            directory: directory, passcode: passcode, options: .ofThisMachine
+            directory: directory, with: way, options: .ofThisMachine
         ) { count in
             line.show("\(counted(count, "item")) recovered")
         }

@@ -54,20 +54,13 @@ struct GitCredential {
             NetworkNames.protocols.contains(where: { $0.name == name }),
             let value = NetworkNames.value(of: name, for: .protocolType)
         else { return nil }
-        let (server, port) = Self.parts(of: host)
+        // A host that can't be split is compared as a whole.
+        let (server, port) = NetworkNames.hostAndPort(host[...]) ?? (host, nil)
         var key: Attributes = [.protocolType: value, .server: .string(server)]
-        key[.port] = port.map { .number($0) }
+        key[.port] = port.map { .number(Int64($0)) }
         key[.path] = said["path"].map { .string($0) }
         key[.account] = said["username"].map { .string($0) }
         return key
-    }
-
-    /// Splits `host:port` into server and port. In an IPv6 address, the colons are in brackets.
-    private static func parts(of host: String) -> (server: String, port: Int64?) {
-        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]"),
-            let port = Int64(host[host.index(after: colon)...]), (1...65535).contains(port)
-        else { return (host, nil) }
-        return (String(host[..<colon]), port)
     }
 
     /// The matching items. git's `host` contains a port if the URL does. Without one, the default

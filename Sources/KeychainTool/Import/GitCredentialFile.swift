@@ -28,19 +28,12 @@ enum GitCredentialFile {
         let login = authority[..<sign].split(
             separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard login.count == 2, let user = decoded(login[0]), let password = decoded(login[1]),
-            let place = decoded(authority[authority.index(after: sign)...]), !place.isEmpty,
+            let place = decoded(authority[authority.index(after: sign)...]),
+            let (host, port) = NetworkNames.hostAndPort(place[...]),
             let path = decoded(rest.dropFirst(authority.count + 1))
         else { return nil }
-        var host = place[...]
-        var port: Int?
-        if let colon = place.lastIndex(of: ":"), !place.hasSuffix("]") {
-            guard let number = UInt16(place[place.index(after: colon)...]) else { return nil }
-            port = Int(number)
-            host = place[..<colon]
-        }
-        guard !host.isEmpty else { return nil }
         return ImportedItem(
-            server: String(host), account: user, protocolName: String(parts[0]), port: port,
+            server: host, account: user, protocolName: String(parts[0]), port: port,
             path: path.isEmpty ? nil : path, secret: password, line: number)
     }
 

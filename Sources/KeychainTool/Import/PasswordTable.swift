@@ -116,16 +116,9 @@ private struct WebAddress {
         var place = whole.prefix { $0 != "/" }
         let rest = whole.dropFirst(place.count)
         if let sign = place.lastIndex(of: "@") { place = place[place.index(after: sign)...] }
-        var port: Int?
-        if let colon = place.lastIndex(of: ":"), !place.hasSuffix("]") {
-            guard let number = UInt16(place[place.index(after: colon)...]) else { return nil }
-            port = Int(number)
-            place = place[..<colon]
-        }
-        guard !place.isEmpty else { return nil }
+        guard let (host, port) = NetworkNames.hostAndPort(place) else { return nil }
         scheme = parts[0].lowercased()
-        host = String(place)
-        self.port = port
+        (self.host, self.port) = (host, port)
         path = rest.count > 1 ? String(rest) : nil
     }
 }

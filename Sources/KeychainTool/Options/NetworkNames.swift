@@ -22,6 +22,24 @@ package enum NetworkNames {
         ("http-digest", "httd"), ("msn", "msna"), ("ntlm", "ntlm"), ("rpa", "rpaa"),
     ]
 
+    /// Splits `HOST:PORT`. The port may be missing, with or without the colon (RFC 3986, section
+    /// 3.2.3). In an IPv6 address, the colons are in brackets.
+    ///
+    /// - Returns: `nil` if there is no host, or if the port is not a number up to 65,535.
+    static func hostAndPort(_ text: Substring) -> (host: String, port: Int?)? {
+        var host = text
+        var port: Int?
+        if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {
+            let digits = text[text.index(after: colon)...]
+            if !digits.isEmpty {
+                guard let number = UInt16(digits) else { return nil }
+                port = Int(number)
+            }
+            host = text[..<colon]
+        }
+        return host.isEmpty ? nil : (String(host), port)
+    }
+
     private static func table(of attribute: Attribute) -> [(name: String, code: String)] {
         switch attribute {
         case .protocolType: protocols

@@ -10,7 +10,8 @@ struct EngineLog: LogHandler {
     private static let errorCount = Atomic<Int>(0)
 
     /// Whether the engine in this process has reported damage, such as skipped items. A service's
-    /// engine reports it in the service's log instead.
+    /// engine reports it in the service's log instead; see
+    /// ``KeychainSession/hasSkippedDamage(_:)``.
     static var tellsOfDamage: Bool { errorCount.load(ordering: .relaxed) > 0 }
 
     static func install() {

@@ -123,7 +123,9 @@ struct UserService {
     func stop() throws(ControlFailure) -> pid_t? {
         guard let peer = RunningService.process(at: socket) else { return nil }
         let executable = Files.target(ofLink: "/proc/\(peer.pid)/exe") ?? ""
-        guard peer.uid == geteuid(), executable.split(separator: "/").last == "keychaind" else {
+        guard peer.uid == geteuid(),
+            AccessGroups.programName(ofExecutable: executable) == "keychaind"
+        else {
             throw ControlFailure(
                 .failure,
                 "Process \(peer.pid) listens at \(socket), but is not a keychaind of this user. "

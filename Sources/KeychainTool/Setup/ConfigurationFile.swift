@@ -54,15 +54,17 @@ struct ConfigurationFile {
     }
 
     /// Replaces the content of the file. If the new content is empty or an empty JSON object, apart
-    /// from white space, the file is deleted, unless its path contains a symbolic link or is not in
-    /// its shortest absolute form.
+    /// from white space, the file is deleted, unless its path contains a symbolic link, isn't
+    /// absolute, or has a component `.` or `..`.
     func replace(with text: String) throws(ControlFailure) {
         guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
             throw ControlFailure(
                 .failure,
                 "Another program changed \(printable(path)) in the meantime. Its change was kept.")
         }
-        if place == path, ["", "{}"].contains(text.filter { !$0.isWhitespace }) {
+        // The path may have several slashes in a row, for example after a folder from a variable.
+        let plain = "/" + path.split(separator: "/").joined(separator: "/")
+        if place == plain, ["", "{}"].contains(text.filter { !$0.isWhitespace }) {
             guard Files.remove(place) else { throw failed() }
             return
         }

@@ -145,17 +145,17 @@ struct SyncJoinCommand: ParsableCommand {
         _ sync: SyncSession, _ machine: MachineDescription, _ circle: CircleID
     ) throws -> CircleLog {
         let joiner = PastedJoiner(machine, circle: circle, store: sync.store)
+        // The next attempt has other keys, so these are of no use even after a failure.
+        defer { try? AsyncWork.wait { try await joiner.withdraw() } }
         try sync.showing("connecting") { try await joiner.offer() }
         try Output.print(joiner.code.description)
         Output.complain(
             "Run `keychainctl sync approve --paste` on a machine of the circle, and paste this "
                 + "code there.")
         let code = try SyncQuestion.code(mayAsk: !options.passcode.noPrompt)
-        let log = try sync.showing("waiting for the approval on the other machine") {
+        return try sync.showing("waiting for the approval on the other machine") {
             try await joiner.join(code)
         }
-        try? AsyncWork.wait { try await joiner.withdraw() }
-        return log
     }
 
     private func join(

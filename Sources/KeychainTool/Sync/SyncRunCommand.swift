@@ -112,6 +112,7 @@ private final class SyncLog: Sendable {
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let failure as KeychainFailure: failure.reason
+        case let failure as ControlFailure: failure.message
         case let failure as any CustomStringConvertible: failure.description
         default: "\(error)"
         }

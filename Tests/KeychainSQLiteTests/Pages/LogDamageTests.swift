@@ -3,6 +3,7 @@
 import CKeychainSQLite
 import Foundation
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 struct LogDamageTests {
@@ -153,6 +154,21 @@ struct LogDamageTests {
         #expect(database.damage.damagedFrames == [inHeader ? 1 : 4])
         connection.close()
         #expect(try database.bytes(suffix: "-wal") == log)
+    }
+
+    @Test func `a log of another version has no sound frames`() throws {
+        let (database, writer) = try databaseWithLog()
+        var log = [UInt8](try database.bytes(suffix: "-wal"))
+        // 3007000, in big-endian order.
+        #expect(Array(log[4..<8]) == [0x00, 0x2D, 0xE2, 0x18])
+        for lastByte: UInt8 in [0x19, 0x18] {
+            log[7] = lastByte
+            try database.overwrite(LogForgery.summed(log), at: 0, suffix: "-wal")
+            let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
+            #expect(check.headerIsSound == (lastByte == 0x18))
+            #expect((check.committedFrameCount > 0) == (lastByte == 0x18))
+        }
+        writer.close()
     }
 
     @Test func `a transaction that was never completed isn't damage`() throws {

@@ -46,6 +46,20 @@ import Testing
 
     @Test func `a private key encrypted with an older cipher can't be imported`() throws {
         let data = try #require(Data(base64Encoded: Self.privateKey))
+        #expect(imported(data) == errSecUnimplemented)
+    }
+
+    @Test func `a cipher that the trait doesn't add either is not supported`() throws {
+        var data = [UInt8](try #require(Data(base64Encoded: Self.privateKey)))
+        // Triple DES becomes 128-bit RC2 (RFC 7292, appendix C).
+        let end = 16
+        try #require(data[end - 9...end].elementsEqual([42, 134, 72, 134, 247, 13, 1, 12, 1, 3]))
+        data[end] = 5
+        #expect(imported(Data(data)) == errSecUnsupportedFormat)
+    }
+
+    /// The status of importing a private key. Nothing may be imported.
+    private func imported(_ data: Data) -> OSStatus {
         var parameters = SecItemImportExportKeyParameters()
         let passphrase: CFTypeRef = "secret" as NSString
         parameters.passphrase = Unmanaged.passUnretained(passphrase)
@@ -53,7 +67,7 @@ import Testing
         let status = withExtendedLifetime(passphrase) {
             SecItemImport(data as CFData, nil, nil, nil, [], &parameters, nil, &items)
         }
-        #expect(status == errSecUnimplemented)
         #expect(items == nil)
+        return status
     }
 }
