@@ -198,7 +198,12 @@ package struct Replica: Sendable {
     /// Returns the content of a machine's removal: the logs count as far as this machine has read
     /// them.
     package func closing(of machine: MachineID) -> MembershipEntry.Closing {
-        MembershipEntry.Closing(machine: machine, heads: readHeads)
+        var heads = readHeads
+        // A machine that was removed can't append again what becomes void.
+        for (other, closed) in circle.closed where closed.index > heads[other]?.index ?? 0 {
+            heads[other] = closed
+        }
+        return MembershipEntry.Closing(machine: machine, heads: heads)
     }
 
     /// Returns the change that suspends a member: its log counts as far as this machine has read
@@ -225,7 +230,7 @@ package struct Replica: Sendable {
         else { return nil }
         let left = ledger.adopt(machine, unloadable: unloadable)
         lacksVersions = lacksVersions || !left.isDisjoint(with: unloadable)
-        guard left.isEmpty, !ledger.items.contains(where: { $0.value.isPending }),
+        guard left.isEmpty, !ledger.isAppendingOrInDoubt,
             adoptGrants(of: machine), ready == nil
         else { return nil }
         var heads = readHeads
@@ -328,7 +333,7 @@ package struct Replica: Sendable {
     /// Records an item of the keychain that no log contains. Call this when all logs have been read
     /// to their ends.
     package mutating func hold(_ name: Bytes16, _ stamp: VersionStamp) {
-        if ledger.mayHaveMissedDeletions, voided.contains(name), !stamp.isDeletion {
+        if voided.contains(name), !stamp.isDeletion {
             // This machine wrote the version itself, in an entry that became void.
             write(name, stamp)
         } else {
@@ -365,7 +370,7 @@ package struct Replica: Sendable {
         let isOpened = isAllOpened || !hasAllGroups
         return ledger.settle(
             isComplete: isComplete && isOpened && cursors.values.allSatisfy(\.isWhole),
-            hasAllGroups: hasAllGroups
+            hasAllGroups: hasAllGroups, claimed: neededClaims
         ).map { .delete($0) }
     }
 

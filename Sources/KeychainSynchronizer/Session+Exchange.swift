@@ -141,7 +141,11 @@ extension Session {
                 next <= state.heads[replica.id]?.index ?? 0
                 || !(replica.cursors[replica.id]?.isWhole ?? true)
             isRestored = !isOwnLogMissing
-            if isRestored, next > state.sent.index + 1 { replica.noteOldCopy() }
+            let own = replica.readHeads[replica.id] ?? state.sent
+            if isRestored, own.index >= state.sent.index, own != state.sent {
+                // This process's keychain doesn't know the last entry of its own log.
+                replica.noteOldCopy()
+            }
             replica.isRestoring = isOwnLogMissing
         } else if !isCurrent, delivery.isMembershipEnd,
             wantedLogs.allSatisfy({

@@ -43,7 +43,11 @@ extension Session {
                 let present = SynchronizedItem(item)
                 note(item, present)
                 if let present {
-                    replica.write(present.name, present.stamp)
+                    if isCurrent {
+                        replica.write(present.name, present.stamp)
+                    } else {
+                        uncompared[present.name] = present.stamp
+                    }
                 } else {
                     retained[version.name] = version
                 }
@@ -63,7 +67,7 @@ extension Session {
         let gone = arrived.filter { replica.forget($0) }
         try apply(gone.map { .delete($0) })
         for (name, stamp) in uncompared where !gone.contains(name) {
-            guard let held = replica.ledger.items[name] else {
+            guard let held = replica.ledger.items[name], !replica.forget(name) else {
                 replica.hold(name, stamp)
                 continue
             }

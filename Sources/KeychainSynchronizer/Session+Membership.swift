@@ -46,6 +46,12 @@ extension Session {
                     + "it: `keychainctl sync remove`. `keychainctl sync leave --force` only "
                     + "forgets the circle.")
         }
+        if machine == replica.id, replica.circleKey == nil {
+            // It couldn't append its changes before it leaves.
+            throw .busy(
+                "This machine has not been given the circle's keys yet. Try again. `keychainctl "
+                    + "sync leave --force` only forgets the circle.")
+        }
         try wish(.remove(replica.closing(of: machine)))
     }
 
@@ -150,6 +156,8 @@ extension Session {
     /// Signs a change again if another change has taken its place in the membership log. The change
     /// is given up if it isn't valid any more, or if this machine decides anew whether to make it.
     mutating func signChangeAgain() throws(KeychainFailure) {
+        // The machine may be back.
+        if case .suspend = state.change?.change { state.change = nil }
         guard let entry = state.change, entry.index <= replica.circle.head.index else { return }
         switch entry.change {
         // No other entry can take the place of the one that founds the circle.

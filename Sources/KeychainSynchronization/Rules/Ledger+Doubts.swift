@@ -42,6 +42,12 @@ extension Ledger {
         return ends
     }
 
+    /// Whether this machine may have to append a version that no other log contains.
+    package var isAppendingOrInDoubt: Bool {
+        items.values.contains { $0.isPending }
+            || doubts.keys.contains { items[$0]?.stamp.isDeletion == false }
+    }
+
     /// Whether the logs of all other present machines are clean, see ``isClean(_:)``.
     var areAllClean: Bool {
         roster.members.allSatisfy { isClean($0) || !isPresent($0) }

@@ -160,10 +160,11 @@ package struct Ledger: Hashable, Sendable {
 
     /// Forgets an item in doubt. Its version came and went while the logs were being read.
     ///
-    /// - Returns: `false` if the item isn't in doubt, for example because a log contains it or this
-    ///   machine has to append it.
+    /// - Returns: `false` if the item isn't in doubt, for example because this machine has to append
+    ///   it, or if a log contains a version of it.
     package mutating func forget(_ name: Bytes16) -> Bool {
-        guard doubts.removeValue(forKey: name) != nil else { return false }
+        guard doubts[name] != nil, items[name]?.earlier.isEmpty ?? true else { return false }
+        doubts[name] = nil
         items[name] = nil
         return true
     }
@@ -272,8 +273,12 @@ package struct Ledger: Hashable, Sendable {
             // No other machine is expected to append the version again.
             awaitAppending(name)
         }
-        // Other machines ignore what void entries acknowledge.
-        if let head = logs[me]?.head, isVoid(me, head) { logs[me]?.acknowledged = [:] }
+        // What void entries acknowledge doesn't count.
+        for (writer, log) in logs where isVoid(writer, log.head) {
+            logs[writer]?.acknowledged = [:]
+            logs[writer]?.settled = [:]
+            logs[writer]?.settledKnown = 0
+        }
     }
 
     /// Decides on items whose current version no log contains. This machine appends the version
@@ -284,9 +289,10 @@ package struct Ledger: Hashable, Sendable {
     ///     item is taken for deleted.
     ///   - hasAllGroups: Whether this machine sees all access groups. Otherwise it can't open all
     ///     versions, and takes no item for deleted that it may have missed the deletion of.
+    ///   - claimed: How far logs are known to go. Entries up to there may still drop an item.
     /// - Returns: The items that were deleted.
     package mutating func settle(
-        isComplete: Bool = true, hasAllGroups: Bool = true
+        isComplete: Bool = true, hasAllGroups: Bool = true, claimed: LogIndexes = [:]
     ) -> [Bytes16] {
         for (name, writer) in awaited where isClean(writer) {
             // The writer didn't have the version any more, and appended a clean entry without it.
@@ -307,7 +313,7 @@ package struct Ledger: Hashable, Sendable {
             }
         }
         let isUndecided = doubts.keys.contains { items[$0]?.stamp.isDeletion == false }
-        if isComplete, !mayHaveMissed || !isUndecided { noteDecided() }
+        if isComplete, !mayHaveMissed || !isUndecided && isRead(claimed) { noteDecided() }
         return deleted
     }
 
@@ -361,7 +367,7 @@ package struct Ledger: Hashable, Sendable {
 
     /// Makes a version the current one. The previous one, if a log contains it, becomes an earlier
     /// version.
-    private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
+    mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
         var held = Held(stamp: stamp)
         if let before = items[name] {
             held.earlier = before.earlier
