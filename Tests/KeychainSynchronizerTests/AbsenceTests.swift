@@ -132,6 +132,27 @@ import Testing
         #expect(Set(try await suspended(one)) == ["two", "three"])
     }
 
+    @Test(arguments: [false, true])
+    func `a suspension that waited is given up once the machine is back`(
+        restarts: Bool
+    ) async throws {
+        let (one, two, three) = try await devices()
+        try await pass(5, one, two)
+        for device in [one, two] { device.clock.now += 11 * Self.day }
+        for device in [one, two] {
+            _ = try? await settle(device, server.losing(creationsOf: "/m/"))
+        }
+        three.clock.now = one.clock.now
+        try three.set("b", "1")
+        try await settle(three)
+        for device in [one, two] {
+            if restarts { try device.restart() }
+            try await settle(device)
+        }
+        #expect(suspensionCount == 0)
+        for device in [one, two] { #expect(try device.values() == ["a": "1", "b": "1"]) }
+    }
+
     @Test func `only one of two suspensions signed at the same time is in the log`() async throws {
         let (one, two, three) = try await devices()
         try await pass(5, one, two)

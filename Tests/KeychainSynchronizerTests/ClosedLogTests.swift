@@ -11,61 +11,17 @@ import Testing
 
 @Suite struct `Logs that are closed while machines append to them` {
     private let server = MemoryStore()
-    private static let day = 86_400.0
-    private static let limit: Int64 = 60 * 86_400_000
-
-    /// Machines of one circle. The first one founded it.
-    private func circle(_ names: String...) async throws -> [Device] {
-        let devices = try names.map { try Device($0, server) }
-        try await devices[0].found()
-        for device in devices.dropFirst() { try await devices[0].add(device) }
-        for _ in 0..<4 { for device in devices { try await device.settle() } }
-        return devices
-    }
-
-    /// Lets a machine sign a removal, which isn't on the server before that machine's next
-    /// exchange.
-    private func signRemoval(of removed: Device, by device: Device) async throws {
-        _ = try await device.relay.send(.remove(try await removed.id()))
-    }
-
-    private func remove(_ removed: Device, by device: Device) async throws {
-        try await signRemoval(of: removed, by: device)
-        try await device.settle()
-    }
-
-    /// Lets so much time pass that a machine suspends all others, except those that exchange in the
-    /// meantime.
-    private func suspendOthers(by device: Device, except present: Device...) async throws {
-        device.clock.now += 59 * Self.day
-        for other in present {
-            other.clock.now = device.clock.now
-            try await other.settle()
-        }
-        try await device.settle()
-        device.clock.now += 2 * Self.day
-        let relay = device.relay(through: server, absenceLimit: Self.limit)
-        for _ in 0..<3 { try await relay.settle() }
-    }
-
-    /// A new process of each machine, some minutes later.
-    private func beginAgain(_ devices: Device...) async throws {
-        for device in devices {
-            device.clock.now += 400
-            try device.restart()
-        }
-    }
 
     @Test func `an entry that was void before its log was retired is appended again`() async throws
     {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try await signRemoval(of: three, by: one)
+        try await one.signRemoval(of: three)
         try two.set("a", "1")
         try await two.settle()
         // The removal, which makes that entry void, is stored now.
         for _ in 0..<2 { try await one.settle() }
-        try await suspendOthers(by: one)
+        try await one.suspendOthers(through: server)
         #expect(try two.values() == ["a": "1"])
         two.clock.now = one.clock.now
         try two.restart()
@@ -79,21 +35,21 @@ import Testing
     func `no item is lost with the machine that was repeating void entries`(
         isSuspended: Bool
     ) async throws {
-        let devices = try await circle("one", "two", "three", "four", "five")
+        let devices = try await server.circle("one", "two", "three", "four", "five")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         for number in 0..<300 { try two.set("item \(number)", "1") }
         for _ in 0..<4 { for device in devices { try await device.settle() } }
-        try await remove(devices[4], by: one)
-        try await signRemoval(of: devices[3], by: one)
+        try await one.remove(devices[4])
+        try await one.signRemoval(of: devices[3])
         try await two.settle()
         for device in [one, three] { try await device.settle() }
         let interrupted = HookedStore.lost(after: 1, creationsOf: "/l/", server)
         _ = try? await two.relay(through: interrupted).settle()
         for device in [one, three] { try await device.settle() }
         if isSuspended {
-            try await suspendOthers(by: one, except: three)
+            try await one.suspendOthers(except: three, through: server)
         } else {
-            try await remove(two, by: one)
+            try await one.remove(two)
         }
         try await converge(one, three)
         for device in [one, three] { #expect(try device.values().count == 300) }
@@ -111,12 +67,12 @@ import Testing
     func `other machines keep an item that its writer doesn't have any more`(
         _ departure: Departure
     ) async throws {
-        let devices = try await circle("one", "two", "three", "four")
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two) = (devices[0], devices[1])
         for account in ["a", "b"] { try two.set(account, "1") }
         for _ in 0..<4 { for device in devices { try await device.settle() } }
-        try await remove(devices[3], by: one)
-        try await signRemoval(of: devices[2], by: one)
+        try await one.remove(devices[3])
+        try await one.signRemoval(of: devices[2])
         try await two.settle()
         try await one.settle()
         switch departure {
@@ -124,7 +80,7 @@ import Testing
         case .deletedWithoutTombstone: try two.delete("a", tombstones: .never)
         }
         try await two.settle()
-        try await beginAgain(two)
+        try two.beginAgain()
         try await converge(one, two)
         #expect(try one.values() == ["a": "1", "b": "1"])
         #expect(try two.values() == ["a": departure == .madeLocal ? "2" : "1", "b": "1"])
@@ -136,21 +92,21 @@ import Testing
     func `an item stays although the machine that retired its log is removed`(
         isSuspended: Bool
     ) async throws {
-        let devices = try await circle("one", "two", "three", "four")
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, absent, four) = (devices[0], devices[1], devices[2], devices[3])
         try absent.set("a", "1")
         for _ in 0..<4 { for device in devices { try await device.settle() } }
-        let limit = isSuspended ? Self.limit : 0
+        let limit = isSuspended ? Device.absenceLimit : 0
         if isSuspended {
             for time in [59, 2] {
-                for device in [one, two, four] { device.clock.now += Double(time) * Self.day }
+                for device in [one, two, four] { device.clock.now += Double(time) * Device.day }
                 guard time == 59 else { break }
                 for device in [four, one, two] { try await device.settle() }
             }
         } else {
-            try await signRemoval(of: absent, by: two)
+            try await two.signRemoval(of: absent)
         }
-        try await signRemoval(of: two, by: one)
+        try await one.signRemoval(of: two)
         let (server, steps) = (server, Counter())
         let racing = HookedStore.racing(server, count: 2) {
             steps.increment()
@@ -184,7 +140,7 @@ import Testing
     @Test func `a machine with outdated versions doesn't keep others from deleting an item`()
         async throws
     {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try one.set("a", "1")
         try await converge(one, two, three)
@@ -200,7 +156,7 @@ import Testing
             try await two.settle()
         }
         try await converge(one, two)
-        try await suspendOthers(by: one, except: two)
+        try await one.suspendOthers(except: two, through: server)
         for number in 0..<80 {
             try one.set("b", "\(number)")
             try await one.settle()
@@ -216,17 +172,17 @@ import Testing
     @Test func `an item stays if its writer appended it again after its removal was signed`()
         async throws
     {
-        let devices = try await circle("one", "two", "three", "four")
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try two.set("a", "1")
         for _ in 0..<4 { for device in devices { try await device.settle() } }
-        try await remove(devices[3], by: one)
-        try await signRemoval(of: two, by: one)
+        try await one.remove(devices[3])
+        try await one.signRemoval(of: two)
         try await two.settle()
         let interrupted = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await one.relay(through: interrupted).settle()
         for _ in 0..<6 {
-            try await beginAgain(one, three)
+            for device in [one, three] { try device.beginAgain() }
             try await converge(one, three)
         }
         for device in [one, three] { #expect(try device.values() == ["a": "1"]) }
@@ -240,16 +196,16 @@ import Testing
     @Test func `a removed machine's log is retired although it was cut in the middle`()
         async throws
     {
-        let devices = try await circle("one", "two", "three", "four")
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         for number in 0..<192 {
             try two.set("item \(number)", "1")
             try await two.settle()
         }
         for _ in 0..<4 { for device in devices { try await device.settle() } }
-        try await remove(devices[3], by: one)
+        try await one.remove(devices[3])
         let removed = Hexadecimal.text(try await two.id().bytes)
-        try await signRemoval(of: two, by: one)
+        try await one.signRemoval(of: two)
         // The machine appends its items again, and loses the server before all entries are deleted
         // that aren't needed any more.
         let (created, deleted) = (Counter(), Counter())
@@ -265,7 +221,7 @@ import Testing
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await one.relay(through: lost).settle()
         for _ in 0..<6 {
-            try await beginAgain(one, three)
+            for device in [one, three] { try device.beginAgain() }
             try await converge(one, three)
         }
         #expect(!server.records.keys.contains { $0.contains("/l/\(removed)/") })
@@ -280,16 +236,16 @@ import Testing
     @Test func `a machine that was suspended by mistake before takes no such item for deleted`()
         async throws
     {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         // A clock jumps ahead.
-        one.clock.now += 100 * Self.day
-        let relay = one.relay(through: server, absenceLimit: Self.limit)
+        one.clock.now += 100 * Device.day
+        let relay = one.relay(through: server, absenceLimit: Device.absenceLimit)
         for _ in 0..<3 { try await relay.settle() }
-        one.clock.now -= 100 * Self.day
+        one.clock.now -= 100 * Device.day
         try await converge(two, three, one)
         #expect(try await one.status().machines.allSatisfy { !$0.isSuspended })
-        try await signRemoval(of: three, by: one)
+        try await one.signRemoval(of: three)
         try three.set("a", "1")
         try await three.settle()
         try await two.settle()
@@ -310,7 +266,7 @@ import Testing
     func `a suspended machine's item stays, although the only copy of it is void`(
         removesOther: Bool
     ) async throws {
-        let devices = try await circle("one", "two", "absent", "four")
+        let devices = try await server.circle("one", "two", "absent", "four")
         let (one, two, absent, four) = (devices[0], devices[1], devices[2], devices[3])
         let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
         let before = Set(server.records.keys)
@@ -319,22 +275,22 @@ import Testing
         let own = Set(server.records.keys).subtracting(before)
         try await two.settle()
         for days in [59, 2] {
-            for device in [two, one, four] { device.clock.now += Double(days) * Self.day }
+            for device in [two, one, four] { device.clock.now += Double(days) * Device.day }
             server.hide { own.contains($0) }
             for device in [one, four] { try await device.settle() }
             server.hide { _ in false }
             if days == 59 { try await two.settle() }
         }
         let present = Set(server.records.keys)
-        let relay = two.relay(through: server, absenceLimit: Self.limit)
+        let relay = two.relay(through: server, absenceLimit: Device.absenceLimit)
         for _ in 0..<4 { try await relay.settle() }
         server.hide { own.contains($0) || $0.contains(log) && !present.contains($0) }
         try await one.settle()
-        try await remove(removesOther ? four : two, by: one)
+        try await one.remove(removesOther ? four : two)
         server.hide { _ in false }
-        if removesOther { try await remove(two, by: one) }
+        if removesOther { try await one.remove(two) }
         for _ in 0..<3 {
-            try await beginAgain(one)
+            try one.beginAgain()
             try await one.settle()
         }
         absent.clock.now = one.clock.now
@@ -345,14 +301,14 @@ import Testing
 
     /// The suspended machine's log has the item in a void entry and in a later one that counted.
     @Test func `an item that was deleted during a suspension stays deleted`() async throws {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try await signRemoval(of: three, by: one)
+        try await one.signRemoval(of: three)
         try two.set("a", "1")
         try await two.settle()
         try await converge(one, two)
         #expect(try one.values() == ["a": "1"])
-        try await suspendOthers(by: one)
+        try await one.suspendOthers(through: server)
         try one.delete("a")
         for number in 0..<200 {
             try one.set("b", "\(number)")
@@ -363,7 +319,7 @@ import Testing
         four.clock.now = one.clock.now
         try await one.add(four)
         try await converge(one, four)
-        try await remove(one, by: four)
+        try await four.remove(one)
         two.clock.now = four.clock.now
         try two.restart()
         try await converge(two, four)
@@ -374,12 +330,12 @@ import Testing
     @Test func `an item that was deleted during a suspension stays deleted without a restart`()
         async throws
     {
-        let devices = try await circle("one", "two")
+        let devices = try await server.circle("one", "two")
         let (one, two) = (devices[0], devices[1])
         try two.set("a", "1")
         try await converge(one, two)
         let read = Set(server.records.keys)
-        try await suspendOthers(by: one)
+        try await one.suspendOthers(through: server)
         try one.delete("a")
         for number in 0..<200 {
             try one.set("b", "\(number)")
@@ -391,7 +347,7 @@ import Testing
         try await one.add(four)
         try await converge(one, four)
         let membership = Set(server.records.keys.filter { $0.contains("/m/") })
-        try await remove(one, by: four)
+        try await four.remove(one)
         two.clock.now = four.clock.now
         server.hide { key in
             key.contains("/l/") && !read.contains(key)
@@ -411,17 +367,42 @@ import Testing
     @Test func `a removal that waited for a restart deletes nothing of other machines`()
         async throws
     {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         for number in 0..<3 { try two.set("item \(number)", "1") }
         try one.set("own", "1")
         try await converge(one, two, three)
-        try await signRemoval(of: two, by: one)
-        try await signRemoval(of: three, by: two)
+        try await one.signRemoval(of: two)
+        try await two.signRemoval(of: three)
         try await two.settle()
         try one.restart()
         try await converge(one)
         #expect(try await one.status().machines.map(\.name) == ["one"])
         #expect(try one.values().count == 4)
+    }
+
+    /// The entry with the later version is stored although the machine has given that version up.
+    @Test func `a version that was given up while its entry was on the way isn't lost`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try one.set("a", "1")
+        try await converge(one, two, three)
+        try await one.signRemoval(of: three)
+        two.clock.now = one.clock.now
+        try two.set("a", "2")
+        try await two.settle()
+        // The removal, which makes that entry void, is stored now.
+        for _ in 0..<2 { try await one.settle() }
+        _ = try? await two.relay(through: server.losing(creationsOf: "/l/")).settle()
+        try two.delete("a", tombstones: .never)
+        for number in 0..<200 {
+            try await two.settle()
+            try two.set("b", "\(number)")
+        }
+        try two.beginAgain()
+        try await converge(two, one)
+        for device in [one, two] { #expect(try device.values() == ["a": "2", "b": "199"]) }
     }
 }

@@ -11,37 +11,22 @@ import Testing
 @Suite struct `A machine that leaves` {
     private let server = MemoryStore()
 
-    /// Machines of one circle. The first one founded it.
-    private func circle(_ names: String...) async throws -> [Device] {
-        let devices = try names.map { try Device($0, server) }
-        try await devices[0].found()
-        for device in devices.dropFirst() { try await devices[0].add(device) }
-        for _ in 0..<4 { for device in devices { try await device.settle() } }
-        return devices
-    }
-
-    /// Lets a machine sign a removal, which isn't on the server before its next exchange.
-    private func signRemoval(of removed: Device, by device: Device) async throws {
-        _ = try await device.relay.send(.remove(try await removed.id()))
-    }
-
     @Test(arguments: [false, true])
     func `it appends what was in void entries first`(
         settlesFirst: Bool
     ) async throws {
-        let devices = try await circle("one", "two", "three")
+        let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try await signRemoval(of: three, by: one)
+        try await one.signRemoval(of: three)
         try two.set("a", "1")
         for _ in 0..<3 { for device in [two, three] { try await device.settle() } }
         // The removal is stored now.
         for _ in 0..<2 { try await one.settle() }
         if settlesFirst { try await two.settle() }
-        try await signRemoval(of: two, by: two)
+        try await two.signRemoval(of: two)
         for _ in 0..<3 { try await two.settle() }
         #expect(try await two.status().state == .removed)
-        one.clock.now += 400
-        try one.restart()
+        try one.beginAgain()
         try await converge(one)
         #expect(try one.values() == ["a": "1"])
         #expect(try await one.status().machines.count == 1)
@@ -49,9 +34,9 @@ import Testing
 
     /// The machine that wrote the item, and that is expected to append it again, is lost.
     @Test func `it appends an item that another machine's void entry had`() async throws {
-        let devices = try await circle("one", "two", "three", "four")
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
-        try await signRemoval(of: four, by: one)
+        try await one.signRemoval(of: four)
         try three.set("a", "1")
         try await three.settle()
         try await two.settle()
@@ -59,19 +44,19 @@ import Testing
         // The removal is stored now, and makes the entry void.
         for _ in 0..<2 { try await one.settle() }
         #expect(try one.values().isEmpty)
-        try await signRemoval(of: two, by: two)
+        try await two.signRemoval(of: two)
         for _ in 0..<3 { try await two.settle() }
         #expect(try await two.status().state == .removed)
-        try await signRemoval(of: three, by: one)
+        try await one.signRemoval(of: three)
         try await converge(one)
         #expect(try one.values() == ["a": "1"])
     }
 
     @Test func `it leaves although another machine keeps writing`() async throws {
-        let devices = try await circle("one", "two")
+        let devices = try await server.circle("one", "two")
         let (one, two) = (devices[0], devices[1])
         try two.set("a", "1")
-        try await signRemoval(of: two, by: two)
+        try await two.signRemoval(of: two)
         let (server, count) = (server, Counter())
         // This machine has to acknowledge each of the changes.
         let busy = HookedStore(server) { request in
@@ -86,5 +71,62 @@ import Testing
         #expect(count.value < 100)
         try await converge(one)
         #expect(try one.values() == ["a": "1", "b": "\(count.value)"])
+    }
+
+    /// The later removal counts what the earlier one does.
+    @Test func `it leaves at the same time as another machine, and nothing is lost`() async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try one.set("b", "1")
+        try await one.signRemoval(of: one)
+        let racing = HookedStore.racing(server, count: 1) {
+            try two.set("a", "1")
+            try await two.signRemoval(of: two)
+            for _ in 0..<3 { try await two.settle() }
+        }
+        try await one.relay(through: racing).settle()
+        for device in [one, two] { #expect(try await device.status().state == .removed) }
+        try await converge(three)
+        #expect(try three.values() == ["a": "1", "b": "1"])
+    }
+
+    /// More entries than an exchange reads at once.
+    @Test func `another machine's removal, which was signed before, loses nothing of it`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three", "four")
+        let (one, two, three, four) = (devices[0], devices[1], devices[2], devices[3])
+        try await one.signRemoval(of: four)
+        for number in 0..<100 {
+            try two.set("item \(number)", "1")
+            try await two.settle()
+        }
+        try await two.signRemoval(of: two)
+        for _ in 0..<3 { try await two.settle() }
+        #expect(try await two.status().state == .removed)
+        try await converge(one, three)
+        for device in [one, three] { #expect(try device.values().count == 100) }
+    }
+
+    @Test func `it can't leave before it has the circle's key, since it can't send its changes`()
+        async throws
+    {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        let description = try await two.relay.send(.describe).message
+        _ = try await one.relay.send(.add(machine: description, name: "two", groups: nil))
+        _ = try? await one.relay(through: server.losing(creationsOf: "/l/")).settle()
+        try await two.joinListed()
+        try two.set("a", "1")
+        try await two.settle()
+        await #expect {
+            try await two.signRemoval(of: two)
+        } throws: {
+            "\($0)".contains("not been given the circle's keys yet")
+        }
+        try await converge(one, two)
+        try await two.remove(two)
+        try await converge(one)
+        #expect(try one.values() == ["a": "1"])
     }
 }

@@ -1,0 +1,78 @@
+// CircleSupport: circles of several machines, and changes of their members.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+
+extension MemoryStore {
+    /// Machines of one circle. The first one founded it.
+    func circle(_ names: String...) async throws -> [Device] {
+        let devices = try names.map { try Device($0, self) }
+        try await devices[0].found()
+        for device in devices.dropFirst() { try await devices[0].add(device) }
+        for _ in 0..<4 { for device in devices { try await device.settle() } }
+        return devices
+    }
+
+    /// A server to which the connection is lost before each creation of a record whose key contains
+    /// `part`.
+    func losing(creationsOf part: String) -> HookedStore {
+        HookedStore(self) { request in
+            if case .create(let key) = request, key.contains(part) { throw HookedStore.Lost() }
+        }
+    }
+
+    /// A server on which `event` happens once, before the first reading of a machine's log.
+    func racing(
+        readingLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
+    ) async throws -> HookedStore {
+        let log = "/l/\(Hexadecimal.text(try await machine.id().bytes))/"
+        let counter = Counter()
+        return HookedStore(self) { request in
+            guard case .read(let prefix) = request, prefix.contains(log), counter.value == 0 else {
+                return
+            }
+            counter.increment()
+            try await event()
+        }
+    }
+}
+
+extension Device {
+    static let day = 86_400.0
+    /// The time of absence in milliseconds: 60 days.
+    static let absenceLimit: Int64 = 60 * 86_400_000
+
+    /// Signs a removal, which isn't on the server before the next exchange.
+    func signRemoval(of removed: Device) async throws {
+        _ = try await relay.send(.remove(try await removed.id()))
+    }
+
+    func remove(_ removed: Device) async throws {
+        try await signRemoval(of: removed)
+        try await settle()
+    }
+
+    /// Lets so much time pass that this machine suspends all others, except those that exchange in
+    /// the meantime. The exchange with the suspensions goes through `store`.
+    func suspendOthers(except present: Device..., through store: any RecordStore) async throws {
+        clock.now += 59 * Self.day
+        for other in present {
+            other.clock.now = clock.now
+            try await other.settle()
+        }
+        try await settle()
+        clock.now += 2 * Self.day
+        let relay = relay(through: store, absenceLimit: Self.absenceLimit)
+        for _ in 0..<3 { try await relay.settle() }
+    }
+
+    /// A new process, some minutes later.
+    func beginAgain() throws {
+        clock.now += 400
+        try restart()
+    }
+}

@@ -1,0 +1,110 @@
+// ReturningTests: machines that were suspended and come back, while others drop deletions, compact
+// their logs or leave.
+
+import Foundation
+import KeychainCore
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `A machine that comes back after a suspension` {
+    private let server = MemoryStore()
+
+    /// The members of a circle in the order in which an exchange reads their logs.
+    private func sorted(_ devices: [Device]) async throws -> [Device] {
+        var ids: [(MachineID, Device)] = []
+        for device in devices { ids.append((MachineID(try await device.id()), device)) }
+        return ids.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    /// It learns that it may have missed deletions only after it has compared its keychain.
+    @Test func `what it wrote before the suspension survives a gap that opens later`() async throws
+    {
+        let devices = try await server.circle("one", "two", "returning", "removed")
+        let ordered = try await sorted(Array(devices.prefix(2)))
+        let (first, second, returning) = (ordered[0], ordered[1], devices[2])
+        // In the new epoch nothing is sealed yet.
+        try await first.remove(devices[3])
+        for _ in 0..<4 { for device in devices.prefix(3) { try await device.settle() } }
+        let racing = HookedStore.racing(server, count: 1) {
+            try returning.set("a", "1")
+            try await returning.settle()
+        }
+        try await first.suspendOthers(except: second, through: racing)
+        returning.clock.now = first.clock.now
+        try returning.restart()
+        let late = try await server.racing(readingLogOf: second) {
+            try first.set("b", "1")
+            try await first.settle()
+            try await second.settle()
+            try second.set("c", "1")
+            try await second.settle()
+        }
+        try await returning.relay(through: late).settle()
+        for number in 0..<200 {
+            try second.set("c", "\(number)")
+            try await second.settle()
+        }
+        try await returning.settle()
+        #expect(try returning.values()["a"] == "1")
+        try await converge(returning, first, second)
+        for device in [returning, first, second] {
+            #expect(try device.values() == ["a": "1", "b": "1", "c": "199"])
+        }
+    }
+
+    /// The server still has the entry with the item. Its writer was lost before it could delete it.
+    @Test func `a deleted item in an entry that isn't needed any more stays deleted`() async throws
+    {
+        let devices = try await server.circle("one", "two", "returning")
+        let (one, two, returning) = (devices[0], devices[1], devices[2])
+        try two.set("a", "1")
+        try await converge(one, two, returning)
+        try one.delete("a")
+        try await converge(one, two)
+        try await one.suspendOthers(except: two, through: server)
+        let interrupted = HookedStore(server) { request in
+            if case .delete = request { throw HookedStore.Lost() }
+        }
+        _ = try? await two.relay(through: interrupted).settle()
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        try await one.remove(one)
+        returning.clock.now = one.clock.now
+        try returning.restart()
+        try await converge(returning)
+        try await returning.remove(two)
+        try await converge(returning)
+        #expect(try returning.values() == ["b": "199"])
+    }
+
+    /// It has read the log with the item before the entry with the item was dropped.
+    @Test func `an item whose deletion was dropped while it was reading isn't sent again`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "returning")
+        let ordered = try await sorted(Array(devices.prefix(2)))
+        let (first, second, returning) = (ordered[0], ordered[1], devices[2])
+        try first.set("a", "1")
+        try await converge(first, second, returning)
+        try second.delete("a")
+        try await converge(second, first)
+        try await second.suspendOthers(except: first, through: server)
+        returning.clock.now = second.clock.now
+        try returning.restart()
+        let late = try await server.racing(readingLogOf: second) {
+            try await first.settle()
+            for number in 0..<200 {
+                try second.set("b", "\(number)")
+                try await second.settle()
+            }
+            try await first.settle()
+        }
+        try await returning.relay(through: late).settle()
+        try await converge(returning)
+        #expect(try returning.values() == ["b": "199"])
+    }
+}
