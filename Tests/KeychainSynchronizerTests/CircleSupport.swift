@@ -25,18 +25,17 @@ extension MemoryStore {
         }
     }
 
-    /// A server on which `event` happens once, before the first reading of a machine's log.
+    /// A server on which `event` happens once, before a machine's log is read for the second time.
+    /// By then, the logs that are read before it were read to their ends.
     func racing(
-        readingLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
+        readingEndOfLogOf machine: Device, _ event: @escaping @Sendable () async throws -> Void
     ) async throws -> HookedStore {
         let log = "/l/\(Hexadecimal.text(try await machine.id().bytes))/"
         let counter = Counter()
         return HookedStore(self) { request in
-            guard case .read(let prefix) = request, prefix.contains(log), counter.value == 0 else {
-                return
-            }
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
             counter.increment()
-            try await event()
+            if counter.value == 2 { try await event() }
         }
     }
 }

@@ -34,7 +34,7 @@ import Testing
         try await first.suspendOthers(except: second, through: racing)
         returning.clock.now = first.clock.now
         try returning.restart()
-        let late = try await server.racing(readingLogOf: second) {
+        let late = try await server.racing(readingEndOfLogOf: second) {
             try first.set("b", "1")
             try await first.settle()
             try await second.settle()
@@ -95,7 +95,7 @@ import Testing
         try await second.suspendOthers(except: first, through: server)
         returning.clock.now = second.clock.now
         try returning.restart()
-        let late = try await server.racing(readingLogOf: second) {
+        let late = try await server.racing(readingEndOfLogOf: second) {
             try await first.settle()
             for number in 0..<200 {
                 try second.set("b", "\(number)")
