@@ -111,6 +111,15 @@ import Testing
             try a.exchange()
             retirement = a.replica.retirement(of: c.id)
         }
+        // It isn't retired while an item may have to be appended.
+        try b.set("last", "4")
+        #expect(try b.append())
+        var doubtful = a.replica
+        try doubtful.take(try b.replica.signedHead(moment: 1))
+        doubtful.hold(
+            Bytes16(high: 1, low: 2), VersionStamp(modified: 1, isDeletion: false, digest: .zero))
+        _ = doubtful.settle()
+        #expect(doubtful.retirement(of: c.id) == nil)
         try a.carryOut(try #require(retirement))
         server.logs[c.id] = nil
         try b.read()

@@ -177,4 +177,42 @@ import Testing
             #expect(status.waitingCount == 0)
         }
     }
+
+    /// The copy signs an entry of its own for the place at which the server has the machine's.
+    @Test func `a copy of a machine that is one entry behind brings no deleted item back`()
+        async throws
+    {
+        let copied = folder + "-copy"
+        defer {
+            removeFolder()
+            try? FileManager.default.removeItem(atPath: copied)
+        }
+        let one = try Device("one", server)
+        try await one.found()
+        let machine = try Device("machine", server, folder: folder)
+        try await one.add(machine)
+        try one.set("a", "1")
+        try await converge(one, machine)
+        try FileManager.default.copyItem(atPath: folder, toPath: copied)
+        let copy = try Device("machine", server, clock: machine.clock, folder: copied)
+        try await copy.settle()
+        let log = "/l/\(Hexadecimal.text(try await machine.id().bytes))/"
+        let count = server.records.keys.count { $0.contains(log) }
+        try one.delete("a")
+        for number in 0..<300 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+            // By then, the log has the deletion, but the item itself no longer.
+            if number == 100 { try await machine.settle() }
+        }
+        #expect(server.records.keys.count { $0.contains(log) } == count + 1)
+        // The machine that has the tombstone leaves.
+        let newcomer = try Device("new", server)
+        try await one.add(newcomer)
+        try await converge(one, newcomer)
+        try await newcomer.remove(one)
+        try copy.set("c", "1")
+        for _ in 0..<3 { for device in [copy, newcomer] { _ = try? await device.settle() } }
+        for device in [copy, newcomer] { #expect(try device.values() == ["b": "299", "c": "1"]) }
+    }
 }
