@@ -306,11 +306,12 @@ import Testing
             directory: keychain.directory, options: Self.options())
         defer { engine.close() }
         try engine.unlock(passcode: passcode("1234"))
-        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
+        let failure = #expect(throws: KeychainFailure.self) {
             _ = try engine.perform(
                 SignDigest(Self.digest, with: key, authorization: Authorization()),
                 as: keychain.caller)
         }
+        #expect(failure?.cause == .otherMachine)
         #expect(throws: KeychainFailure.damagedSecureEnclaveKey) {
             _ = try sign(keychain, Data("no key".utf8))
         }
