@@ -38,6 +38,7 @@ extension Session {
         try noteEnds(delivery)
         noteSightings()
         if isCurrent {
+            giveUpTokenAddition()
             try signChangeAgain()
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             try takeRequests(delivery.tokenRequests)

@@ -54,6 +54,9 @@ struct Session: Sendable {
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
+    /// When the join token expires with which this session has last signed an addition, in
+    /// milliseconds since 1970-01-01 UTC.
+    var tokenExpires = Int64.min
     /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
     var begun: Int64
     /// When this session last signed a head, in milliseconds since 1970-01-01 UTC. 0: it hasn't
