@@ -35,6 +35,7 @@ extension Session {
             delivery.entries.insert(entry, at: 0)
         }
         try take(delivery)
+        noteObstructedLogs(delivery)
         try noteEnds(delivery)
         noteSightings()
         if isCurrent {
@@ -97,16 +98,21 @@ extension Session {
             }
             let isOwn = entry.frame.writer == replica.id
             if isOwn, isRestored {
-                guard entry.index <= replica.readHeads[replica.id]?.index ?? 0 else {
-                    throw MachineState.otherProcess
-                }
+                hasPassedOver = true
+                // Anyone can write an entry in this machine's name, but not its signature.
+                guard
+                    entry.index <= replica.readHeads[replica.id]?.index ?? 0
+                        || !entry.isSigned(by: state.keys.description)
+                else { throw MachineState.otherProcess }
                 continue
             }
             guard isOwn || isRestored else { continue }
             do throws(SynchronizationFailure) {
                 changes += isOwn ? try replica.restore(entry) : try replica.take(entry)
                 rejected.remove(entry.frame.writer)
+                obstructed.remove(entry.frame.writer)
             } catch {
+                hasPassedOver = true
                 if case .gap = error { continue }
                 // A session that isn't current yet would wait in vain for the log's next entry, so
                 // the log counts as rejected.
@@ -123,6 +129,23 @@ extension Session {
             let isRemoved =
                 circle.machine(head.machine) != nil && circle.member(head.machine) == nil
             if !isRemoved { try? replica.take(head) }
+        }
+    }
+
+    /// Records logs to whose next positions the server has records that this session could not take,
+    /// not even with all that the server shows of the membership log. A session that isn't current
+    /// yet would wait for them in vain, so these logs count as rejected.
+    private mutating func noteObstructedLogs(_ delivery: Delivery) {
+        // The relay reads each position once. So a delivery without entries is what remains after
+        // everything that the server has at the demanded positions was delivered, unless these were
+        // still positions of this machine's own log.
+        let (ends, own) = (Set(delivery.ends), replica.id.bytes)
+        guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
+            delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
+        else { return }
+        for position in wantedLogs where !ends.contains(position) {
+            let machine = MachineID(position.machine)
+            if rejected.insert(machine).inserted { obstructed.insert(machine) }
         }
     }
 

@@ -32,6 +32,11 @@ struct Session: Sendable {
     /// for every log that isn't read to its end. The session doesn't wait for the rest of these
     /// machines' logs, and takes no item for deleted.
     var rejected: Set<MachineID> = []
+    /// The machines in ``rejected`` whose logs the server continues with a record that is not the
+    /// next entry, or with an entry that refers to changes of the members that it doesn't show.
+    var obstructed: Set<MachineID> = []
+    /// Whether an entry arrived that this session could not take.
+    var hasPassedOver = false
 
     /// The items of the keychain that are sent to other machines ("travel") if their access group
     /// is shared, and tombstones. By name.
@@ -181,6 +186,12 @@ struct Session: Sendable {
             status.notices.append(
                 "The server has not stored the last entry of this machine's log yet. Until it has, "
                     + "this machine reads nothing new.")
+        }
+        for id in obstructed.sorted().prefix(50) {
+            status.notices.append(
+                "The server's record after entry \(replica.nextIndex(of: id) - 1) of \(id) is not "
+                    + "the next entry, or refers to changes of the members that the server doesn't "
+                    + "show. This machine goes on without the rest of that log.")
         }
         status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status
