@@ -72,12 +72,14 @@ extension Session {
 
     private mutating func takeMembership(_ entries: [Data]) throws(KeychainFailure) {
         for bytes in entries {
+            isMembershipRejected = true
             guard let entry = try? MembershipEntry(decoding: Array(bytes)) else { return }
             if replica.circle.digest(at: entry.index) != entry.digest {
                 // The replica notes why it rejects an entry, unless entries before it are missing.
                 guard (try? replica.take(entry)) != nil else { return }
                 try state.append(entry, in: engine)
             }
+            isMembershipRejected = false
             if state.change == entry { state.change = nil }
         }
     }

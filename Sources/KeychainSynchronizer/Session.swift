@@ -37,6 +37,9 @@ struct Session: Sendable {
     var obstructed: Set<MachineID> = []
     /// Whether an entry arrived that this session could not take.
     var hasPassedOver = false
+    /// Whether the last entry of the membership log to arrive was rejected. While it is, no entry
+    /// that knows of it is accepted.
+    var isMembershipRejected = false
 
     /// The items of the keychain that are sent to other machines ("travel") if their access group
     /// is shared, and tombstones. By name.
@@ -119,7 +122,8 @@ struct Session: Sendable {
         let isIncomplete =
             isOwnLogMissing
             || isCurrent
-                && (!replica.skipped.isEmpty || !rejected.isEmpty || replica.lacksVersions)
+                && (!replica.skipped.isEmpty || !rejected.isEmpty || isMembershipRejected
+                    || replica.lacksVersions)
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 
