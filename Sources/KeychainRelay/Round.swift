@@ -3,6 +3,8 @@
 //   (2) Once the keychain is current, a round stores no entry and no signed head before the server
 //       has shown the last entry of the machine's own log. An entry of the membership log is
 //       written only if the server has the entry before it.
+//   (3) The signed head is stored once there is nothing else to tell the keychain. So a server that
+//       refuses it for lack of space keeps nothing from the keychain.
 
 import FoundationEssentials
 import KeychainCore
@@ -73,8 +75,14 @@ struct Round {
         if isComparing {
             hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
         }
-        hasNews = try await serveHeads(demand, keys, &delivery) || hasNews
+        hasNews = try await readHeads(demand, keys, &delivery) || hasNews
         try await tidy(demand, keys)
+        if !hasNews, let head = demand.head {
+            try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
+            // The keychain sees that the server has the head.
+            delivery.heads.append(head)
+            hasNews = true
+        }
         return hasNews ? delivery : nil
     }
 
@@ -181,12 +189,9 @@ struct Round {
         return hasNews
     }
 
-    private mutating func serveHeads(
+    private mutating func readHeads(
         _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
     ) async throws -> Bool {
-        if let head = demand.head {
-            try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
-        }
         guard demand.state == .current, changes.isOfCircle || !changes.heads.isEmpty,
             !hasOfferedHeads
         else { return false }

@@ -126,6 +126,10 @@ extension Session {
         try apply(changes)
         for bytes in delivery.heads {
             guard let head = try? SignedHead(decoding: Array(bytes)) else { continue }
+            if head == offeredHead {
+                lastHead = head.moment
+                offeredHead = nil
+            }
             // The server still has the last head of a removed machine, which is nothing to report.
             let circle = replica.circle
             let isRemoved =
@@ -237,12 +241,24 @@ extension Session {
         demand.firstNeeded = replica.firstNeeded
         let now = engine.milliseconds
         if demand.entry == nil, abs(now - lastHead) >= Self.headInterval {
-            demand.head = Data(try replica.signedHead(moment: now).bytes)
-            lastHead = now
+            demand.head = Data(try signedHead(at: now).bytes)
         }
         let roster = replica.circle.roster
         demand.retired = roster.machines.keys.filter { roster.isRetired($0) }.map(\.bytes)
         return demand
+    }
+
+    /// The head to store: the one that the server has not stored yet, unless it is an hour old or
+    /// the log has grown.
+    private mutating func signedHead(at now: Int64) throws(KeychainFailure) -> SignedHead {
+        if let head = offeredHead, head.log == replica.readHeads[replica.id],
+            abs(now - head.moment) < Self.headInterval
+        {
+            return head
+        }
+        let head = try replica.signedHead(moment: now)
+        offeredHead = head
+        return head
     }
 
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {

@@ -67,9 +67,11 @@ struct Session: Sendable {
     var tokenExpires = Int64.min
     /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
     var begun: Int64
-    /// When this session last signed a head, in milliseconds since 1970-01-01 UTC. 0: it hasn't
-    /// yet.
+    /// When this session signed the last head that the server has stored, in milliseconds since
+    /// 1970-01-01 UTC. 0: none yet.
     var lastHead: Int64 = 0
+    /// The head that the server is to store, until it has.
+    var offeredHead: SignedHead?
 
     init(
         _ state: MachineState, _ circle: Circle, _ engine: KeychainEngine
