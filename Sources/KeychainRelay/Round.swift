@@ -3,6 +3,8 @@
 //   (2) Once the keychain is current, a round stores no entry and no signed head before the server
 //       has shown the last entry of the machine's own log. An entry of the membership log is
 //       written only if the server has the entry before it.
+//   (3) The signed head is stored once there is nothing else to tell the keychain. So a server that
+//       refuses it for lack of space keeps nothing from the keychain.
 
 import FoundationEssentials
 import KeychainCore
@@ -50,7 +52,11 @@ struct Round {
             delivery.ends.append(lost)
             return delivery
         }
-        var hasNews = try await serveMembership(demand, keys, &delivery)
+        // While the session compares, the membership log is read after the other logs, so that it
+        // has the entries to which these refer.
+        let isComparing = demand.state == .comparing
+        var hasNews = false
+        if !isComparing { hasNews = try await serveMembership(demand, keys, &delivery) }
         if let entry = demand.entry {
             let key = keys.entry(demand.entryIndex, of: Hexadecimal.text(demand.machine.bytes))
             switch try await store.create(key, Array(entry)) {
@@ -64,9 +70,19 @@ struct Round {
             hasStoredEntry = hasStoredEntry || delivery.storedIndex != 0
             hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
-        hasNews = try await readLogs(demand, keys, &delivery) || hasNews
-        hasNews = try await serveHeads(demand, keys, &delivery) || hasNews
+        let hasRead = try await readLogs(demand, keys, &delivery)
+        hasNews = hasRead || hasNews
+        if isComparing {
+            hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
+        }
+        hasNews = try await readHeads(demand, keys, &delivery) || hasNews
         try await tidy(demand, keys)
+        if !hasNews, let head = demand.head {
+            try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
+            // The keychain sees that the server has the head.
+            delivery.heads.append(head)
+            hasNews = true
+        }
         return hasNews ? delivery : nil
     }
 
@@ -87,8 +103,9 @@ struct Round {
         return hasFoundOwnLog ? nil : position
     }
 
+    /// With `again`, reads the membership log even if its end was read before.
     private mutating func serveMembership(
-        _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
+        _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery, again: Bool = false
     ) async throws -> Bool {
         var first = demand.membershipIndex
         if let change = demand.change, demand.changeIndex > offeredChange {
@@ -99,23 +116,28 @@ struct Round {
             }
             // The entry that the server now has at this index counts.
             first = min(first, demand.changeIndex)
-        } else if first == endOfMembership {
+        } else if first == endOfMembership, !again {
             delivery.isMembershipEnd = true
             defer { hasToldEnd = demand.state == .comparing }
             return demand.state == .comparing && !hasToldEnd
         } else if demand.state == .current, !changes.isOfCircle {
             return false
         }
-        let records = try await store.records(
-            keys.membership, after: keys.entry(first - 1), limit: RecordLimits.pageCount)
         var byteCount = 0
-        for record in records
-        where record.key == keys.entry(first) && byteCount < Self.deliveryByteCount {
-            delivery.membership.append(Self.data(record.value))
-            byteCount += record.value.count
-            first += 1
-        }
-        if records.isEmpty { delivery.isMembershipEnd = true }
+        var page: [StoredRecord]
+        repeat {
+            page = try await store.records(
+                keys.membership, after: keys.entry(first - 1), limit: RecordLimits.pageCount)
+            for record in page
+            where record.key == keys.entry(first) && byteCount < Self.deliveryByteCount {
+                delivery.membership.append(Self.data(record.value))
+                byteCount += record.key.utf8.count + record.value.count
+                first += 1
+            }
+            // The logs that were just read may refer to entries beyond this page.
+        } while demand.state == .comparing && page.count >= RecordLimits.pageCount
+            && page.last?.key == keys.entry(first - 1)
+        if page.isEmpty, delivery.membership.isEmpty { delivery.isMembershipEnd = true }
         // If the keychain doesn't accept what was read, it is not read again.
         endOfMembership = demand.membershipIndex
         return true
@@ -167,12 +189,9 @@ struct Round {
         return hasNews
     }
 
-    private mutating func serveHeads(
+    private mutating func readHeads(
         _ demand: Demand, _ keys: RecordKeys, _ delivery: inout Delivery
     ) async throws -> Bool {
-        if let head = demand.head {
-            try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
-        }
         guard demand.state == .current, changes.isOfCircle || !changes.heads.isEmpty,
             !hasOfferedHeads
         else { return false }

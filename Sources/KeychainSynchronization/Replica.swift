@@ -117,10 +117,7 @@ package struct Replica: Sendable {
         self.remembered = remembered
         ledger = Ledger(
             me: keys.id, roster: circle.roster, reached: remembered.indexes, decided: decided)
-        for (machine, membership) in circle.roster.machines {
-            if let heads = circle.machine(machine)?.heads { claim(heads) }
-            claimed.merge(membership.retiredInto) { max($0, $1) }
-        }
+        claimed = circle.named
         claim(remembered)
     }
 
@@ -132,15 +129,8 @@ package struct Replica: Sendable {
     package mutating func take(_ entry: MembershipEntry) throws(SynchronizationFailure) {
         try noting { (replica: inout Replica) throws(SynchronizationFailure) in
             try replica.circle.append(entry)
-            switch entry.change {
-            case .found: break
-            case .add(let addition):
-                try replica.compare(addition.heads)
-                replica.claim(addition.heads)
-            case .remove(let closing), .suspend(let closing), .retire(let closing):
-                try replica.compare(closing.heads)
-                replica.claim(closing.heads)
-            }
+            try replica.compare(entry.change.heads)
+            replica.claim(entry.change.heads)
         }
         ledger.revise(circle.roster)
         regrantVoid()

@@ -35,9 +35,11 @@ extension Session {
             delivery.entries.insert(entry, at: 0)
         }
         try take(delivery)
+        noteObstructedLogs(delivery)
         try noteEnds(delivery)
         noteSightings()
         if isCurrent {
+            giveUpTokenAddition()
             try signChangeAgain()
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             try takeRequests(delivery.tokenRequests)
@@ -70,12 +72,14 @@ extension Session {
 
     private mutating func takeMembership(_ entries: [Data]) throws(KeychainFailure) {
         for bytes in entries {
+            isMembershipRejected = true
             guard let entry = try? MembershipEntry(decoding: Array(bytes)) else { return }
             if replica.circle.digest(at: entry.index) != entry.digest {
                 // The replica notes why it rejects an entry, unless entries before it are missing.
                 guard (try? replica.take(entry)) != nil else { return }
                 try state.append(entry, in: engine)
             }
+            isMembershipRejected = false
             if state.change == entry { state.change = nil }
         }
     }
@@ -96,16 +100,21 @@ extension Session {
             }
             let isOwn = entry.frame.writer == replica.id
             if isOwn, isRestored {
-                guard entry.index <= replica.readHeads[replica.id]?.index ?? 0 else {
-                    throw MachineState.otherProcess
-                }
+                hasPassedOver = true
+                // Anyone can write an entry in this machine's name, but not its signature.
+                guard
+                    entry.index <= replica.readHeads[replica.id]?.index ?? 0
+                        || !entry.isSigned(by: state.keys.description)
+                else { throw MachineState.otherProcess }
                 continue
             }
             guard isOwn || isRestored else { continue }
             do throws(SynchronizationFailure) {
                 changes += isOwn ? try replica.restore(entry) : try replica.take(entry)
                 rejected.remove(entry.frame.writer)
+                obstructed.remove(entry.frame.writer)
             } catch {
+                hasPassedOver = true
                 if case .gap = error { continue }
                 // A session that isn't current yet would wait in vain for the log's next entry, so
                 // the log counts as rejected.
@@ -117,11 +126,32 @@ extension Session {
         try apply(changes)
         for bytes in delivery.heads {
             guard let head = try? SignedHead(decoding: Array(bytes)) else { continue }
+            if head == offeredHead {
+                lastHead = head.moment
+                offeredHead = nil
+            }
             // The server still has the last head of a removed machine, which is nothing to report.
             let circle = replica.circle
             let isRemoved =
                 circle.machine(head.machine) != nil && circle.member(head.machine) == nil
             if !isRemoved { try? replica.take(head) }
+        }
+    }
+
+    /// Records logs to whose next positions the server has records that this session could not take,
+    /// not even with all that the server shows of the membership log. A session that isn't current
+    /// yet would wait for them in vain, so these logs count as rejected.
+    private mutating func noteObstructedLogs(_ delivery: Delivery) {
+        // The relay reads each position once. So a delivery without entries is what remains after
+        // everything that the server has at the demanded positions was delivered, unless these were
+        // still positions of this machine's own log.
+        let (ends, own) = (Set(delivery.ends), replica.id.bytes)
+        guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
+            delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
+        else { return }
+        for position in wantedLogs where !ends.contains(position) {
+            let machine = MachineID(position.machine)
+            if rejected.insert(machine).inserted { obstructed.insert(machine) }
         }
     }
 
@@ -215,12 +245,24 @@ extension Session {
         demand.firstNeeded = replica.firstNeeded
         let now = engine.milliseconds
         if demand.entry == nil, abs(now - lastHead) >= Self.headInterval {
-            demand.head = Data(try replica.signedHead(moment: now).bytes)
-            lastHead = now
+            demand.head = Data(try signedHead(at: now).bytes)
         }
         let roster = replica.circle.roster
         demand.retired = roster.machines.keys.filter { roster.isRetired($0) }.map(\.bytes)
         return demand
+    }
+
+    /// The head to store: the one that the server has not stored yet, unless it is an hour old or
+    /// the log has grown.
+    private mutating func signedHead(at now: Int64) throws(KeychainFailure) -> SignedHead {
+        if let head = offeredHead, head.log == replica.readHeads[replica.id],
+            abs(now - head.moment) < Self.headInterval
+        {
+            return head
+        }
+        let head = try replica.signedHead(moment: now)
+        offeredHead = head
+        return head
     }
 
     private mutating func nextEntry() throws(KeychainFailure) -> LogEntry? {

@@ -1,6 +1,7 @@
 // Session+Membership: changes of the circle's membership that this machine signs.
 //   (1) A change counts once it is read from the membership log. Until then it is kept. If another
-//       change takes its place, it is signed again; a suspension or retirement is decided anew.
+//       change takes its place, it is signed again; a suspension, a retirement or the addition of a
+//       machine with a join token is decided anew.
 
 import FoundationEssentials
 import KeychainCore
@@ -90,8 +91,20 @@ extension Session {
                 token: request.grant.id)
             {
                 try wishIfValid(change)
+                tokenExpires = request.grant.expires
             }
         }
+    }
+
+    /// Gives up the addition of a machine with a join token if another change has taken its place,
+    /// which may have removed the token's issuer, if the token has expired, or if an earlier
+    /// session has signed it: only the machine's request says when the token expires.
+    mutating func giveUpTokenAddition() {
+        guard let entry = state.change, case .add(let addition) = entry.change,
+            addition.token != nil,
+            entry.index <= replica.circle.head.index || engine.milliseconds >= tokenExpires
+        else { return }
+        state.change = nil
     }
 
     /// Gives keys to members that have none, because the member that added them, or its entry with

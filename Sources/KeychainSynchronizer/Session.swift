@@ -32,6 +32,14 @@ struct Session: Sendable {
     /// for every log that isn't read to its end. The session doesn't wait for the rest of these
     /// machines' logs, and takes no item for deleted.
     var rejected: Set<MachineID> = []
+    /// The machines in ``rejected`` whose logs the server continues with a record that is not the
+    /// next entry, or with an entry that refers to changes of the members that it doesn't show.
+    var obstructed: Set<MachineID> = []
+    /// Whether an entry arrived that this session could not take.
+    var hasPassedOver = false
+    /// Whether the last entry of the membership log to arrive was rejected. While it is, no entry
+    /// that knows of it is accepted.
+    var isMembershipRejected = false
 
     /// The items of the keychain that are sent to other machines ("travel") if their access group
     /// is shared, and tombstones. By name.
@@ -54,11 +62,16 @@ struct Session: Sendable {
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
+    /// When the join token expires with which this session has last signed an addition, in
+    /// milliseconds since 1970-01-01 UTC.
+    var tokenExpires = Int64.min
     /// When the session began or became current, in milliseconds since 1970-01-01 UTC.
     var begun: Int64
-    /// When this session last signed a head, in milliseconds since 1970-01-01 UTC. 0: it hasn't
-    /// yet.
+    /// When this session signed the last head that the server has stored, in milliseconds since
+    /// 1970-01-01 UTC. 0: none yet.
     var lastHead: Int64 = 0
+    /// The head that the server is to store, until it has.
+    var offeredHead: SignedHead?
 
     init(
         _ state: MachineState, _ circle: Circle, _ engine: KeychainEngine
@@ -111,7 +124,8 @@ struct Session: Sendable {
         let isIncomplete =
             isOwnLogMissing
             || isCurrent
-                && (!replica.skipped.isEmpty || !rejected.isEmpty || replica.lacksVersions)
+                && (!replica.skipped.isEmpty || !rejected.isEmpty || isMembershipRejected
+                    || replica.lacksVersions)
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 
@@ -178,6 +192,12 @@ struct Session: Sendable {
             status.notices.append(
                 "The server has not stored the last entry of this machine's log yet. Until it has, "
                     + "this machine reads nothing new.")
+        }
+        for id in obstructed.sorted().prefix(50) {
+            status.notices.append(
+                "The server's record after entry \(replica.nextIndex(of: id) - 1) of \(id) is not "
+                    + "the next entry, or refers to changes of the members that the server doesn't "
+                    + "show. This machine goes on without the rest of that log.")
         }
         status.notices += replica.notices.prefix(100 - status.notices.count).map(\.description)
         return status

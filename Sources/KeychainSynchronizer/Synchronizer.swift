@@ -92,13 +92,19 @@ package final class Synchronizer: SynchronizationAnswerer {
         return session
     }
 
-    /// The session of a machine that is in a circle and has read what the others wrote.
+    /// The session of a member of a circle that has read what the others wrote.
     private static func current(
         _ session: inout Session?, _ engine: KeychainEngine
     ) throws(KeychainFailure) -> Session {
         guard let session = try begun(&session, engine) else {
             throw .param(
                 "This keychain is in no circle. Found or join one with `keychainctl sync`.")
+        }
+        // A session that was current before the removal still is.
+        guard session.isMember else {
+            throw .param(
+                "This machine was removed from its circle. `keychainctl sync leave` forgets the "
+                    + "circle; after that, the machine can join again. Its items stay.")
         }
         guard session.isCurrent else {
             throw .busy(

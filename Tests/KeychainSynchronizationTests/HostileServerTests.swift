@@ -255,6 +255,32 @@ import Testing
         #expect(c.replica.withheld.isEmpty)
     }
 
+    /// A session before has read the membership log, and not the entries that the log names.
+    @Test(arguments: [false, true])
+    func `a new session notices if logs are shorter than when a machine was removed or suspended`(
+        isRemoval: Bool
+    ) throws {
+        let c = try a.add("third")
+        try converge(a, b, c)
+        let early = server.logs
+        try c.set("three", "3")
+        try c.exchange()
+        try a.exchange()
+        let suspension = try #require(a.replica.suspension(of: c.id))
+        try a.carryOut(isRemoval ? .remove(a.replica.closing(of: c.id)) : suspension)
+        server.logs = early
+        try b.read()
+        let withheld = b.replica.withheld
+        #expect(withheld[c.id] ?? 0 > 0)
+        let again = TestMachine(
+            Replica(
+                b.replica.keys, b.replica.circle, circleKey: b.replica.circleKey,
+                remembering: b.replica.settledHeads, decided: b.replica.ledger.decided), server)
+        again.replica.isRestoring = true
+        try again.read()
+        #expect(again.replica.withheld == withheld)
+    }
+
     @Test func `machines keep their items if the server has lost everything`() throws {
         let before = b.values
         server.logs = [:]

@@ -96,12 +96,17 @@ import Testing
             try desk.take(wrong, of: joiner.commitment)
         }
         #expect(throws: SynchronizationFailure.self) { try desk.answer(joiner.commitment, circle) }
-        desk.refuse()
+        let other = Joiner(attacker.description, circle: circle.id)
+        _ = try desk.answer(other.commitment, circle)
+        #expect(!desk.isUsed(other.commitment))
+        desk.giveUp(other.commitment)
+        #expect(desk.isUsed(other.commitment))
         #expect(!desk.isClosed)
+        #expect(throws: SynchronizationFailure.self) { try desk.answer(other.commitment, circle) }
         desk.refuse()
         #expect(desk.isClosed)
-        let other = Joiner(attacker.description, circle: circle.id)
-        #expect(throws: SynchronizationFailure.self) { try desk.answer(other.commitment, circle) }
+        let last = Joiner(attacker.description, circle: circle.id)
+        #expect(throws: SynchronizationFailure.self) { try desk.answer(last.commitment, circle) }
     }
 
     @Test func `a joiner opens its commitment only once, and only to a member of its circle`()

@@ -1,5 +1,5 @@
 // HookedStore: a server that does something before it reads or changes records, such as letting
-// another machine exchange data with it, or losing the connection.
+// another machine exchange data with it, or losing the connection. And one that refuses challenges.
 
 import KeychainRelay
 import SynchronizationTestSupport
@@ -68,6 +68,41 @@ final class HookedStore: RecordStore {
 
     func delete(from first: String, to end: String) async throws {
         try await before(.delete(first))
+        try await server.delete(from: first, to: end)
+    }
+
+    func changes(_ prefix: String) async throws -> AsyncThrowingStream<String, any Error> {
+        try await server.changes(prefix)
+    }
+}
+
+/// A server that takes up to ten challenges, and claims each time that it has another one.
+final class OccupiedStore: RecordStore {
+    private let server: MemoryStore
+    private let taken = Mutex<[[UInt8]]>([])
+
+    init(_ server: MemoryStore) { self.server = server }
+
+    var challenges: [[UInt8]] { taken.withLock { $0 } }
+
+    func create(_ key: String, _ value: [UInt8]) async throws -> RecordCreation {
+        guard key.hasSuffix("/2") else { return try await server.create(key, value) }
+        guard challenges.count < 10 else { throw MemoryStore.Unreachable() }
+        taken.withLock { $0.append(value) }
+        return .exists([0])
+    }
+
+    func records(
+        _ prefix: String, after previous: String?, limit: Int
+    ) async throws -> [StoredRecord] {
+        try await server.records(prefix, after: previous, limit: limit)
+    }
+
+    func put(_ key: String, _ value: [UInt8]) async throws {
+        try await server.put(key, value)
+    }
+
+    func delete(from first: String, to end: String) async throws {
         try await server.delete(from: first, to: end)
     }
 

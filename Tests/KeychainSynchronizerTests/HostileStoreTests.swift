@@ -332,6 +332,82 @@ import Testing
         #expect(try one.values() == ["a": "3", "b": "2"])
     }
 
+    /// An entry in the place of the next one of machine two's log.
+    enum WrongEntry: CaseIterable {
+        /// It refers to an entry of the membership log that doesn't exist.
+        case laterMembership
+        case laterIndex, unknownWriter
+        /// It is machine one's last entry, or one that claims to be a later one of machine one.
+        case readersEntry, forgedReadersEntry
+    }
+
+    @Test(arguments: WrongEntry.allCases)
+    func `a new session goes on without a log in which a wrong entry follows`(
+        _ wrong: WrongEntry
+    ) async throws {
+        let own = try #require(try await log(of: one).last)
+        let last = try #require(try await log(of: two).last)
+        let isReaders = wrong == .readersEntry || wrong == .forgedReadersEntry
+        var record = try #require(server.records[isReaders ? own : last])
+        let end = try #require(UInt64(last.suffix(16), radix: 16))
+        /// Sets a number of 8 bytes.
+        func set(_ number: UInt64, at offset: Int) {
+            for place in 0..<8 {
+                record[offset + place] = UInt8(truncatingIfNeeded: number >> (56 - 8 * place))
+            }
+        }
+        // The offsets are those of Documentation/Synchronization.md, "Logs".
+        if !isReaders {
+            record.replaceSubrange(64..<96, with: try LogEntry(decoding: record).digest.bytes)
+            set(end + (wrong == .laterIndex ? 5 : 1), at: 56)
+        }
+        switch wrong {
+        case .laterMembership: set(99, at: 96)
+        case .unknownWriter: record[40] ^= 1
+        case .forgedReadersEntry: set(1000, at: 56)
+        case .laterIndex, .readersEntry: break
+        }
+        let digits = String(end + 1, radix: 16)
+        let next = String(last.dropLast(digits.count)) + digits
+        server.records[next] = record
+        try one.restart()
+        try one.set("a", "3")
+        try await one.settle()
+        let status = try await one.status()
+        #expect(status.state == .current)
+        #expect(status.waitingCount == 0)
+        #expect(status.notices.contains { $0.hasPrefix("The server's record after entry \(end) ") })
+        #expect(try one.values() == ["a": "3", "b": "2"])
+        server.records[next] = nil
+        one.clock.now += 301
+        try two.set("b", "4")
+        try await converge(one, two, one)
+        for device in [one, two] { #expect(try device.values() == ["a": "3", "b": "4"]) }
+        #expect(try await one.status().notices == [])
+    }
+
+    @Test func `a new session reads all logs to their ends although the members change meanwhile`()
+        async throws
+    {
+        let ending = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let machine = try await Device("three", server).relay.send(.describe).message
+        let count = Counter()
+        let busy = HookedStore(server) { [two] request in
+            guard case .read(let prefix) = request, prefix.hasSuffix(ending), count.value == 0
+            else { return }
+            count.increment()
+            _ = try await two.relay.send(.add(machine: machine, name: "three", groups: nil))
+            try two.set("a", "3")
+            try await two.settle()
+        }
+        try one.restart()
+        try await one.relay(through: busy).settle()
+        let status = try await one.status()
+        #expect(status.state == .current)
+        #expect(status.notices == [])
+        #expect(try one.values() == ["a": "3", "b": "2"])
+    }
+
     @Test func `records with invalid names or contents change nothing`() async throws {
         let prefix = String(try #require(server.records.keys.first).prefix { $0 != "/" })
         for (name, value) in [

@@ -180,13 +180,7 @@ import Testing
     {
         let (one, two) = try await devices()
         let approving = try await conversation(of: one, timing: Self.looking(20))
-        let circle = try await circle(of: one)
-        for number in 1...4 {
-            let commitment = Joiner(try await description(of: two), circle: circle).commitment
-            let attempt = Hexadecimal.text(commitment.digest.bytes.prefix(8))
-            let request = Joining.Request(commitment: commitment, created: Int64(number))
-            server.records["\(circle)/j/\(attempt)/1"] = request.bytes
-        }
+        try await requestFourTimes(two, in: try await circle(of: one))
         await #expect(throws: SynchronizationFailure.self) { try await approving.next() }
         let isClosed = await approving.isClosed
         #expect(isClosed)
@@ -194,6 +188,35 @@ import Testing
         let left = try server.records.filter { $0.key.contains("/j/") }
             .map { try Joining.Request(decoding: $0.value).created }
         #expect(left == [1])
+    }
+
+    /// Stores four requests to join, the first one with the earliest date.
+    private func requestFourTimes(_ device: Device, in circle: CircleID) async throws {
+        for number in 1...4 {
+            let commitment = Joiner(try await description(of: device), circle: circle).commitment
+            let attempt = Hexadecimal.text(commitment.digest.bytes.prefix(8))
+            let request = Joining.Request(commitment: commitment, created: Int64(number))
+            server.records["\(circle)/j/\(attempt)/1"] = request.bytes
+        }
+    }
+
+    /// Otherwise, such a server could collect challenges, and have the one opened with which the
+    /// digits are those on the joiner.
+    @Test func `a challenge that the server refuses to store counts as a failure`() async throws {
+        let (one, two) = try await devices()
+        let (circle, known) = (try await circle(of: one), try await knownHead(of: one))
+        let hostile = OccupiedStore(server)
+        let approving = MemberConversation(
+            member: MachineID(try await one.id()), circle: circle, known: known, store: hostile,
+            timing: Self.looking(20))
+        try await requestFourTimes(two, in: circle)
+        await #expect(throws: SynchronizationFailure.self) { try await approving.next() }
+        let isClosed = await approving.isClosed
+        #expect(isClosed)
+        let answered = try hostile.challenges.map {
+            try Joining.Challenge(decoding: $0).commitment
+        }
+        #expect(answered.count == 3 && Set(answered).count == 3)
     }
 
     @Test func `a member notices if the server shows an older membership log`() async throws {

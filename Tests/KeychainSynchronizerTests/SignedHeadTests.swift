@@ -1,6 +1,7 @@
 // SignedHeadTests: when a machine signs the head of its log.
 
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import KeychainSynchronization
 import SynchronizationTestSupport
@@ -43,6 +44,38 @@ import Testing
             .map { try LogEntry(decoding: $0.value).index }
         #expect(entries.count >= 3)
         #expect(try head().log.index == entries.max())
+    }
+
+    @Test func `a head that the server refuses is sent again, and keeps no entry from being read`()
+        async throws
+    {
+        let (one, two) = (try Device("one", server), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        try await converge(one, two)
+        let machine = Hexadecimal.text(try await one.id().bytes)
+        let key = "\(try await one.circle())/h/\(machine)"
+        func moment() throws -> Int64 {
+            try SignedHead(decoding: try #require(server.records[key])).moment
+        }
+        let failing = HookedStore(server) { request in
+            if case .put = request { throw HookedStore.Lost() }
+        }
+        one.clock.now += 3600
+        let signed = one.engine.milliseconds
+        try two.set("a", "1")
+        try await two.settle()
+        await #expect(throws: HookedStore.Lost.self) {
+            try await one.relay(through: failing).settle()
+        }
+        #expect(try one.values() == ["a": "1"])
+        #expect(try moment() < signed)
+        one.clock.now += 1
+        try await one.settle()
+        #expect(try moment() == signed)
+        one.clock.now += 3598
+        try await one.settle()
+        #expect(try moment() == signed)
     }
 
     @Test func `a new session signs the head of its log as soon as it is current`() async throws {

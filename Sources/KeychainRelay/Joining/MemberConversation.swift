@@ -1,8 +1,10 @@
 // MemberConversation: the member's side when a machine joins with six digits.
 // Documentation/Synchronization.md, "Records of joining".
-//   (1) One request is answered at a time. If its commitment isn't opened in time, or is opened
-//       with other keys, the attempt counts as failed. Otherwise, an attacker could have many
-//       requests answered, and open the one whose digits happen to be those on the joiner.
+//   (1) One request is answered at a time. Once the challenge was handed to the server, the attempt
+//       counts as failed if the server doesn't store the challenge, or if the commitment isn't
+//       opened in time or is opened with other keys; and the commitment is not answered again.
+//       Otherwise, an attacker could have many requests answered, and open the one whose digits
+//       happen to be those on the joiner.
 //   (2) The conversation adds no machine. The caller does, once the user has confirmed the digits.
 
 package import KeychainSynchronization
@@ -63,13 +65,14 @@ package actor MemberConversation {
         }
     }
 
-    /// Waits for a request that no member has answered, and that was not refused.
+    /// Waits for a request that no member has answered, and that was not refused. The server may
+    /// show a request as unanswered that this member has answered.
     private func latestRequest() async throws -> Joining.Commitment {
-        let (store, keys, circle) = (store, keys, circle)
+        let (store, keys, circle, desk) = (store, keys, circle, desk)
         return try await timing.wait(for: .joiner, within: timing.limit) {
             () async throws -> Joining.Commitment? in
             let records = try await store.smallRecords(keys.joining).records
-            return Self.open(records, keys, circle).first?.commitment
+            return Self.open(records, keys, circle).map(\.commitment).first { !desk.isUsed($0) }
         }
     }
 
@@ -107,18 +110,20 @@ package actor MemberConversation {
         let records = AttemptRecords(store, keys, attempt)
         let log = try await CircleDirectory(store).log(of: circle, continuing: known)
         let challenge = try desk.answer(commitment, log.circle)
+        let bytes: [UInt8]
         do {
             try await records.create(.challenge, challenge.bytes)
-        } catch JoiningFailure.occupied {
-            return nil
-        }
-        guard let bytes = try await openingBytes(in: records) else {
-            desk.refuse()
-            try await records.delete()
+            bytes = try await openingBytes(in: records)
+        } catch {
+            // Whatever the server says, it may know the nonce now.
+            desk.giveUp(commitment)
+            guard let failure = error as? JoiningFailure else { throw error }
+            // The records of an attempt that another member has answered are left to that member.
+            if failure != .occupied { try await records.delete() }
             return nil
         }
         do {
-            let opening = try decoded(bytes)
+            let opening = try decoded(bytes, of: commitment)
             let code = try desk.take(opening, of: commitment)
             return Candidate(
                 machine: opening.machine, digits: Joining.text(of: code), attempt: attempt)
@@ -128,25 +133,25 @@ package actor MemberConversation {
         }
     }
 
-    /// Waits for the joiner's second message. `nil` if it doesn't come, or the joiner refuses.
-    private func openingBytes(in records: AttemptRecords) async throws -> [UInt8]? {
-        do {
-            return try await timing.wait(for: .joiner, within: timing.stepLimit) {
-                () async throws -> [UInt8]? in
-                let parts = try await records.read()
-                guard parts[.refusal] == nil else { throw JoiningFailure.refused }
-                return parts[.opening]
-            }
-        } catch is JoiningFailure {
-            return nil
+    /// Waits for the joiner's second message.
+    ///
+    /// - Throws: ``JoiningFailure`` if it doesn't come, or the joiner refuses.
+    private func openingBytes(in records: AttemptRecords) async throws -> [UInt8] {
+        try await timing.wait(for: .joiner, within: timing.stepLimit) {
+            () async throws -> [UInt8]? in
+            let parts = try await records.read()
+            guard parts[.refusal] == nil else { throw JoiningFailure.refused }
+            return parts[.opening]
         }
     }
 
-    private func decoded(_ bytes: [UInt8]) throws(SynchronizationFailure) -> Joining.Opening {
+    private func decoded(
+        _ bytes: [UInt8], of commitment: Joining.Commitment
+    ) throws(SynchronizationFailure) -> Joining.Opening {
         do {
             return try Joining.Opening(decoding: bytes)
         } catch {
-            desk.refuse()
+            desk.giveUp(commitment)
             throw error
         }
     }

@@ -25,6 +25,8 @@ package struct Circle: Hashable, Sendable {
     package private(set) var roster: Roster
     /// For each machine that was removed or suspended, the last entry of its log that counted then.
     package private(set) var closed: [MachineID: LogHead] = [:]
+    /// The highest index of each log that the entries of this log name.
+    package private(set) var named: LogIndexes = [:]
     private var machines: [MachineID: Member]
     private var digests: [Digest]
     private var tokens: Set<Bytes16> = []
@@ -125,6 +127,7 @@ package struct Circle: Hashable, Sendable {
         guard roster.apply(change, at: entry.index) else {
             throw .notEntitled("\(name) doesn't fit the current members")
         }
+        named.merge(entry.change.heads.indexes) { max($0, $1) }
         switch entry.change {
         case .remove(let closing), .suspend(let closing):
             closed[closing.machine] = closing.heads[closing.machine] ?? .empty

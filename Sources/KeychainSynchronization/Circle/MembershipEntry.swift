@@ -13,6 +13,15 @@ package struct MembershipEntry: Hashable, Sendable {
         case remove(Closing)
         case suspend(Closing)
         case retire(Closing)
+
+        /// The heads of logs that the change names.
+        var heads: LogHeads {
+            switch self {
+            case .found: [:]
+            case .add(let addition): addition.heads
+            case .remove(let closing), .suspend(let closing), .retire(let closing): closing.heads
+            }
+        }
     }
 
     /// The first entry.

@@ -4,8 +4,8 @@
 //       member sends its nonce before it sees the joiner's. So neither side, nor an attacker
 //       between them, can choose the digits: only one in a million attacks yields the same digits
 //       on both sides.
-//   (2) A member accepts one opening for each commitment. After three failed attempts, a `JoinDesk`
-//       doesn't answer any more.
+//   (2) A member accepts one opening for each commitment, and none for a commitment that it has
+//       given up. After three failed attempts, a `JoinDesk` doesn't answer any more.
 
 import KeychainCore
 import KeychainCrypto
@@ -151,17 +151,20 @@ package struct JoinDesk: Sendable {
     /// Whether three attempts have failed, so that this object doesn't answer any further request.
     package var isClosed: Bool { failures >= Joining.failureLimit }
 
-    /// Answers a commitment. The same commitment gets the same answer until it is opened. After
-    /// that, it is rejected.
+    /// Whether a commitment was opened or given up, so that it isn't answered any more.
+    package func isUsed(_ commitment: Joining.Commitment) -> Bool {
+        used.contains(commitment.digest)
+    }
+
+    /// Answers a commitment. The same commitment gets the same answer until it is opened or given
+    /// up. After that, it is rejected.
     package mutating func answer(
         _ commitment: Joining.Commitment, _ circle: Circle,
         nonce: [UInt8] = .random(count: Joining.nonceByteCount)
     ) throws(SynchronizationFailure) -> Joining.Challenge {
         guard !isClosed else { throw .joining("three attempts failed") }
         guard commitment.circle == circle.id else { throw .misplaced("a request to join") }
-        guard !used.contains(commitment.digest) else {
-            throw .joining("the request was already opened")
-        }
+        guard !isUsed(commitment) else { throw .joining("the request was already answered") }
         if let challenge = challenges[commitment.digest] { return challenge }
         let challenge = Joining.Challenge(
             commitment: commitment, member: member, head: circle.head, nonce: nonce)
@@ -189,7 +192,14 @@ package struct JoinDesk: Sendable {
         return Joining.code(challenge, opening)
     }
 
-    /// Records a failed attempt: the digits differed, a user refused, or the joiner didn't send a
-    /// readable opening.
+    /// Records that the joiner didn't send a readable opening of an answered commitment. The
+    /// attempt failed, and the commitment is not answered again.
+    package mutating func giveUp(_ commitment: Joining.Commitment) {
+        challenges[commitment.digest] = nil
+        used.insert(commitment.digest)
+        failures += 1
+    }
+
+    /// Records a failed attempt after the opening: the digits differed, or a user refused.
     package mutating func refuse() { failures += 1 }
 }

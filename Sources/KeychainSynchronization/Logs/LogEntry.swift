@@ -80,6 +80,11 @@ package struct LogEntry: Hashable, Sendable {
         return digest
     }
 
+    /// Whether a machine with this description has signed the entry.
+    package func isSigned(by machine: MachineDescription) -> Bool {
+        machine.isValid(signature, over: signedBytes)
+    }
+
     /// The place of a part of this entry.
     package func place(ofPart part: Int) -> SealedVersion.Place {
         SealedVersion.Place(

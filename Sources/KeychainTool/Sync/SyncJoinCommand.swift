@@ -199,7 +199,7 @@ struct SyncJoinCommand: ParsableCommand {
             guard let digest = Digest(status.circle) else { throw ControlFailure.noCircle }
             circle = CircleID(digest)
         case .current, .locked, .removed:
-            return try SyncKeychain.requireNoCircle(in: status)
+            return try sync.keychain.requireNoCircle(in: status)
         }
         let (joiner, code) = (RecoveryJoiner(sync.relay, circle: circle), try code())
         try sync.showing("joining the circle") { try await joiner.join(code) }

@@ -45,6 +45,8 @@ struct SyncKeychain {
                 .failure,
                 "The keychain service was built without synchronization. Build keychaind with the "
                     + "package trait Synchronization.")
+        } catch  where error.status == .interactionNotAllowed {
+            throw try lockedFailure
         }
     }
 
@@ -68,21 +70,26 @@ struct SyncKeychain {
 
     // MARK: Requirements
 
+    /// Why a locked keychain was not unlocked.
+    var lockedFailure: ControlFailure {
+        get throws { try session.hasPasscode ? .lockedCircle : .lockedWithoutPasscode }
+    }
+
     /// - Throws: ``ControlFailure`` if the keychain is locked and can't be unlocked.
     func requireUnlocked() throws {
-        guard try status().state != .locked else { throw ControlFailure.lockedCircle }
+        guard try status().state != .locked else { throw try lockedFailure }
     }
 
     /// - Throws: ``ControlFailure`` if the keychain is in a circle already, was removed from one,
     ///   or is locked and can't be unlocked.
-    func requireNoCircle() throws { try Self.requireNoCircle(in: status()) }
+    func requireNoCircle() throws { try requireNoCircle(in: status()) }
 
     /// The same check of a state that is already known. Calling ``status()`` again would prompt
     /// again if the keychain is locked.
-    static func requireNoCircle(in status: CircleStatus) throws {
+    func requireNoCircle(in status: CircleStatus) throws {
         switch status.state {
         case .none: return
-        case .locked: throw ControlFailure.lockedCircle
+        case .locked: throw try lockedFailure
         case .removed: throw ControlFailure.removedFromCircle
         case .restoring, .comparing, .current:
             throw ControlFailure(

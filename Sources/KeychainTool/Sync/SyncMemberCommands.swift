@@ -37,7 +37,7 @@ struct SyncMembersCommand: ParsableCommand {
             let status = try keychain.status()
             switch status.state {
             case .none: throw ControlFailure.noCircle
-            case .locked: throw ControlFailure.lockedCircle
+            case .locked: throw try keychain.lockedFailure
             case .removed: throw ControlFailure.removedFromCircle
             case .restoring, .comparing, .current: break
             }
@@ -146,7 +146,7 @@ struct SyncLeaveCommand: ParsableCommand {
             try keychain.requireUnlocked()
             switch try keychain.status().state {
             case .none: throw ControlFailure.noCircle
-            case .locked: throw ControlFailure.lockedCircle
+            case .locked: throw try keychain.lockedFailure
             case .removed: break
             case .restoring, .comparing, .current:
                 try leave(SyncSession(keychain, options.configuration()))

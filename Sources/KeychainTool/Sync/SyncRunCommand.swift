@@ -57,7 +57,7 @@ struct SyncRunCommand: ParsableCommand {
     /// it.
     private func unlock(_ keychain: SyncKeychain) throws {
         guard try keychain.status().state == .locked else { return }
-        guard case .service = keychain.session.keychain else { throw ControlFailure.lockedCircle }
+        guard case .service = keychain.session.keychain else { throw try keychain.lockedFailure }
     }
 
     private static func synchronize(

@@ -117,7 +117,7 @@ struct SyncSession {
         let demand = try settle()
         switch demand.state {
         case .none: throw ControlFailure.noCircle
-        case .locked: throw ControlFailure.lockedCircle
+        case .locked: throw try keychain.lockedFailure
         case .removed: throw ControlFailure.removedFromCircle
         case .restoring, .comparing:
             throw ControlFailure(

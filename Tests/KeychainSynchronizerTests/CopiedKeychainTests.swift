@@ -1,0 +1,57 @@
+// CopiedKeychainTests: a keychain and a copy of it, which are one machine of the circle, while both
+// are in use.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `A copied keychain` {
+    private let server = MemoryStore()
+    private let folder = FileManager.default.temporaryDirectory
+        .appending(path: "copied-\(UUID().uuidString)").path
+
+    /// The copy learns from a change of the members, and from nothing else, that this machine's log
+    /// has entries that it hasn't read.
+    @Test func `a copy that only reads follows changes of the members after 5 minutes`()
+        async throws
+    {
+        let copied = folder + "-copy"
+        defer {
+            for path in [folder, copied] { try? FileManager.default.removeItem(atPath: path) }
+        }
+        let (one, two) = (try Device("one", server, folder: folder), try Device("two", server))
+        try await one.found()
+        try await one.add(two)
+        try one.set("a", "1")
+        try await converge(one, two)
+        one.engine.close()
+        try FileManager.default.copyItem(atPath: folder, toPath: copied)
+        try one.restart()
+        let copy = try Device("one", server, clock: one.clock, folder: copied)
+        try await converge(one, copy)
+
+        let read = Set(server.records.keys)
+        try one.set("a", "2")
+        try await one.settle()
+        try await two.settle()
+        let machine = Data(MachineKeys.random().description.bytes)
+        _ = try await two.relay.send(.add(machine: machine, name: "three", groups: nil))
+        try await two.settle()
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        server.hide { $0.contains(log) && !read.contains($0) }
+
+        // The clock has advanced by a second with the change.
+        for (seconds, isFollowed) in [(0, false), (298, false), (1, true)] {
+            copy.clock.now += Double(seconds)
+            try await copy.settle()
+            let status = try await copy.status()
+            #expect(status.state == .current)
+            #expect(status.machines.count == (isFollowed ? 3 : 2), "after \(seconds) s more")
+            #expect(try copy.values() == ["a": isFollowed ? "2" : "1"])
+        }
+    }
+}
