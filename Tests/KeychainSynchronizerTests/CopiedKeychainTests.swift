@@ -5,6 +5,7 @@ import Foundation
 import KeychainCore
 import KeychainCrypto
 import KeychainEngine
+import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing

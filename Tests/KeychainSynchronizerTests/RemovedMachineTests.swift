@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing

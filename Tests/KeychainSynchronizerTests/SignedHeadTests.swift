@@ -3,6 +3,7 @@
 import KeychainCore
 import KeychainCrypto
 import KeychainEngine
+import KeychainRelay
 import KeychainSynchronization
 import SynchronizationTestSupport
 import Testing
