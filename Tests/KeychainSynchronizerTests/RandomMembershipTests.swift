@@ -186,16 +186,20 @@ private final class MembershipTrial {
             }
         }
         var present: [Int] = []
+        var stuck: [String] = []
         var adding: Int?
         for (number, device) in devices.enumerated() {
             let status = try await device.status()
-            guard status.state == .current else { continue }
+            if status.state == .none || status.state == .removed { continue }
+            if status.state != .current { stuck.append("\(device.name): \(status.state)") }
             present.append(number)
             if status.machines.contains(where: { $0.isThisOne && $0.seesAllGroups }) {
                 adding = number
             }
         }
-        if present.isEmpty { return ["no machine is in the circle"] }
+        if !stuck.isEmpty { return ["not current: \(stuck)"] + events }
+        // All machines have left or were removed.
+        if present.isEmpty { return [] }
         // If the last machine with all groups has left, no machine can be added.
         guard let first = adding else {
             return hasSmallScopes ? [] : ["no machine has all groups"]
