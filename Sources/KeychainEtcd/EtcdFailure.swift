@@ -107,6 +107,7 @@ extension EtcdFailure.Reason {
         "etcdserver: request timed out",
         "etcdserver: request timed out, possibly due to connection lost",
         "etcdserver: request timed out, possibly due to previous leader failure",
+        "etcdserver: request timed out, waiting for the applied index took too long",
         "etcdserver: rpc not supported for learner", "etcdserver: server stopped",
         "etcdserver: too many operations in txn request", "etcdserver: too many requests",
         "etcdserver: unhealthy cluster",

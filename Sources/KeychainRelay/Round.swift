@@ -76,6 +76,8 @@ struct Round {
             hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
         }
         hasNews = try await readHeads(demand, keys, &delivery) || hasNews
+        // Entries that were passed over may refer to entries of the membership log that come now.
+        if !delivery.membership.isEmpty { offered.formIntersection(ends) }
         try await tidy(demand, keys)
         if !hasNews, let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))

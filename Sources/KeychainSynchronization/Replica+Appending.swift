@@ -128,6 +128,8 @@ extension Replica {
                     (compacts, renews) = (false, false)
                 } else {
                     unloadable.formUnion(missing)
+                    // The next session reads these versions from the log.
+                    lacksVersions = lacksVersions || ledger.isWorthCompacting
                 }
                 continue
             }

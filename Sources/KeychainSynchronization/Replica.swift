@@ -72,7 +72,7 @@ package struct Replica: Sendable {
     var unloadable: Set<Bytes16> = []
     /// Whether a log couldn't be retired because the keychain lacks a version that no other log
     /// has. A new replica, which reads all logs, gives such versions to the keychain.
-    package private(set) var lacksVersions = false
+    package internal(set) var lacksVersions = false
     var ready: Ready?
 
     // MARK: Beginning
@@ -331,6 +331,9 @@ package struct Replica: Sendable {
         }
     }
 
+    /// See ``Ledger/hasReadCopies``.
+    package var hasReadCopies: Bool { ledger.hasReadCopies }
+
     /// See ``Ledger/appendUndecided()``.
     package mutating func appendUndecided() { ledger.appendUndecided() }
 
@@ -344,6 +347,8 @@ package struct Replica: Sendable {
     /// Gives up a version that this machine has yet to append, because the keychain doesn't contain
     /// the item any more.
     package mutating func abandon(_ name: Bytes16) {
+        // The server may have the entry that waits for its confirmation.
+        guard ready?.plan.versions[name] == nil else { return }
         ledger.abandon(name)
         // A log has the version that is current then. A new replica gives it to the keychain again.
         if ledger.items[name]?.places.isEmpty == false { unloadable.insert(name) }

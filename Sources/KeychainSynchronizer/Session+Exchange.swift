@@ -40,7 +40,7 @@ extension Session {
         noteSightings()
         if isCurrent {
             giveUpTokenAddition()
-            try signChangeAgain()
+            try signChangeAgain(after: delivery)
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
@@ -226,7 +226,7 @@ extension Session {
         // is current: the server may have lost a part of the membership log, and a change of an
         // earlier session may have to be signed again.
         if let change = state.change, isCurrent || isRestored && change.index == 1,
-            !isLeaving || !hasToAppend(entry)
+            !isLeaving || !hasToAppend(entry), !isChangePostponed
         {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
@@ -252,14 +252,10 @@ extension Session {
         return demand
     }
 
-    /// The head to store: the one that the server has not stored yet, unless it is an hour old or
-    /// the log has grown.
+    /// The head to store: the one that the server has not stored yet, unless it is an hour old.
+    /// With another one, a second relay could replace it, and the first one then that by this.
     private mutating func signedHead(at now: Int64) throws(KeychainFailure) -> SignedHead {
-        if let head = offeredHead, head.log == replica.readHeads[replica.id],
-            abs(now - head.moment) < Self.headInterval
-        {
-            return head
-        }
+        if let head = offeredHead, abs(now - head.moment) < Self.headInterval { return head }
         let head = try replica.signedHead(moment: now)
         offeredHead = head
         return head

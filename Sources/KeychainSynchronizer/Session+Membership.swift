@@ -168,7 +168,7 @@ extension Session {
 
     /// Signs a change again if another change has taken its place in the membership log. The change
     /// is given up if it isn't valid any more, or if this machine decides anew whether to make it.
-    mutating func signChangeAgain() throws(KeychainFailure) {
+    mutating func signChangeAgain(after delivery: Delivery) throws(KeychainFailure) {
         // The machine may be back.
         if case .suspend = state.change?.change { state.change = nil }
         guard let entry = state.change, entry.index <= replica.circle.head.index else { return }
@@ -178,9 +178,23 @@ extension Session {
         case .suspend, .retire: state.change = nil
         case .add: state.change = try signed(entry.change)
         case .remove(let closing):
-            // This machine may have read more in the meantime.
+            // Entries that this machine has yet to read may have the only copy of what a retired
+            // log had. A member that keeps writing can delay its removal only for a while.
+            guard
+                delivery.entries.isEmpty || replica.hasReadCopies
+                    || abs(engine.milliseconds - entry.created) >= Self.removalDelay
+            else { return }
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
+    }
+
+    /// How long a removal waits for entries that are being read, in milliseconds.
+    private static let removalDelay: Int64 = 60_000
+
+    /// Whether a signed change waits until it can be signed again.
+    var isChangePostponed: Bool {
+        guard let entry = state.change, case .remove = entry.change else { return false }
+        return entry.index <= replica.circle.head.index
     }
 
     /// The removal of this machine that it has signed itself.
@@ -204,7 +218,7 @@ extension Session {
     /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
     /// includes them.
     mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
-        guard isCurrent, let leaving, !hasToAppend(entry),
+        guard isCurrent, let leaving, !isChangePostponed, !hasToAppend(entry),
             leaving.heads[replica.id] != replica.readHeads[replica.id]
         else { return }
         state.change = try signed(.remove(replica.closing(of: replica.id)))

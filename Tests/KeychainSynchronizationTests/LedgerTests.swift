@@ -44,6 +44,42 @@ import Testing
         #expect(plan.versions == [name: stamp(1)])
     }
 
+    @Test func `a restart after a void entry doesn't change what the next entry acknowledges`()
+        throws
+    {
+        func read(_ ledger: inout Ledger) {
+            _ = ledger.take(entry(other, 1, known: 4, [name: stamp(1)]))
+            var acknowledging = entry(me, 1, known: 3)
+            acknowledging.acknowledged = [other: 1]
+            _ = ledger.take(acknowledging)
+            _ = ledger.take(entry(me, 2, known: 3))
+        }
+        var before = Roster(founder: me)
+        let removed = MachineID(Bytes16(high: 0, low: 3))
+        _ = before.apply(.add(other), at: 2)
+        _ = before.apply(.add(removed), at: 3)
+        var running = Ledger(me: me, roster: before)
+        read(&running)
+        running.revise(roster())
+        var restarted = Ledger(me: me, roster: roster())
+        read(&restarted)
+        for ledger in [running, restarted] {
+            let plan = try #require(ledger.plan(compacts: false))
+            #expect(plan.acknowledged == [other: 1])
+        }
+    }
+
+    @Test func `an older copy doesn't take its own new entries for missed ones`() throws {
+        var ledger = Ledger(me: me, roster: roster())
+        ledger.isOldCopy = true
+        _ = ledger.take(entry(me, 1, known: 4))
+        #expect(!ledger.mayHaveMissedDeletions)
+        ledger.append(ledger.emptyPlan, knowing: 4)
+        #expect(!ledger.mayHaveMissedDeletions)
+        _ = ledger.take(entry(other, 2, known: 4))
+        #expect(ledger.mayHaveMissedDeletions)
+    }
+
     @Test func `an entry that makes earlier ones unneeded states all acknowledgements again`()
         throws
     {

@@ -132,6 +132,18 @@ import Testing
         #expect(attempts == [])
     }
 
+    @Test func `a joiner that has given up isn't added`() async throws {
+        let (one, two) = try await devices()
+        let joining = try await joiner(two, to: one, timing: Self.looking(3))
+        let approving = try await conversation(of: one)
+        async let shown = joining.digits()
+        let candidate = try await approving.next()
+        _ = try await shown
+        await #expect(throws: JoiningFailure.timedOut(.addition)) { try await joining.confirm() }
+        await #expect(throws: JoiningFailure.refused) { try await approving.confirm(candidate) }
+        #expect(attempts == [])
+    }
+
     @Test func `a joiner that refuses keeps the member from adding it`() async throws {
         let (one, two) = try await devices()
         let (joining, approving) = (try await joiner(two, to: one), try await conversation(of: one))

@@ -45,4 +45,41 @@ import Testing
                 try device.values() == Dictionary(uniqueKeysWithValues: accounts.map { ($0, old) }))
         }
     }
+
+    /// The entry that waits has a later version, which the user has given up.
+    @Test func `a restored item counts although an entry with a later version waits`() async throws
+    {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try two.set("a", "old")
+        try await converge(one, two, three)
+        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let source = try backUp(two, to: path)
+        try await one.signRemoval(of: three)
+        try two.set("a", "new")
+        try await two.settle()
+        // The removal, which makes that entry void, is stored now.
+        try await one.settle()
+        server.setReadOnly(true)
+        _ = try? await two.settle()
+        try two.delete("a", tombstones: .never)
+        _ = try two.engine.restore(source, .merge)
+        _ = try? await two.settle()
+        server.setReadOnly(false)
+        try await converge(one, two)
+        try two.beginAgain()
+        try await converge(one, two)
+        for device in [one, two] { #expect(try device.values() == ["a": "old"]) }
+    }
+
+    private func backUp(_ device: Device, to path: String) throws -> BackupSource {
+        try Data().write(to: URL(filePath: path))
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        let identity = AgeIdentity.x25519(.random(byteCount: 32))
+        _ = try device.engine.backUp(
+            to: AgeWriter([try #require(identity.recipient)], to: file.fileDescriptor))
+        return BackupSource(descriptor: dup(file.fileDescriptor), identities: [identity])
+    }
 }

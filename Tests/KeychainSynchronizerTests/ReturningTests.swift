@@ -113,4 +113,69 @@ import Testing
         #expect(try returning.values().count == 71)
         #expect(try returning.values()["a"] == nil)
     }
+
+    /// The server doesn't store its first entry, so the others don't wait for it yet.
+    @Test func `an item stays deleted although an earlier return was interrupted`() async throws {
+        let devices = try await server.circle("one", "two")
+        let (one, two) = (devices[0], devices[1])
+        try one.set("a", "1")
+        try await converge(one, two)
+        try await one.suspendOthers(through: server)
+        two.clock.now = one.clock.now
+        try two.restart()
+        _ = try? await two.relay(through: server.losing(creationsOf: "/l/")).settle()
+        try one.delete("a")
+        for number in 0..<200 {
+            try one.set("b", "\(number)")
+            try await one.settle()
+        }
+        // The machine that has the tombstone leaves.
+        let four = try Device("four", server)
+        four.clock.now = one.clock.now
+        try await one.add(four)
+        try await converge(one, four)
+        try await four.remove(one)
+        two.clock.now = four.clock.now
+        try two.restart()
+        try await converge(two, four)
+        for device in [two, four] { #expect(try device.values() == ["b": "199"]) }
+    }
+
+    /// The item is the machine's own now, so the version that it reads isn't stored.
+    @Test func `a deleted item that it has made local isn't sent again`() async throws {
+        let devices = try await server.circle("one", "two", "reading")
+        let ordered = try await sorted(Array(devices.prefix(2)))
+        let (first, second, reading) = (ordered[0], ordered[1], devices[2])
+        try second.set("a", "1")
+        for number in 0..<70 {
+            try second.set("item \(number)", "1")
+            try await second.settle()
+        }
+        try await converge(first, second, reading)
+        try reading.makeLocal("a", "local")
+        try await reading.settle()
+        try reading.restart()
+        let late = try await server.racing(readingEndOfLogOf: second) {
+            try second.delete("a")
+            for number in 0..<200 {
+                try second.set("b", "\(number)")
+                try await second.settle()
+                // By then, the log has the deletion, but the item itself no longer.
+                if number == 120 { try await first.settle() }
+            }
+        }
+        try await reading.relay(through: late).settle()
+        try await reading.settle()
+        #expect(try reading.values()["a"] == "local")
+        // The machines that have the tombstone leave.
+        let newcomer = try Device("new", server)
+        newcomer.clock.now = second.clock.now
+        try await second.add(newcomer)
+        try await converge(second, newcomer)
+        try await newcomer.remove(second)
+        try await newcomer.remove(first)
+        try await converge(reading, newcomer)
+        #expect(try newcomer.values()["a"] == nil)
+        #expect(try reading.values()["a"] == "local")
+    }
 }

@@ -88,4 +88,22 @@ import Testing
         try await one.settle()
         #expect(try head().moment == before + 1000)
     }
+
+    @Test func `two relays of one keychain store no older head`() async throws {
+        let devices = try await server.circle("one", "two")
+        let (one, two) = (devices[0], devices[1])
+        one.clock.now += 3600
+        let count = Counter()
+        let slow = HookedStore(server) { request in
+            guard case .put = request, count.value == 0 else { return }
+            count.increment()
+            try one.set("a", "1")
+            try await one.settle()
+            try await two.settle()
+        }
+        try await one.relay(through: slow).settle()
+        try await two.settle()
+        #expect(count.value == 1)
+        for device in [one, two] { #expect(try await device.status().notices == []) }
+    }
 }

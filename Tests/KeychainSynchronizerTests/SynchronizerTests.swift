@@ -388,4 +388,23 @@ import Testing
         #expect(try one.values() == ["a": "1"])
         #expect(try two.values() == ["a": "1"])
     }
+
+    /// An entry that refers to changes of the members that come in the next delivery is read again.
+    @Test func `a change is read although more members were added than one delivery has`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<70 {
+            let machine = MachineKeys.random().description.bytes
+            _ = try await one.relay.send(
+                .add(machine: Data(machine), name: "\(number)", groups: nil))
+            try await one.settle()
+        }
+        for _ in 0..<3 { try await three.settle() }
+        try three.set("a", "1")
+        try await three.settle()
+        try await two.settle()
+        #expect(try two.values() == ["a": "1"])
+    }
 }

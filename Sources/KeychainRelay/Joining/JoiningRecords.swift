@@ -133,7 +133,7 @@ package enum JoiningFailure: Error, Hashable, Sendable {
     }
 
     case timedOut(Awaited)
-    /// The other side refused.
+    /// The other side refused or gave up.
     case refused
     /// The server has a record with other content under the key of this attempt's record.
     case occupied
@@ -160,7 +160,7 @@ extension JoiningFailure: CustomStringConvertible {
                 + "try again."
         case .timedOut(.addition):
             "No machine of the circle added this one in time. Run the same command again."
-        case .refused: "The other side refused. Start again on both machines."
+        case .refused: "The other side refused or gave up. Start again on both machines."
         case .occupied: "Another request to join has the same name. Try again."
         case .noCircle:
             "The server doesn't have this circle. Check the server and the prefix in the "

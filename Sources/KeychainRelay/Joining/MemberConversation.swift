@@ -15,6 +15,8 @@ package actor MemberConversation {
         package let machine: MachineDescription
         package let digits: String
         fileprivate let attempt: JoinAttempt
+        /// The record with the joiner's keys.
+        fileprivate let opening: [UInt8]
     }
 
     private let circle: CircleID
@@ -126,7 +128,8 @@ package actor MemberConversation {
             let opening = try decoded(bytes, of: commitment)
             let code = try desk.take(opening, of: commitment)
             return Candidate(
-                machine: opening.machine, digits: Joining.text(of: code), attempt: attempt)
+                machine: opening.machine, digits: Joining.text(of: code), attempt: attempt,
+                opening: bytes)
         } catch {
             try await records.create(.refusal, Joining.refusal)
             throw error
@@ -158,13 +161,14 @@ package actor MemberConversation {
 
     // MARK: The decision
 
-    /// Checks, after the user has confirmed the digits, that the joiner has not refused.
+    /// Checks, after the user has confirmed the digits, that the joiner has neither refused nor
+    /// given up. A joiner that gives up deletes its records.
     ///
-    /// - Throws: ``JoiningFailure/refused`` if the user of the other machine has refused. The
-    ///   machine must not be added then.
+    /// - Throws: ``JoiningFailure/refused`` if it has. The machine must not be added then.
     package func confirm(_ candidate: Candidate) async throws {
         let records = AttemptRecords(store, keys, candidate.attempt)
-        guard try await records.read()[.refusal] == nil else {
+        let parts = try await records.read()
+        guard parts[.refusal] == nil, parts[.opening] == candidate.opening else {
             desk.refuse()
             try await records.delete()
             throw JoiningFailure.refused

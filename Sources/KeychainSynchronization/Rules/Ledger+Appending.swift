@@ -136,21 +136,19 @@ extension Ledger {
         for (name, stamp) in plan.versions {
             if let before = place(of: name, in: me) { outdated[name] = before }
             remove(name, from: me)
-            if let held = items[name], held.stamp > stamp {
+            if let held = items[name], held.stamp != stamp {
                 // A later version was written or read while the entry was being appended.
                 items[name]?.earlier[stamp, default: [:]][me] = plan.index
                 outdated[name] = plan.index
             } else {
-                // If the version was given up in the meantime, it is current again.
-                if items[name]?.stamp != stamp { replace(name, stamp) }
-                items[name]?.places[me] = plan.index
+                items[name, default: Held(stamp: stamp)].places[me] = plan.index
                 items[name]?.isPending = false
-                doubts[name] = nil
             }
             logs[me, default: Log()].items[plan.index, default: []].insert(name)
         }
         var log = logs[me] ?? Log()
         log.head = plan.index
+        if reached[me] ?? 0 == plan.index - 1 { reached[me] = plan.index }
         log.first = plan.first
         if log.knowledge.last?.known != known {
             log.knowledge.append(.init(index: plan.index, known: known))

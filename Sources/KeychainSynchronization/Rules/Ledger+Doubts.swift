@@ -20,10 +20,19 @@ extension Ledger {
         }
     }
 
-    /// Records that this machine has decided on all items that no log contains.
+    /// Records that this machine has decided on all items that no log contains. Before it has
+    /// appended an entry, others don't wait for it, so that it may miss further deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
-        decided = absence
+        if logs[me]?.known ?? 0 >= absence { decided = absence }
+    }
+
+    /// Whether this machine has read the logs as far as they contain what retired logs had.
+    package var hasReadCopies: Bool {
+        isRead(
+            roster.machines.values.reduce(into: [:]) { copies, membership in
+                copies.merge(membership.retiredInto) { max($0, $1) }
+            })
     }
 
     /// The index of the entry of the membership log that added or last suspended this machine.

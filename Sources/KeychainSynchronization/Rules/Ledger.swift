@@ -84,6 +84,13 @@ package struct Ledger: Hashable, Sendable {
 
         var known: UInt64 { knowledge.last?.known ?? 0 }
 
+        /// After a void entry, the writer states again what it acknowledges.
+        mutating func forgetAcknowledgements() {
+            acknowledged = [:]
+            settled = [:]
+            settledKnown = 0
+        }
+
         func known(at index: UInt64) -> UInt64 {
             knowledge.last { $0.index <= index }?.known ?? 0
         }
@@ -228,6 +235,8 @@ package struct Ledger: Hashable, Sendable {
                 log.settled = log.acknowledged
                 log.settledKnown = entry.known
             }
+        } else if standing == .void {
+            log.forgetAcknowledgements()
         }
         let old = log.first
         // This machine's next entry can't name an earlier one, even if this entry is void.
@@ -275,9 +284,7 @@ package struct Ledger: Hashable, Sendable {
         }
         // What void entries acknowledge doesn't count.
         for (writer, log) in logs where isVoid(writer, log.head) {
-            logs[writer]?.acknowledged = [:]
-            logs[writer]?.settled = [:]
-            logs[writer]?.settledKnown = 0
+            logs[writer]?.forgetAcknowledgements()
         }
     }
 
@@ -313,7 +320,7 @@ package struct Ledger: Hashable, Sendable {
             }
         }
         let isUndecided = doubts.keys.contains { items[$0]?.stamp.isDeletion == false }
-        if isComplete, !mayHaveMissed || !isUndecided && isRead(claimed) { noteDecided() }
+        if isComplete, isRead(claimed), !mayHaveMissed || !isUndecided { noteDecided() }
         return deleted
     }
 
@@ -367,7 +374,7 @@ package struct Ledger: Hashable, Sendable {
 
     /// Makes a version the current one. The previous one, if a log contains it, becomes an earlier
     /// version.
-    mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
+    private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
         var held = Held(stamp: stamp)
         if let before = items[name] {
             held.earlier = before.earlier
