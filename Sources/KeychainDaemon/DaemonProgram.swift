@@ -36,7 +36,7 @@ package enum DaemonProgram {
         }
     }
 
-    /// How long the process waits at exit for the last log lines to be written.
+    /// The maximum time that the process waits at exit for the last log lines to be written.
     private static let lastLines: Duration = .seconds(1)
 
     private static func run(_ command: DaemonCommand) async throws {
@@ -70,7 +70,7 @@ package enum DaemonProgram {
     }
 }
 
-// MARK: - The end of a service
+// MARK: - The service, from start to end
 
 struct DaemonService: Service {
     private let manager: ServiceManager

@@ -32,11 +32,12 @@ package struct EtcdFailure: Error, Hashable, Sendable {
     }
 
     package let reason: Reason
-    /// The node that was tried last. `nil` if the configuration can't be used, or if the content of
-    /// an answer that could be decoded isn't valid.
+    /// The node that was tried last. `nil` if the configuration can't be used, and for some answers
+    /// that can be decoded but aren't valid.
     package let node: String?
-    /// For a call that changes something: whether an attempt got no valid answer, so that the
-    /// change may have been made, or may still be made. Read the keys before you decide.
+    /// For a call that changes something: whether an attempt got no answer from which it is clear
+    /// that its change won't be made. The change may then have been made, or may still be made.
+    /// Read the keys before you repeat the call.
     package let mayHaveBeenApplied: Bool
 
     init(_ reason: Reason, node: String? = nil, mayHaveBeenApplied: Bool = false) {
@@ -44,9 +45,9 @@ package struct EtcdFailure: Error, Hashable, Sendable {
         self.mayHaveBeenApplied = mayHaveBeenApplied
     }
 
-    /// The server rejected each attempt to write a record, even those that agree with the record
-    /// that it stated before. A record that other clients replace between all attempts looks the
-    /// same.
+    /// The server rejected each attempt to write a record, although the attempts were based on its
+    /// own previous answers. If other clients change the record before each attempt, the failure is
+    /// the same.
     package static let contradictory = EtcdFailure(
         .malformed("each attempt to write a record was rejected for no stated reason"))
 }
@@ -66,9 +67,9 @@ extension EtcdFailure.Reason: CustomStringConvertible {
         case .misconfigured(let what): what
         case .unreachable: "There is no connection. Check the endpoints, the network and the nodes."
         case .untrusted:
-            "There is no trusted connection. Check that the node's certificate names this host and "
-                + "is signed by the configured authority, and that the node accepts the client "
-                + "certificate."
+            "There is no trusted connection. Check that the node's certificate names the host of "
+                + "the endpoint and is signed by a trusted authority, and that the node accepts "
+                + "the client certificate."
         case .unauthenticated: "Authentication failed. Check the user name and the password."
         case .permissionDenied:
             "The user has no right to the circle's keys. Check that a user is configured, and "
@@ -81,7 +82,8 @@ extension EtcdFailure.Reason: CustomStringConvertible {
             "The answer is not a valid answer of etcd: \(what). Check that the endpoint is etcd's "
                 + "client URL."
         case .answerTooLarge(let limit):
-            "The answer has more than \(limit) bytes. Ask for fewer keys at a time."
+            "The answer has more than \(limit) bytes, or more than etcd's gateway accepts. Ask for "
+                + "fewer keys at a time."
         case .serverError(let code, let message):
             message.isEmpty
                 ? "The server refused with code \(code), and an unknown message."

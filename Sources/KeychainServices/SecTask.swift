@@ -11,8 +11,9 @@ internal import KeychainCore
 internal import KeychainEngine
 internal import KeychainRuntime
 
-/// A process whose entitlements can be read. It is immutable: the entitlements are those at the
-/// time of its creation.
+/// This process, with its entitlements or the reason why they can't be read. A task is immutable:
+/// the entitlements are those at the time of its creation or, with a keychain service, those that
+/// the service reported when this process last connected to it.
 ///
 /// Create one with ``SecTaskCreateFromSelf(_:)``. It corresponds to `SecTaskRef`.
 public final class SecTask: NSObject, Sendable {
@@ -38,9 +39,10 @@ public func SecTaskGetTypeID() -> CFTypeID { CoreFoundationType.task.rawValue }
 ///   ``SecTaskCopyValueForEntitlement(_:_:_:)`` reports the error.
 ///
 /// It corresponds to Apple's function of the same name. On Apple platforms the entitlements are
-/// part of the code signature. Here they are a property list: the file beside the executable, or
-/// the file that the environment variable `KEYCHAIN_ENTITLEMENTS` names. If a keychain service is
-/// in use, the service determines the entitlements.
+/// part of the code signature. Here they are a property list: the file that the environment
+/// variable `KEYCHAIN_ENTITLEMENTS` names or, if it is not set, the file beside the executable
+/// whose name is that of the executable with `.entitlements` appended. If a keychain service is in
+/// use, the service determines the entitlements.
 public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
     SecTask(Result { () throws(KeychainFailure) in try KeychainContext.entitlements() })
 }
@@ -51,7 +53,8 @@ public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
 ///   - task: The process.
 ///   - entitlement: The key in the property list, such as `keychain-access-groups`.
 ///   - error: Receives an error with ``errSecMissingEntitlement`` if the property list can't be
-///     read, with ``errSecNotAvailable`` if the keychain service didn't answer, or with
+///     read, with ``errSecNotAvailable`` if the keychain service can't be used, with
+///     ``errSecWrongSecVersion`` if the service uses an unknown version of the protocol, or with
 ///     ``errSecParam`` if the settings that select the keychain are not valid. The caller owns the
 ///     error. On success, the pointer's target is unchanged.
 /// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded.

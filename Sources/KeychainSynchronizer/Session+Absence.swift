@@ -1,7 +1,8 @@
 // Session+Absence: suspends machines that are away, so that others don't wait for them.
 // Documentation/Synchronization.md, "Absent machines".
 //   (1) How long a machine is away is measured by this machine's clock alone, from when the latest
-//       sign of life arrived here. So a machine isn't suspended because its own clock is wrong.
+//       sign of life arrived here. So a machine isn't suspended because its own clock is wrong,
+//       except if that clock was set back and the machine appends no entry to its log.
 //   (2) Members take turns in the order of their identifiers, so that usually only one of them
 //       signs a suspension. If two do, the second suspension isn't signed again.
 
@@ -11,7 +12,7 @@ import KeychainSynchronization
 
 /// The latest sign of life of a machine.
 struct Sighting: Hashable, Sendable {
-    /// The index of the last entry of its log.
+    /// The index of the last entry of its log that this machine has read.
     var index: UInt64
     /// The moment of its signed head, by its clock.
     var head: Int64

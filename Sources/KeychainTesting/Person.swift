@@ -149,9 +149,11 @@ extension TestKeychain {
 // MARK: - The user of a keychain
 
 extension TestKeychain {
-    /// The simulated user who is asked when an item with an access control is opened. If `nil`,
-    /// which is the default, the user can't be asked, as in a program without a terminal, and
-    /// opening such an item fails with `errSecInteractionNotAllowed`.
+    /// The simulated user who is asked when an item is opened whose access control requires the
+    /// user. If `nil`, which is the default, the user can't be asked, as in a program without a
+    /// terminal. Opening such an item then fails with `errSecInteractionNotAllowed` if a prompt for
+    /// the passcode, a fingerprint or a face is needed, and with `errSecAuthFailed` if only a
+    /// prompt for an application password is needed.
     ///
     /// Operations on ``database`` and ``secItemDatabase`` prompt this user. Within
     /// ``withSecItem(_:)``, so do the SecItem functions and `LAContext`.

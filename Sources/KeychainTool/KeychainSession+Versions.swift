@@ -10,7 +10,8 @@ extension ControlFailure {
 }
 
 extension KeychainSession {
-    /// Returns all versions that a selection matches, the most recently replaced first.
+    /// Returns the versions that a selection matches, the most recently replaced first: those with
+    /// the given number, or all if the number is `nil`.
     func versions(_ queries: [ItemQuery], number: UInt32? = nil) throws -> [ItemVersion] {
         var found: [ItemVersion] = []
         for query in queries {
@@ -25,15 +26,16 @@ extension KeychainSession {
 
     /// Returns the one version that a selection and a number match.
     ///
-    /// - Throws: ``ControlFailure`` if no version matches, or if versions of several items match.
+    /// - Throws: ``ControlFailure`` if no version matches, or if several match: versions of
+    ///   different items, or of different names that one item had.
     func version(_ queries: [ItemQuery], number: UInt32) throws -> ItemVersion {
         let found = try versions(queries, number: number)
         guard let version = found.first else { throw ControlFailure.noVersion }
         guard found.count == 1 else {
             throw ControlFailure(
                 .failure,
-                "\(found.count) items have a version \(number). Select one by its reference, which "
-                    + "`keychainctl history` shows.")
+                "\(found.count) versions have the number \(number). Select one by its name, or by "
+                    + "its reference: `keychainctl history` shows both.")
         }
         return version
     }

@@ -57,8 +57,7 @@ import Testing
     }
 }
 
-/// The tests are serialized, because a search of the memory would find the bytes that a concurrent
-/// search has read.
+/// The tests are serialized, because only one search of the memory can run at a time.
 @Suite(.serialized) struct `Secrets of a chip in memory` {
     private let authorization = SecretBytes.random(byteCount: 32)
 
@@ -72,8 +71,8 @@ import Testing
         #expect(try Needle(shared).occurrenceCount() == 1)
     }
 
-    /// One module seals the bytes and another module unseals them, because usually these are
-    /// different processes.
+    /// One module seals the bytes and another module unseals them, because usually one process
+    /// seals and another one unseals.
     @Test func `unsealed bytes are in memory only once, in the caller's copy`() throws {
         let chip = try SimulatedChip()
         let sealed = try {

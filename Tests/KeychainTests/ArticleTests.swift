@@ -1,4 +1,5 @@
-// The examples of the documentation. The tests check that the examples do what the articles say.
+// Some examples of the articles in Keychain.docc, with test keychains instead of the user's. The
+// tests check that the examples do what the articles say.
 
 import Crypto
 import Foundation
@@ -25,7 +26,7 @@ extension KeychainKey where Value == UUID {
 }
 
 @Suite struct ArticleTests {
-    /// Records what the program would show. The examples don't declare this class.
+    /// Records what a program would show. In an article, `show` stands for the program's own code.
     final class Screen: Sendable {
         let notes = Shared<[String]>([])
 

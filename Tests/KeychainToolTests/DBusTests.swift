@@ -1,4 +1,4 @@
-// D-Bus: messages as in the specification, and invalid messages.
+// D-Bus: valid and invalid messages, and the path of the bus's socket.
 
 import KeychainCrypto
 import Testing

@@ -1,5 +1,6 @@
-// RollbackJournal: a journal that SQLite plays back when SQLite opens the database in the same
-// folder (https://www.sqlite.org/fileformat2.html, section 3).
+// RollbackJournal: a journal that SQLite plays back before it reads the database
+// (https://www.sqlite.org/fileformat2.html, section 3), unless the keychain's VFS opens the
+// database. The journal's file is beside the database, with `-journal` appended to its name.
 
 package enum RollbackJournal {
     /// A journal that restores one page.

@@ -26,8 +26,8 @@ package struct Machine: Encodable {
         text("/proc/loadavg").split(separator: " ").first.flatMap { Double($0) } ?? .nan
     }
 
-    /// Whether other processes took processor or disk time. The measuring process itself accounts
-    /// for a load of 1 at the end.
+    /// Whether other processes took so much processor or disk time that their load was above 0.5.
+    /// The measuring process itself accounts for a load of 1 at the end.
     package var isLoaded: Bool { max(loadAtStart, loadAtEnd - 1) > 0.5 }
 
     /// The peak memory of a process in bytes.

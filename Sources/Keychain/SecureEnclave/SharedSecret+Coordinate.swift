@@ -11,7 +11,8 @@ extension SharedSecret {
     /// agreement between the private key 1 and that point. Both points with this coordinate give
     /// the same result.
     ///
-    /// - Throws: The library's error if no point on the curve has this coordinate.
+    /// - Throws: The error of `Crypto` if the coordinate doesn't have 32 bytes, or if no point on
+    ///   the curve has this coordinate.
     init(p256Coordinate coordinate: Data) throws {
         let one = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: [UInt8](repeating: 0, count: 31) + [1])

@@ -2,12 +2,13 @@
 // these ciphers, but only inside its readers of PEM and PKCS #12.
 //   (1) Private keys go through NIOSSL's PEM reader. That reader traps on a password that is not
 //       ASCII, so such a password is rejected first.
-//   (2) Certificates go through NIOSSL's PKCS #12 reader. That reader traps unless the container
-//       holds one key and its certificate, so both are added from a `DecoyIdentity`. If there is a
-//       key among the encrypted certificates, the container has two keys; NIOSSL rejects that
+//   (2) Certificates go through NIOSSL's PKCS #12 reader. That reader traps if the container holds
+//       no key, or no certificate for its key, so both are added from a `DecoyIdentity`. If there
+//       is a key among the encrypted certificates, the container has two keys; NIOSSL rejects that
 //       without a trap.
-//   (3) NIOSSL is available only with the package trait OlderPKCS12. Without it, what could be read
-//       with it fails with `unimplemented`, and any other scheme with the same error as with it.
+//   (3) NIOSSL is available only with the package trait OlderPKCS12. Without the trait, a scheme
+//       that it adds fails with `unimplemented`. Any other scheme fails with `unsupportedFormat`,
+//       with or without the trait.
 
 import Crypto
 import KeychainCore
@@ -31,8 +32,8 @@ enum OlderEncryption {
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The private key is encrypted with a legacy cipher, which supports only ASCII "
-                    + "passphrases of at most 1023 bytes, without zero bytes.")
+                "The private key is encrypted with a legacy cipher, with which only ASCII "
+                    + "passphrases of at most 1023 bytes, without zero bytes, are supported.")
         }
         let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
         let opened = try? NIOSSLPrivateKey(bytes: Array((pem + "\n").utf8), format: .pem) {
@@ -54,9 +55,10 @@ enum OlderEncryption {
 
     /// The certificates in encrypted contents.
     ///
-    /// - Throws: `unsupportedFormat` if the scheme is not supported, the work exceeds the budget,
-    ///   the password contains a zero byte, the contents are damaged or there are keys among them;
-    ///   `decode` if a certificate is damaged.
+    /// - Throws: `unsupportedFormat` if the scheme is not supported, the work exceeds its limit or
+    ///   the budget, the password contains a zero byte, the contents or a certificate in them are
+    ///   damaged, or there are keys among them; `decode` if NIOSSL can't encode a certificate that
+    ///   it has read.
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
         within budget: inout WorkBudget
@@ -66,8 +68,8 @@ enum OlderEncryption {
         guard passphrase?.contains(0) != true else {
             throw KeychainFailure(
                 .unsupportedFormat,
-                "The certificates are encrypted with a legacy cipher, which supports only "
-                    + "passphrases without zero bytes.")
+                "The certificates are encrypted with a legacy cipher, with which only "
+                    + "passphrases without zero bytes are supported.")
         }
         guard let container = container(of: data, password: password),
             let bundle = try? NIOSSLPKCS12Bundle(buffer: container, passphrase: passphrase)
@@ -75,7 +77,7 @@ enum OlderEncryption {
             throw KeychainFailure(
                 .unsupportedFormat,
                 "The contents of the PKCS #12 container that are encrypted with a legacy cipher "
-                    + "are damaged, or include entries other than certificates.")
+                    + "are damaged, or include private keys.")
         }
         // The first certificate is the decoy.
         var certificates: [PKCS12Contents.Certificate] = []
@@ -159,7 +161,8 @@ enum OlderEncryption {
 
     /// The error for a scheme that the trait adds.
     ///
-    /// - Throws: `unsupportedFormat` if the trait doesn't add the scheme.
+    /// - Throws: `unsupportedFormat` if the trait doesn't add the scheme, or if the number of
+    ///   rounds is above the limit.
     private static func failure(
         for algorithm: ASN1Node
     ) throws(KeychainFailure) -> KeychainFailure {
@@ -186,8 +189,9 @@ extension OlderEncryption {
 
     /// The number of rounds in a scheme's parameters.
     ///
-    /// - Throws: `unsupportedFormat` if the number is above the limit, or NIOSSL doesn't support
-    ///   the scheme. NIOSSL itself would report an unsupported scheme as a wrong password.
+    /// - Throws: `unsupportedFormat` if the number is not from 1 to the limit, or if the scheme is
+    ///   not one of those that are read with NIOSSL. NIOSSL's own errors don't tell an unsupported
+    ///   scheme from a wrong password.
     fileprivate static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
         let parts = algorithm.sequence ?? []
         let identifier = parts.first?.objectIdentifier
@@ -210,8 +214,8 @@ extension OlderEncryption {
     }
 
     /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES. The result is `nil` for
-    /// another cipher, and for a digest that NIOSSL lacks. The RC2 that NIOSSL also has in PBES2 is
-    /// not supported.
+    /// another key derivation or cipher, and for a digest that NIOSSL lacks. The RC2 that NIOSSL
+    /// also has in PBES2 is not supported.
     private static func roundsWithTripleDES(_ parameters: [ASN1Node]) -> Int? {
         guard parameters.count == 2, let derivation = parameters[0].sequence,
             derivation.count == 2, derivation[0].objectIdentifier == PBES2.pbkdf2,

@@ -2,7 +2,7 @@
 
 /// Unlocks the keychain with any way in. Throws `authFailed` if the way in is wrong or is a
 /// recovery code that opens only the machine key, and `param` if the keychain has none of this kind
-/// or nothing is locked.
+/// or none that unlocks it.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -33,29 +33,32 @@ package struct ListSlots: GeneralRequest {
     }
 }
 
-/// Changes the key slots. Throws `authFailed` if a required proof is wrong or missing, and then
-/// changes nothing.
+/// Changes the key slots. If a required proof is wrong or missing, nothing is changed. The error is
+/// then `authFailed`, or `param` if the keychain has no way in of the proof's kind, unless a change
+/// below names another error.
 package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
     package enum Change: Sendable {
         /// Adds a way in: a recovery code, which replaces an earlier one; a credential; or a
-        /// passcode, which replaces an earlier one, for example if it was forgotten.
+        /// passcode, which replaces an earlier one, for example if it was forgotten. Throws `param`
+        /// for a passcode without a proof if a way in already unlocks the keychain.
         case add(WayIn)
         /// Removes the slot with this number. No proof is required, but the keychain must be
         /// unlocked. Throws `interactionNotAllowed` if it is locked, and `param` if there is no
         /// such slot, or if it is the slot of the machine or the last that unlocks the keychain.
         case remove(UInt32)
         /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
-        /// the recovery code. Throws `param` if it is bound to this machine already or the machine
-        /// has no identity.
+        /// the recovery code, and any other proof or none throws `notAvailable`. Throws `param` if
+        /// it is bound to this machine already or the machine has neither a chip nor a permanent
+        /// identity.
         case bind
         case unbind
     }
 
     package var change: Change
     /// An existing way in that unlocks the keychain, required if there is one, except to remove a
-    /// slot.
+    /// slot. To bind or unbind a keychain that is bound to another machine, the recovery code.
     package var proof: WayIn?
     /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
@@ -82,10 +85,11 @@ package struct ChangeSlots: GeneralRequest {
 }
 
 /// Replaces the device key and all other keys. The proof must be the passcode if one is set,
-/// otherwise another way in if there is one. Throws `authFailed` if the proof is wrong or missing,
-/// `param` if it is not the passcode although one is set or if the keychain is in memory, and
-/// `notAvailable` if the keychain is bound to another machine. The answer is the slots of the ways
-/// in that became invalid, because their secrets were not presented.
+/// otherwise another way in that unlocks the keychain if there is one. Throws `authFailed` if the
+/// proof is wrong or missing, `param` if it is not the passcode although one is set or if the
+/// keychain is in memory, and `notAvailable` if the keychain is bound to another machine. The
+/// answer is the slots of the ways in that became invalid, because their secrets were not
+/// presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

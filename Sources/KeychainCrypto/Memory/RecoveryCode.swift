@@ -50,7 +50,7 @@ package struct RecoveryCode: Sendable {
         }
         guard numbers.count == Self.wordCount else {
             throw .param(
-                "A recovery code has \(Self.wordCount) words, but this one has \(numbers.count).")
+                "\(Self.wordCount) words are needed, but the input has \(numbers.count).")
         }
         bytes = unsafe SecretBytes(byteCount: Self.byteCount) { target in
             for bit in 0..<Self.byteCount * 8 where numbers[bit / 11] >> (10 - bit % 11) & 1 == 1 {
@@ -60,8 +60,7 @@ package struct RecoveryCode: Sendable {
         }
         guard numbers[Self.wordCount - 1] & 0xF == checksum else {
             throw .param(
-                "This is not a valid recovery code: at least one of its words is wrong or in the "
-                    + "wrong place.")
+                "The words are not valid: at least one of them is wrong or in the wrong place.")
         }
     }
 

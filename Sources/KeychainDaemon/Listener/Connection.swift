@@ -1,5 +1,5 @@
 // Connection: the requests of one client, from bytes to answers, and the table of open connections.
-//   (1) All state of a connection belongs to the event loop of its channel.
+//   (1) All variables of a `Connection` belong to the event loop of its channel.
 //   (2) Nothing is read from a connection while it has its maximum number of pending requests. A
 //       request is pending until its answer has been sent, so the service doesn't read from a
 //       client that doesn't read. Likewise, no request of a party is started while too many bytes
@@ -107,8 +107,8 @@ final class Connection: ChannelInboundHandler {
             context,
             because: KeychainFailure(
                 .notAvailable,
-                "The program sends too many large messages at the same time. Send one after the "
-                    + "other.", cause: .contention))
+                "Too many large messages are sent at the same time. Send one after the other.",
+                cause: .contention))
         assembler = FrameAssembler()
         _ = hold(0)
     }
@@ -152,7 +152,9 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Ends a connection over which nothing has been transferred for too long.
+    /// Ends a connection over which nothing has been transferred for too long, if the client hasn't
+    /// received everything that was sent to it, or if it has neither pending requests nor
+    /// subscriptions.
     private func endIfIdle(_ context: ChannelHandlerContext) {
         let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
         if unsentByteCount != unsent ?? 0 {
@@ -215,7 +217,7 @@ final class Connection: ChannelInboundHandler {
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
         // Only a request that is alone may be answered on the event loop. Pipelined requests take
-        // their turns among the requests of other programs.
+        // their turns among the requests of other parties.
         let isAlone = underWay == 1 && waiting.isEmpty
         workers.answer(frame, of: session, on: isAlone ? eventLoop : nil) { outcome in
             eventLoop.execute { selfBound.value.send(outcome, contextBound.value) }
@@ -225,7 +227,7 @@ final class Connection: ChannelInboundHandler {
     private func send(_ outcome: Outcome, _ context: ChannelHandlerContext) {
         switch outcome {
         case .answer(let frames) where !isClosed:
-            // Before hello is accepted, the only answer is a refused hello.
+            // As long as no hello is accepted, each answer is the refusal of a hello.
             if !session.isGreeted {
                 isEnding = true
                 waiting = []
@@ -358,8 +360,8 @@ final class ConnectionTable: Sendable {
     var count: Int { state.withLock { $0.total } }
 
     /// Reserves a place for a connection. Some of each user's places are reserved for parties with
-    /// few connections, so a program that opens as many connections as it can doesn't keep other
-    /// programs out.
+    /// few connections, so a party that opens as many connections as it can doesn't keep the user's
+    /// other parties out.
     /// - Returns: `false` if the user has no place left for this party, or if the service ends.
     func reserve(
         for user: uid_t, _ party: Party, _ limits: DaemonConfiguration.Limits

@@ -1,8 +1,8 @@
 // HeldBytes: limits the memory that incomplete messages, and answers that the client hasn't
 // received, may occupy.
 //   (1) A single message may have any permitted size. If several connections of a party have
-//       incomplete messages at the same time, they share a budget, and a connection whose message
-//       exceeds it is closed. Each party has its own budget.
+//       incomplete messages at the same time, these share a budget, and a connection that receives
+//       more when the budget is used up is closed. Each party has its own budget.
 
 import Synchronization
 

@@ -1,6 +1,7 @@
 // EntitlementRules: the access groups and operations that a caller may use.
-//   (1) Nothing that the caller states about itself is considered.
-//   (2) In case of an error, the caller gets no access. It never gets more than it should.
+//   (1) Nothing that the caller states extends its rights. Its claim only selects from them.
+//   (2) An error never extends the rights of a caller. At most, the caller keeps the rights that
+//       the registry gave it when it was last read.
 //   (3) The user id is the security boundary. In the machine's service, only a unit with an
 //       exclusive user id, or a dedicated socket, can have other rights than the user id. In a
 //       user's service, executables and sandboxes separate only programs that are not hostile.
@@ -14,7 +15,8 @@ import KeychainCore
 
 /// The rights of a caller.
 struct Rights: Hashable, Sendable {
-    /// The entitlements that are reported to the caller.
+    /// The entitlements that apply to the caller's claims, except to a claim of all groups. They
+    /// are also reported to the caller.
     let entitlements: Entitlements
     /// The access groups that a claim of all groups stands for.
     let everything: AccessGroups
@@ -34,8 +36,8 @@ struct EntitlementRules: Sendable {
     let registry: ProgramRegistry
     /// Whether programs that the registry doesn't name get no access.
     let isRegistryOnly: Bool
-    /// The path of the tool that may use all groups without an entry in the registry. `nil` if
-    /// there is none.
+    /// The path of the tool that may use all groups without an entry in the registry, unless
+    /// `isRegistryOnly` is set. `nil` if there is none.
     let keychainctl: String?
     /// Where processes of each user id have been seen.
     let census: UnitCensus
@@ -88,9 +90,9 @@ struct EntitlementRules: Sendable {
     ) throws(KeychainFailure) -> Rights {
         guard !SystemUnit.isShortLived(user) else {
             throw .missingEntitlement(
-                "The keychain service gives the user id \(user) no keychain: such ids are assigned "
-                    + "to one unit after another. Give the unit its own User= instead of "
-                    + "DynamicUser=, or a dedicated socket.")
+                "The keychain service gives the user id \(user) no keychain: different units can "
+                    + "have this id. Give the unit a User= of its own, without DynamicUser=, or a "
+                    + "dedicated socket.")
         }
         var entitlements: Entitlements?
         if let unit, let listed = try listed(.unit(unit), unit) {
@@ -147,7 +149,7 @@ struct EntitlementRules: Sendable {
             throw .missingEntitlement(
                 "The keychain service gives \(quoted(program.path)) no access: its registry, "
                     + "\(quoted(registry.folder)), doesn't name it. Add it with `keychainctl "
-                    + "program add` and that path.")
+                    + "program add` and the path of the program.")
         }
         if let keychainctl, let tool = Executable(at: keychainctl), program.isSame(as: tool) {
             return Entitlements(
@@ -158,8 +160,11 @@ struct EntitlementRules: Sendable {
         return try ownEntitlements(of: program)
     }
 
-    /// The entitlements in the file beside the program, if root owns both. Without such a file, the
-    /// default group.
+    /// The entitlements in the file beside the program. Without such a file, the default group.
+    ///
+    /// - Throws: `missingEntitlement` if the file is invalid, or if someone other than root could
+    ///   have changed the file or the program: root has to own both and all folders above them, and
+    ///   no one else may write to any of these.
     private func ownEntitlements(
         of program: Executable
     ) throws(KeychainFailure) -> Entitlements {
@@ -173,7 +178,8 @@ struct EntitlementRules: Sendable {
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(program.path) no access: the entitlements beside it "
-                    + "are used only if root owns both files. If they are correct, accept them "
+                    + "are used only if root owns both files and the folders above them, and no "
+                    + "one else can write to them. If the entitlements are correct, accept them "
                     + "with `keychainctl program add \(program.path)`.")
         }
         do throws(DistrustedFile) {

@@ -204,7 +204,8 @@ struct BackupDeviceItem: Codable, Hashable {
 }
 
 struct BackupLeftOut: Codable, Hashable {
-    /// `nil` if the item is damaged and known only by its reference.
+    /// `nil` if only the reference is known, since the item is damaged or only another device can
+    /// open it.
     var name: BackupItem?
     var reference: String
     var reason: BackupOmission

@@ -1,9 +1,11 @@
 // Store+LookUp: looks up one item by its two key attributes, which is what most requests need.
 //   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
 //       sufficient, the caller uses `Store.visit`.
-//   (2) It doesn't read the header to learn which tiers have items: a row that is found exists.
-//   (3) If several rows match, it returns none: `Store.visit` decides, so that a search for a
-//       secret alone finds the same item as one with attributes.
+//   (2) It doesn't read the header of the store, from which `Store.visit` learns which tiers have
+//       items. If a row is found, its tier has items.
+//   (3) If several of the rows that it reads match, it returns none: `Store.visit` chooses among
+//       them, so that a request for a secret alone finds the same item as a request for the secret
+//       and the attributes.
 
 package import KeychainCore
 import KeychainCrypto
@@ -30,9 +32,10 @@ extension Store {
     }
 
     /// The same row, if it can be read without waiting for another request or process. It has to be
-    /// among the first ``SearchStatement/window`` rows with both key attributes and to have a
-    /// secret. Metadata and secret together must have fewer than ``SealedRow/byteLimitOnOnePage``
-    /// bytes, because overflow pages take longer to read.
+    /// among the first ``SearchStatement/window`` rows with both key attributes, after which no
+    /// further match is searched for, and to have a secret. Metadata and secret together must have
+    /// fewer than ``SealedRow/byteLimitOnOnePage`` bytes, because overflow pages take longer to
+    /// read.
     ///
     /// - Parameters:
     ///   - query: The query.
@@ -79,8 +82,9 @@ private struct KeyLabels {
     let second: Label
     let group: Label
 
-    /// `nil` if the query lacks one of these labels or has further conditions. A query without a
-    /// group gets that of the caller, if the caller has exactly one.
+    /// `nil` if the query doesn't determine all these labels or has further conditions. If the
+    /// query has no access group, the caller's is used, if the caller can use exactly one. A query
+    /// that matches synchronizable and local items determines no label.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

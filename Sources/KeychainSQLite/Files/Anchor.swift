@@ -76,8 +76,8 @@ package final class Anchor: Sendable {
         }.max()
     }
 
-    /// The generation of the last acknowledged commit of the keychain in a folder; `nil` if the
-    /// anchor is missing or unreadable.
+    /// The generation that the anchor in a folder records: that of the last acknowledged commit, or
+    /// the end of an epoch. `nil` if the anchor is missing or unreadable.
     package static func last(
         in folder: StoreFolder, _ authenticator: StoreAuthenticator
     ) -> UInt64? {

@@ -1,5 +1,6 @@
-// PageProtection: verifies that a page is unchanged, in both versions of the database; reads the
-// headers of database files; and finds the device key by the database's path.
+// PageProtection: writes and verifies the checksum or tag of a page, which shows that the page is
+// unchanged, in both versions of the database; reads the headers of database files; and finds the
+// device key by the database's path.
 //   (1) Byte 20 of a file determines the version: 32 reserved bytes mean version 2, 8 mean version
 //       1.
 //   (2) A database of version 2 whose device key isn't known can't be verified and is treated as
@@ -36,7 +37,8 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// The protection of the database at a path; `checksum` if its header doesn't determine it.
+    /// The protection of the database at a path; `checksum` for a foreign file, or if there is no
+    /// file.
     static func ofDatabase(at path: String) throws(SQLiteFailure) -> PageProtection {
         guard try PlainFile.exists(path: path), let header = try DatabaseFileHeader(ofFileAt: path)
         else { return .checksum }
@@ -71,8 +73,9 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// In version 2, sets to zero the bytes of a page that SQLite didn't write, before the page is
-    /// passed to SQLite.
+    /// In version 2, sets to zero the reserved bytes at the end of a page and the salt in page 1,
+    /// as far as they are in `range`. To be called before the bytes are passed to SQLite, which
+    /// expects zeros there.
     ///
     /// - Parameters:
     ///   - bytes: The first of `range.count` writable bytes.
@@ -111,8 +114,8 @@ package enum PageProtection: Sendable {
         return unsafe authenticator.verifies(pageAt: frame + LogFrameHeader.byteCount, in: place)
     }
 
-    /// Sets to zero the bytes of a frame that SQLite didn't write, before the frame is passed to
-    /// SQLite.
+    /// In version 2, sets to zero the reserved bytes at the end of a frame's page. To be called
+    /// before the frame is passed to SQLite.
     func hide(frameAt frame: UnsafeMutableRawPointer) {
         // SAFETY: the caller guarantees a whole frame.
         unsafe hide(
@@ -120,7 +123,7 @@ package enum PageProtection: Sendable {
             number: Self.anyPageOfTheLog)
     }
 
-    /// In the log, page 1 has no salt.
+    /// Stands for any page in the log, page 1 included: in the log, page 1 contains no salt.
     static let anyPageOfTheLog: UInt32 = 0
 }
 
@@ -145,8 +148,8 @@ package struct DatabaseFileHeader: Sendable {
     ///
     /// - Parameter bytes: The first of 100 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
-        // SAFETY: all offsets are below 100, as the caller guarantees. Offset 16 is the page size
-        // in two bytes, big-endian; offset 20 is the number of reserved bytes.
+        // SAFETY: the caller guarantees 100 bytes, and all offsets are below 100. At offset 16 is
+        // the page size in two bytes, big-endian; at offset 20 is the number of reserved bytes.
         let header = unsafe UnsafeRawBufferPointer(
             start: bytes, count: PageFormat.headerByteCount)
         guard unsafe header.starts(with: "SQLite format 3\0".utf8) else { return nil }
@@ -179,7 +182,8 @@ package struct DatabaseFileHeader: Sendable {
 package enum PageKeys {
     private static let sources = Mutex<[String: [Source]]>([:])
 
-    /// The key of the database at a path in SQLite's form; `nil` if the database isn't open.
+    /// The key of the database at a path in the form that SQLite passes to a VFS; `nil` if no key
+    /// is registered for this path.
     static func source(forCanonicalPath path: String) -> Source? {
         sources.withLock { $0[path]?.last }
     }
@@ -204,7 +208,7 @@ package enum PageKeys {
     final class Source: Sendable {
         private let deviceKey: SecretBytes
         let isForNewFile: Bool
-        /// The authenticator that was used last. A file has one salt.
+        /// The authenticator that was used last. One is enough, because a file has only one salt.
         private let recent = Mutex<PageAuthenticator?>(nil)
 
         fileprivate init(_ deviceKey: SecretBytes, isForNewFile: Bool) {

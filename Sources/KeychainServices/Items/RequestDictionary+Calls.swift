@@ -25,7 +25,7 @@ extension RequestDictionary {
         // Identities are not stored, so attributes or data can't describe one.
         guard case .identity = valueReference else {
             throw .param(
-                "An identity must be added by reference, or as a certificate and a key separately.")
+                "An identity must be added with kSecValueRef, or as a certificate and a key.")
         }
         return try newItemsOfValue()
     }
@@ -43,7 +43,8 @@ extension RequestDictionary {
     func newItemsOfList() throws(KeychainFailure) -> [[NewItem]] {
         try checkAdd()
         guard let itemList, !itemList.isEmpty else {
-            throw .param("The item list is not an array of keys, certificates and identities.")
+            throw .param(
+                "The item list is empty, or not an array of keys, certificates and identities.")
         }
         guard valueReference == nil, data == nil else {
             throw .param("An item list and a value can't be combined in one addition.")
@@ -51,7 +52,7 @@ extension RequestDictionary {
         var items: [[NewItem]] = []
         for object in itemList {
             guard kind == nil || kind == object.kind else {
-                throw .param("An object of the item list is of another class.")
+                throw .param("An object of the item list is not of the class in kSecClass.")
             }
             var own = self
             own.valueReference = object
@@ -268,14 +269,15 @@ extension RequestDictionary {
         (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
-    /// Whether the result is an array: with a limit other than one and, if anything is requested,
-    /// with an item list.
+    /// Whether the result is an array. With an item list, it is one if any result is requested;
+    /// otherwise, if the limit is not one.
     var givesArray: Bool { hasItemList ? !returns.isEmpty : (limit ?? .one) != .one }
 
     /// Whether the result is always `nil`.
     ///
     /// Apple's functions handle an identity in `kSecValueRef` as its certificate and its key, one
-    /// after the other, and return only the persistent reference.
+    /// after the other, and return a result only if it is a persistent reference alone, without an
+    /// array.
     var givesNothing: Bool {
         guard case .identity = valueReference else { return false }
         return returns != .persistentRef || givesArray

@@ -1,9 +1,10 @@
 // SynchronizationMessage: the messages by which the relay (the process that uses the network) and
 // the tool for users talk to the process that has the keychain open.
 // Documentation/Synchronization.md, "Messages".
-//   (1) No message to or from a relay holds a key or the unsealed value of an item: entries are
-//       sealed, signed and verified in the process that has the keychain open. What a relay sends
-//       is trusted no more than data from the server.
+//   (1) No message holds a secret key or the unsealed value of an item: entries are sealed, signed
+//       and verified in the process that has the keychain open. Recovery codes and join tokens are
+//       passed beside the message, as the secret of the request or answer. What a relay sends is
+//       trusted no more than data from the server.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -25,8 +26,9 @@ package enum SynchronizationMessage: Hashable, Sendable {
     /// Signs this machine's addition to a circle, by means of the circle's recovery code, which is
     /// the request's secret. The answer is the next entry of the membership log.
     case admit(membership: [Data])
-    /// Joins a circle as ``join(membership:)`` does, and reads the keys granted to the recovery
-    /// code, which is the request's secret. The answer is ``CircleStatus``.
+    /// Joins a circle as ``join(membership:)`` does, unless the machine has joined already. The
+    /// following exchanges read the keys granted to the recovery code, which is the request's
+    /// secret. The answer is ``CircleStatus``.
     case recover(membership: [Data])
     /// Signs the addition of a machine. If `groups` is `nil`, the machine sees all groups. The
     /// answer is ``CircleStatus``.
@@ -50,17 +52,19 @@ package struct Delivery: Hashable, Sendable {
     package var membership: [Data] = []
     /// Entries of logs, each log in order.
     package var entries: [Data] = []
-    /// Logs whose entries before an index were deleted from the server.
+    /// Logs of which the server doesn't have the entries before an index.
     package var gaps: [LogPosition] = []
     /// Positions that were demanded and at which the server has nothing.
     package var ends: [LogPosition] = []
-    /// Whether the server has no entry of the membership log at the index that was demanded.
+    /// Whether the server has no entry of the membership log at the index that was demanded, or
+    /// only one that was delivered in this round and not accepted.
     package var isMembershipEnd = false
     /// Signed heads.
     package var heads: [Data] = []
     /// Requests with join tokens.
     package var tokenRequests: [Data] = []
-    /// The index of this machine's entry that the server has stored. 0: none.
+    /// The index of the entry that was to be stored in this machine's log, if the server has stored
+    /// it. 0: it has not, or there was none.
     package var storedIndex: UInt64 = 0
     /// The number of milliseconds without a sign of life after which a machine is suspended. 0:
     /// never, or `heads` are not all those of the server.
@@ -146,7 +150,7 @@ package struct CircleStatus: Hashable, Sendable {
         /// seen.
         package var seen: Int64
         /// Whether it was suspended because it was away, and has appended no entry since that shows
-        /// that it knows of the suspension.
+        /// that it knows of the suspension. Always `false` for this machine.
         package var isSuspended: Bool
         /// The number of entries of its log that are known to exist and that the server has not
         /// shown.
@@ -172,7 +176,7 @@ package struct CircleStatus: Hashable, Sendable {
     package var hasRecoveryCode = false
     /// Whether a change of the membership was signed and isn't in the log yet.
     package var isChangeWaiting = false
-    /// Whether the server lacks entries of this machine's own log.
+    /// Whether the server doesn't show entries of this machine's own log that it had before.
     package var isOwnLogMissing = false
     /// The number of items whose changes are not on the server yet.
     package var waitingCount = 0

@@ -1,5 +1,6 @@
-// BackupRestoring: restores a backup into the keychain: verifies it, applies its changes and shows
-// them. Unless `--yes` is given, the changes are shown and confirmed first.
+// BackupRestoring: verifies a backup, restores it into the keychain, and shows the changes made to
+// the keychain. Unless `--yes` is given, the changes are shown first, and the user has to confirm
+// them. With `--dry-run`, they are only shown.
 
 import KeychainCore
 import KeychainCrypto
@@ -36,7 +37,7 @@ struct BackupRestoring {
         if !isConfirmed {
             try Confirmation.require(
                 BackupText.text(of: plan, isPlan: true)
-                    + "\nThe items will be restored as they are in the backup.",
+                    + "\nRestoring the backup makes all these changes.",
                 phrase: mode == .replace ? "replace \(plan.deleted.count)" : "restore",
                 noPrompt: passcode.noPrompt)
         }

@@ -33,8 +33,8 @@ struct HelperLink {
 
     private func leadsHere(_ path: String) -> Bool { Self.file(at: path) == executable }
 
-    /// The path of keychainctl in the PATH, so that the link also leads to updated versions;
-    /// otherwise this program's file.
+    /// The path of keychainctl in the PATH if it is absolute and leads to this program, so that the
+    /// link also leads to updated versions; otherwise this program's file.
     private var target: String {
         found("keychainctl").flatMap { $0.hasPrefix("/") && leadsHere($0) ? $0 : nil }
             ?? executable

@@ -58,7 +58,8 @@ struct CertificateMaker {
     ///     UTF-8.
     ///   - arguments: Further arguments for `openssl x509 -req`.
     /// - Returns: The certificate.
-    /// - Throws: The error output of OpenSSL.
+    /// - Throws: An error that contains the error output of OpenSSL, or that says that the file
+    ///   isn't a certificate.
     @discardableResult
     func make(
         _ name: String, subject: String, issuer: String? = nil, extensions: [String] = [],

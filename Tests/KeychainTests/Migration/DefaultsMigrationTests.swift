@@ -28,7 +28,7 @@ final class TemporaryDefaults {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Reads a value as another program would read it, not through `defaults`.
+    /// Reads a value through a new `UserDefaults` object instead of `defaults`.
     func object(_ key: String) -> Any? {
         UserDefaults(suiteName: suiteName)?.object(forKey: key)
     }

@@ -2,7 +2,7 @@
 //   (1) An item is found by its label and size. The label is stored as `kSecAttrApplicationLabel`,
 //       in place of the usual hash of the public key, because a program knows the label before it
 //       has the key.
-//   (2) Security can use these keys for all its operations, such as signing.
+//   (2) Security can use these keys without CryptoKit, for example to sign.
 
 import Foundation
 import Security
@@ -40,7 +40,8 @@ public struct SecKeyStore: Sendable {
 
     /// Returns the key with a label, or `nil` if no key has the label and the size of the type.
     ///
-    /// - Throws: `SecurityError`, or CryptoKit's error if the item is not a key of this type.
+    /// - Throws: `SecurityError`, or CryptoKit's error if the item is not a key on the curve of the
+    ///   type.
     public func read<Key: SecKeyConvertible>(_ type: Key.Type = Key.self, label: String) throws
         -> Key?
     {

@@ -37,8 +37,9 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "This is a result, not a failure: return nil."),
         StatusRow(
             status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
-            cause: "The item exists but is locked, and the user can't be asked.",
-            answer: "Try again after the device is unlocked. Never delete or replace the item."),
+            cause: "The item is or may be locked, or the user has to be asked and can't be.",
+            answer: "Try again after the device is unlocked, or when the user can be asked. Never "
+                + "delete or replace the item."),
         StatusRow(
             status: errSecUserCanceled, name: "errSecUserCanceled",
             cause: "The user was asked to authenticate and declined.",
@@ -53,7 +54,8 @@ public struct StatusRow: Sendable, CustomStringConvertible {
             answer: "Correct the program."),
         StatusRow(
             status: errSecNoSuchAttr, name: "errSecNoSuchAttr",
-            cause: "The class doesn't have this attribute, or a key to change isn't an attribute.",
+            cause: "The class doesn't have this attribute, or an update sets something other than "
+                + "attributes and data.",
             answer: "Correct the program."),
         StatusRow(
             status: errSecMissingEntitlement, name: "errSecMissingEntitlement",

@@ -1,4 +1,5 @@
-// ProcessTests: app, widget and stranger are three processes, which their entitlements distinguish.
+// ProcessTests: app, widget and stranger are three processes. App and widget have the same
+// entitlements; the stranger has none.
 
 import ExampleTesting
 import Foundation
@@ -48,7 +49,7 @@ extension Home {
 
     init() throws { home = try remoteHome() }
 
-    @Test func `the program prints the session of the README`() throws {
+    @Test func `the programs print the session of the README`() throws {
         try Session(readmeOf: "TVRemote").check(in: home)
     }
 
@@ -63,14 +64,14 @@ extension Home {
             try home.run("television log") == String(repeating: "POST /register 200\n", count: 2))
     }
 
-    @Test func `the widget doesn't ask the television's user`() throws {
+    @Test func `without stored credentials, the widget doesn't start a pairing`() throws {
         _ = try home.run("television on decline accept")
         #expect(try home.run(Home.connect).hasSuffix("[1]\n"))
         #expect(try home.run("tv-widget") == "Setup Required\n")
         #expect(try home.run("television log") == "POST /register 403\n")
     }
 
-    @Test func `app and widget share the item through the group of their entitlements`() throws {
+    @Test func `the item is in the access group that app and widget share`() throws {
         try home.pair()
         let info = try home.run(
             "keychainctl info --account default --service "
