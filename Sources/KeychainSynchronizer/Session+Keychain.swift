@@ -66,7 +66,6 @@ extension Session {
         // has.
         let gone = arrived.filter { replica.forget($0) }
         try apply(gone.map { .delete($0) })
-        for name in retained.keys where replica.forget(name) { retained[name] = nil }
         for (name, stamp) in uncompared where !gone.contains(name) {
             guard let held = replica.ledger.items[name], !replica.forget(name) else {
                 replica.hold(name, stamp)
