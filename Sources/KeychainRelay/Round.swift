@@ -19,6 +19,8 @@ struct Round {
     private var offered: Set<LogPosition> = []
     private var ends: Set<LogPosition> = []
     private var endOfMembership: UInt64 = 0
+    /// The greatest index of a demanded entry of the membership log for which logs were read again.
+    private var rereadIndex: UInt64 = 0
     /// Whether the keychain was told of the end of the membership log in the state `comparing`.
     private var hasToldEnd = false
     private var hasOfferedHeads = false
@@ -77,7 +79,11 @@ struct Round {
         }
         hasNews = try await readHeads(demand, keys, &delivery) || hasNews
         // Entries that were passed over may refer to entries of the membership log that come now.
-        if !delivery.membership.isEmpty { offered.formIntersection(ends) }
+        // If the keychain doesn't accept these, nothing is read again.
+        if !delivery.membership.isEmpty, demand.membershipIndex > rereadIndex {
+            rereadIndex = demand.membershipIndex
+            offered.formIntersection(ends)
+        }
         try await tidy(demand, keys)
         if !hasNews, let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))

@@ -57,6 +57,12 @@ extension Replica {
             .mapValues { $0.filter { groupKeys[$0] != nil } }
         var versions: [SynchronizedItem] = []
         var plan = try plan(compacts: compacts, &versions, load: load)
+        if ledger.isWorthCompacting,
+            unloadable.contains(where: { ledger.items[$0]?.places[id] != nil })
+        {
+            // The next session reads from the log what keeps it from being compacted.
+            lacksVersions = true
+        }
         if plan == nil {
             guard !owed.isEmpty || !missing.isEmpty else { return nil }
             plan = ledger.emptyPlan
@@ -128,8 +134,6 @@ extension Replica {
                     (compacts, renews) = (false, false)
                 } else {
                     unloadable.formUnion(missing)
-                    // The next session reads these versions from the log.
-                    lacksVersions = lacksVersions || ledger.isWorthCompacting
                 }
                 continue
             }

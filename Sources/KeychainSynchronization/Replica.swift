@@ -331,8 +331,8 @@ package struct Replica: Sendable {
         }
     }
 
-    /// See ``Ledger/hasReadCopies``.
-    package var hasReadCopies: Bool { ledger.hasReadCopies }
+    /// See ``Ledger/unreadCopies``.
+    package var unreadCopies: Set<MachineID> { ledger.unreadCopies }
 
     /// See ``Ledger/appendUndecided()``.
     package mutating func appendUndecided() { ledger.appendUndecided() }

@@ -180,10 +180,14 @@ extension Session {
         case .remove(let closing):
             // Entries that this machine has yet to read may have the only copy of what a retired
             // log had. A member that keeps writing can delay its removal only for a while.
-            guard
-                delivery.entries.isEmpty || replica.hasReadCopies
-                    || abs(engine.milliseconds - entry.created) >= Self.removalDelay
-            else { return }
+            let now = engine.milliseconds
+            let since = removalPostponed ?? now
+            removalPostponed = since
+            let hasReadAll = replica.unreadCopies.allSatisfy {
+                delivery.ends.contains(LogPosition($0, replica.nextIndex(of: $0)))
+            }
+            guard hasReadAll || abs(now - since) >= Self.removalDelay else { return }
+            removalPostponed = nil
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
     }

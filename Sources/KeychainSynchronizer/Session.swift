@@ -59,6 +59,9 @@ struct Session: Sendable {
     /// Entries of the outbox whose changes were given to the replica, with the items' names. The
     /// replica has yet to append these changes.
     var collected: [OutboxEntry: Bytes16] = [:]
+    /// When this session found that another change has taken the place of the removal that this
+    /// machine has signed, in milliseconds since 1970-01-01 UTC, until the removal is signed again.
+    var removalPostponed: Int64?
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]

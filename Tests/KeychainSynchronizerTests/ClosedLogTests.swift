@@ -408,22 +408,27 @@ import Testing
 
     /// The entry with the item that doesn't travel any more stays in the log, and the entries after
     /// it, until another session has read its version.
-    @Test func `a machine that has made an item local doesn't keep others from deleting an item`()
-        async throws
-    {
-        let devices = try await server.circle("one", "two", "three")
+    @Test(arguments: [false, true])
+    func `a machine that has made an item local doesn't keep others from deleting an item`(
+        withRemoval: Bool
+    ) async throws {
+        let devices = try await server.circle("one", "two", "three", "four")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try one.set("a", "1")
         try await converge(one, two, three)
         try one.delete("a")
         try two.set("d", "1")
         try await converge(one, two)
-        for number in 1...2 {
+        for number in 1...(withRemoval ? 1 : 2) {
             try two.set("c", "\(number)")
             try await two.settle()
         }
         try two.makeLocal("d", "2")
         try await converge(two, one)
+        if withRemoval {
+            try await one.remove(devices[3])
+            try await converge(two, one)
+        }
         try await one.suspendOthers(except: two, through: server)
         for number in 0..<200 {
             try one.set("b", "\(number)")

@@ -423,6 +423,24 @@ import Testing
         #expect(try two.values() == ["a": "3", "b": "2"])
     }
 
+    /// Neither record is accepted, and the one in the membership log could explain the other.
+    @Test func `a round ends although entries of the membership log and of a log are rejected`()
+        async throws
+    {
+        let members = try #require(server.records.keys.filter { $0.contains("/m/") }.max())
+        for last in [members, try #require(try await log(of: one).last)] {
+            let index = String(try #require(UInt64(last.suffix(16), radix: 16)) + 1, radix: 16)
+            server.records[last.dropLast(index.count) + index] = [1]
+        }
+        try two.restart()
+        let count = Counter()
+        let limited = HookedStore(server) { _ in
+            count.increment()
+            if count.value > 500 { throw HookedStore.Lost() }
+        }
+        #expect(try await two.relay(through: limited).settle().state == .current)
+    }
+
     // MARK: Beginning again
 
     /// What a session of machine two finds wrong when it begins.

@@ -130,10 +130,15 @@ import Testing
         #expect(try one.values() == ["a": "1"])
     }
 
+    /// What happens to the removing machine before it has read everything.
+    enum Obstacle: CaseIterable { case none, hourPasses, connectionIsLost, otherRelay }
+
     /// The removing machine reads the entry with the copy only after it has read the retirement:
     /// there is more data in front of the copy than one delivery has.
-    @Test func `its items stay although the machine that retired its log is removed`() async throws
-    {
+    @Test(arguments: Obstacle.allCases)
+    func `its items stay although the machine that retired its log is removed`(
+        _ obstacle: Obstacle
+    ) async throws {
         let devices = try await server.circle("one", "two", "three")
         let (one, two, three) = (devices[0], devices[1], devices[2])
         try await one.signRemoval(of: two)
@@ -149,6 +154,21 @@ import Testing
         let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
         _ = try? await two.relay(through: lost).settle()
         #expect(server.records.keys.count { $0.contains("/m/") } == 5)
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let count = Counter()
+        let disturbed = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            guard count.value == 2 else { return }
+            switch obstacle {
+            case .none, .hourPasses: break
+            case .connectionIsLost: throw HookedStore.Lost()
+            case .otherRelay: try await one.settle()
+            }
+        }
+        if obstacle == .hourPasses { one.clock.now += 3600 }
+        _ = try? await one.relay(through: disturbed).settle()
+        #expect(count.value > 1)
         try await converge(one)
         #expect(try await one.status().machines.map(\.name) == ["one"])
         #expect(try one.values().count == 31)

@@ -20,18 +20,20 @@ extension Ledger {
         }
     }
 
-    /// Records that this machine has decided on all items that no log contains. Before it has
-    /// appended an entry, others don't wait for it, so that it may miss further deletions.
+    /// Records that this machine has decided on all items that no log contains. Until a machine
+    /// that was suspended has appended an entry, others don't wait for it, so that it may miss
+    /// further deletions.
     mutating func noteDecided() {
         reached.merge(ends) { max($0, $1) }
-        if logs[me]?.known ?? 0 >= absence { decided = absence }
+        let suspended = roster.machines[me]?.suspended ?? 0
+        if logs[me]?.known ?? 0 >= suspended { decided = absence }
     }
 
-    /// Whether this machine has read the logs as far as they contain what retired logs had.
-    package var hasReadCopies: Bool {
-        isRead(
-            roster.machines.values.reduce(into: [:]) { copies, membership in
-                copies.merge(membership.retiredInto) { max($0, $1) }
+    /// The logs that contain what retired logs had, and that this machine hasn't read that far.
+    package var unreadCopies: Set<MachineID> {
+        Set(
+            roster.machines.values.flatMap { membership in
+                membership.retiredInto.filter { !isRead([$0.key: $0.value]) }.keys
             })
     }
 
