@@ -58,7 +58,10 @@ struct Round {
         // has the entries to which these refer.
         let isComparing = demand.state == .comparing
         var hasNews = false
-        if !isComparing { hasNews = try await serveMembership(demand, keys, &delivery) }
+        if !isComparing {
+            hasNews = try await serveMembership(demand, keys, &delivery)
+            readAgain(after: delivery, demand)
+        }
         if let entry = demand.entry {
             let key = keys.entry(demand.entryIndex, of: Hexadecimal.text(demand.machine.bytes))
             switch try await store.create(key, Array(entry)) {
@@ -76,14 +79,9 @@ struct Round {
         hasNews = hasRead || hasNews
         if isComparing {
             hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
+            readAgain(after: delivery, demand)
         }
         hasNews = try await readHeads(demand, keys, &delivery) || hasNews
-        // Entries that were passed over may refer to entries of the membership log that come now.
-        // If the keychain doesn't accept these, nothing is read again.
-        if !delivery.membership.isEmpty, demand.membershipIndex > rereadIndex {
-            rereadIndex = demand.membershipIndex
-            offered.formIntersection(ends)
-        }
         try await tidy(demand, keys)
         if !hasNews, let head = demand.head {
             try await store.put(keys.head(of: Hexadecimal.text(demand.machine.bytes)), Array(head))
@@ -92,6 +90,16 @@ struct Round {
             hasNews = true
         }
         return hasNews ? delivery : nil
+    }
+
+    /// Reads the logs again after changes of the members. Entries that were passed over may refer
+    /// to these changes, and a retirement means that other logs were longer before it. If the
+    /// keychain doesn't accept the changes, nothing is read again.
+    private mutating func readAgain(after delivery: Delivery, _ demand: Demand) {
+        guard !delivery.membership.isEmpty, demand.membershipIndex > rereadIndex else { return }
+        rereadIndex = demand.membershipIndex
+        offered = []
+        ends = []
     }
 
     /// The position of the last entry of the machine's own log, if the session is current and the

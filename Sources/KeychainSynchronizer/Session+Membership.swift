@@ -180,20 +180,18 @@ extension Session {
         case .remove(let closing):
             // Entries that this machine has yet to read may have the only copy of what a retired
             // log had. A member that keeps writing can delay its removal only for a while.
-            let now = engine.milliseconds
-            let since = removalPostponed ?? now
-            removalPostponed = since
+            if !delivery.entries.isEmpty { removalDelay += 1 }
             let hasReadAll = replica.unreadCopies.allSatisfy {
                 delivery.ends.contains(LogPosition($0, replica.nextIndex(of: $0)))
             }
-            guard hasReadAll || abs(now - since) >= Self.removalDelay else { return }
-            removalPostponed = nil
+            guard hasReadAll || removalDelay > Self.longestRemovalDelay else { return }
+            removalDelay = 0
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
     }
 
-    /// How long a removal waits for entries that are being read, in milliseconds.
-    private static let removalDelay: Int64 = 60_000
+    /// For how many deliveries with entries of logs a removal waits.
+    private static let longestRemovalDelay = 1000
 
     /// Whether a signed change waits until it can be signed again.
     var isChangePostponed: Bool {

@@ -59,9 +59,8 @@ struct Session: Sendable {
     /// Entries of the outbox whose changes were given to the replica, with the items' names. The
     /// replica has yet to append these changes.
     var collected: [OutboxEntry: Bytes16] = [:]
-    /// When this session found that another change has taken the place of the removal that this
-    /// machine has signed, in milliseconds since 1970-01-01 UTC, until the removal is signed again.
-    var removalPostponed: Int64?
+    /// For how many deliveries with entries of logs a removal has waited to be signed again.
+    var removalDelay = 0
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
@@ -128,9 +127,13 @@ struct Session: Sendable {
             isOwnLogMissing
             || isCurrent
                 && (!replica.skipped.isEmpty || !rejected.isEmpty || isMembershipRejected
-                    || replica.lacksVersions)
+                    || replica.lacksVersions && !hasChanges)
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
+
+    /// Whether the outbox may have changes. A restored item can have an earlier date than the logs'
+    /// version, which would replace it in a new session.
+    private var hasChanges: Bool { (try? engine.outbox(limit: 1))?.isEmpty != true }
 
     /// After how many milliseconds an incomplete session reads all logs again.
     private static let repetitionInterval: Int64 = 300_000

@@ -61,7 +61,7 @@ import Testing
     func `no four events, restarts among them, after an item reached all machines break a rule`(
         _ start: [World.Event]
     ) {
-        search(start, depth: 4, outcomes: 9_000, World.Event.withRestarts)
+        search(start, depth: 4, outcomes: 8_000, World.Event.withRestarts)
     }
 
     /// A search that looks at no more than `outcomes` states fails.

@@ -131,7 +131,9 @@ import Testing
     }
 
     /// What happens to the removing machine before it has read everything.
-    enum Obstacle: CaseIterable { case none, hourPasses, connectionIsLost, otherRelay }
+    enum Obstacle: CaseIterable {
+        case none, hourPasses, connectionIsLost, connectionIsLostForAnHour, otherRelay
+    }
 
     /// The removing machine reads the entry with the copy only after it has read the retirement:
     /// there is more data in front of the copy than one delivery has.
@@ -163,6 +165,9 @@ import Testing
             switch obstacle {
             case .none, .hourPasses: break
             case .connectionIsLost: throw HookedStore.Lost()
+            case .connectionIsLostForAnHour:
+                one.clock.now += 3600
+                throw HookedStore.Lost()
             case .otherRelay: try await one.settle()
             }
         }
@@ -173,5 +178,31 @@ import Testing
         #expect(try await one.status().machines.map(\.name) == ["one"])
         #expect(try one.values().count == 31)
         #expect(try one.values()["a"] == "1")
+    }
+
+    /// The removing machine finds no more entries of a log. After that, the log's machine copies
+    /// what another log had, and retires that log.
+    @Test func `its items stay although the end of the log with the copies was read before`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let one = devices[0]
+        var (two, three) = (devices[1], devices[2])
+        // An exchange reads the logs in the order of their machines' identifiers.
+        if MachineID(try await three.id()) < MachineID(try await two.id()) { swap(&two, &three) }
+        try await one.signRemoval(of: two)
+        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let (count, copier) = (Counter(), two)
+        let racing = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            if count.value == 1 { for _ in 0..<3 { try await copier.settle() } }
+        }
+        try await one.relay(through: racing).settle()
+        try await converge(one)
+        #expect(try one.values() == ["a": "1"])
     }
 }

@@ -74,6 +74,36 @@ import Testing
         for device in [one, two] { #expect(try device.values() == ["a": "old"]) }
     }
 
+    /// The session would begin again, in order to read the version that it doesn't have any more.
+    @Test func `a restored item counts although the session lacks a version`() async throws {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try two.set("a", "old")
+        try await converge(one, two, three)
+        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let source = try backUp(two, to: path)
+        try two.set("a", "new")
+        try await two.settle()
+        for value in ["1", "2"] {
+            try two.set("c", value)
+            try await two.settle()
+        }
+        try await converge(one, two, three)
+        try await one.signRemoval(of: three)
+        server.setReadOnly(true)
+        try two.set("b", "1")
+        _ = try? await two.settle()
+        server.setReadOnly(false)
+        try await one.settle()
+        try two.delete("a", tombstones: .never)
+        _ = try two.engine.restore(source, .merge)
+        two.clock.now += 400
+        try await converge(one, two)
+        for device in [one, two] { #expect(try device.values()["a"] == "old") }
+    }
+
     private func backUp(_ device: Device, to path: String) throws -> BackupSource {
         try Data().write(to: URL(filePath: path))
         let file = try #require(FileHandle(forUpdatingAtPath: path))
