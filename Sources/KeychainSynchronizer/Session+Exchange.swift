@@ -184,6 +184,8 @@ extension Session {
         {
             try compare()
             isCurrent = true
+            // The logs were read to their ends.
+            (awaitedCopies, vainDeliveries) = (nextCopies, Self.vainDeliveryLimit)
             begun = engine.milliseconds
         }
     }

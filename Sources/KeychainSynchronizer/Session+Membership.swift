@@ -180,18 +180,31 @@ extension Session {
         case .remove(let closing):
             // Entries that this machine has yet to read may have the only copy of what a retired
             // log had. A member that keeps writing can delay its removal only for a while.
-            if !delivery.entries.isEmpty { removalDelay += 1 }
-            let hasReadAll = replica.unreadCopies.allSatisfy {
-                delivery.ends.contains(LogPosition($0, replica.nextIndex(of: $0)))
-            }
-            guard hasReadAll || removalDelay > Self.longestRemovalDelay else { return }
-            removalDelay = 0
+            guard isReadyToRemove(after: delivery) else { return }
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
     }
 
-    /// For how many deliveries with entries of logs a removal waits.
-    private static let longestRemovalDelay = 1000
+    /// Whether this machine has read the copies of retired logs, or waits for them in vain: several
+    /// deliveries in a row had none of the next entries, or there were very many deliveries.
+    private mutating func isReadyToRemove(after delivery: Delivery) -> Bool {
+        let copies = nextCopies
+        if copies.isEmpty { return true }
+        if copies != awaitedCopies {
+            (awaitedCopies, vainDeliveries) = (copies, 0)
+        } else if !delivery.entries.isEmpty || !delivery.ends.isEmpty {
+            vainDeliveries += 1
+        }
+        deliveriesWithoutCopies += 1
+        return vainDeliveries >= Self.vainDeliveryLimit || deliveriesWithoutCopies > 1000
+    }
+
+    static let vainDeliveryLimit = 3
+
+    /// The next entries of the logs that contain copies of retired logs and aren't read that far.
+    var nextCopies: Set<LogPosition> {
+        Set(replica.unreadCopies.map { LogPosition($0, replica.nextIndex(of: $0)) })
+    }
 
     /// Whether a signed change waits until it can be signed again.
     var isChangePostponed: Bool {

@@ -59,8 +59,12 @@ struct Session: Sendable {
     /// Entries of the outbox whose changes were given to the replica, with the items' names. The
     /// replica has yet to append these changes.
     var collected: [OutboxEntry: Bytes16] = [:]
-    /// For how many deliveries with entries of logs a removal has waited to be signed again.
-    var removalDelay = 0
+    /// The entries for which a removal waits before it is signed again.
+    var awaitedCopies: Set<LogPosition> = []
+    /// How many deliveries in a row had none of these entries.
+    var vainDeliveries = 0
+    /// How many exchanges there were while a removal waited.
+    var deliveriesWithoutCopies = 0
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
@@ -127,13 +131,16 @@ struct Session: Sendable {
             isOwnLogMissing
             || isCurrent
                 && (!replica.skipped.isEmpty || !rejected.isEmpty || isMembershipRejected
-                    || replica.lacksVersions && !hasChanges)
+                    || replica.lacksVersions)
+                && !hasChangesToSend
         return isIncomplete && abs(engine.milliseconds - begun) >= Self.repetitionInterval
     }
 
-    /// Whether the outbox may have changes. A restored item can have an earlier date than the logs'
-    /// version, which would replace it in a new session.
-    private var hasChanges: Bool { (try? engine.outbox(limit: 1))?.isEmpty != true }
+    /// Whether the outbox may have changes that this session can send. A restored item can have an
+    /// earlier date than the logs' version, which would replace it in a new session.
+    private var hasChangesToSend: Bool {
+        replica.circleKey != nil && (try? engine.outbox(limit: 1))?.isEmpty != true
+    }
 
     /// After how many milliseconds an incomplete session reads all logs again.
     private static let repetitionInterval: Int64 = 300_000

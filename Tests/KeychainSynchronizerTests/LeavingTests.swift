@@ -205,4 +205,57 @@ import Testing
         try await converge(one)
         #expect(try one.values() == ["a": "1"])
     }
+
+    /// Another relay of the same keychain brings the retirement, but none of the logs.
+    @Test func `its items stay although another relay brings the retirement first`() async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let one = devices[0]
+        var (two, three) = (devices[1], devices[2])
+        if MachineID(try await three.id()) < MachineID(try await two.id()) { swap(&two, &three) }
+        try await one.signRemoval(of: two)
+        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let (count, copier, server) = (Counter(), two, server)
+        let racing = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            guard count.value == 1 else { return }
+            for _ in 0..<4 { try await copier.settle() }
+            var delivery = Delivery()
+            delivery.membership = try await server.allRecords("")
+                .filter { $0.key.contains("/m/") }.map { Data($0.value) }
+            _ = try await one.relay.send(.exchange(delivery))
+        }
+        try await one.relay(through: racing).settle()
+        try await converge(one)
+        #expect(try one.values() == ["a": "1"])
+    }
+
+    /// The logs with the copies can't be read any further.
+    @Test(arguments: [false, true])
+    func `a removal that lost its place happens although the copies can't be read`(
+        isRestarted: Bool
+    ) async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.signRemoval(of: two)
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let before = Set(server.records.keys)
+        for _ in 0..<3 { try await two.settle() }
+        for key in server.records.keys where key.contains(log) && !before.contains(key) {
+            server.records[key] = [0]
+        }
+        for _ in 0..<4 {
+            one.clock.now += 400
+            if isRestarted { try one.restart() }
+            try await one.settle()
+        }
+        #expect(try await !one.status().isChangeWaiting)
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+    }
 }

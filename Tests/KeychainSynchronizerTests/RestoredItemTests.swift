@@ -104,6 +104,29 @@ import Testing
         for device in [one, two] { #expect(try device.values()["a"] == "old") }
     }
 
+    @Test func `a restored item counts although a log is rejected`() async throws {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try two.set("a", "old")
+        try await converge(one, two, three)
+        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let source = try backUp(two, to: path)
+        try two.set("a", "new")
+        try await converge(one, two, three)
+        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        let last = try #require(server.records.keys.filter { $0.contains(log) }.max())
+        let next = String(try #require(UInt64(last.suffix(16), radix: 16)) + 1, radix: 16)
+        server.records[last.dropLast(next.count) + next] = [0]
+        try await two.settle()
+        try two.delete("a", tombstones: .never)
+        _ = try two.engine.restore(source, .merge)
+        two.clock.now += 400
+        try await converge(one, two)
+        for device in [one, two] { #expect(try device.values()["a"] == "old") }
+    }
+
     private func backUp(_ device: Device, to path: String) throws -> BackupSource {
         try Data().write(to: URL(filePath: path))
         let file = try #require(FileHandle(forUpdatingAtPath: path))
