@@ -181,12 +181,13 @@ extension Session {
             // Entries that this machine has yet to read may have the only copy of what a retired
             // log had. A member that keeps writing can delay its removal only for a while.
             guard isReadyToRemove(after: delivery) else { return }
+            exchangesWithoutCopies = 0
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
     }
 
     /// Whether this machine has read the copies of retired logs, or waits for them in vain: several
-    /// deliveries in a row had none of the next entries, or there were very many deliveries.
+    /// deliveries in a row had none of the next entries, or there were very many exchanges.
     private mutating func isReadyToRemove(after delivery: Delivery) -> Bool {
         let copies = nextCopies
         if copies.isEmpty { return true }
@@ -195,11 +196,13 @@ extension Session {
         } else if !delivery.entries.isEmpty || !delivery.ends.isEmpty {
             vainDeliveries += 1
         }
-        deliveriesWithoutCopies += 1
-        return vainDeliveries >= Self.vainDeliveryLimit || deliveriesWithoutCopies > 1000
+        exchangesWithoutCopies += 1
+        return vainDeliveries >= Self.vainDeliveryLimit
+            || exchangesWithoutCopies > Self.exchangeLimit
     }
 
     static let vainDeliveryLimit = 3
+    private static let exchangeLimit = 1000
 
     /// The next entries of the logs that contain copies of retired logs and aren't read that far.
     var nextCopies: Set<LogPosition> {

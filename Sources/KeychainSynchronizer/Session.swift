@@ -64,7 +64,7 @@ struct Session: Sendable {
     /// How many deliveries in a row had none of these entries.
     var vainDeliveries = 0
     /// How many exchanges there were while a removal waited.
-    var deliveriesWithoutCopies = 0
+    var exchangesWithoutCopies = 0
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]

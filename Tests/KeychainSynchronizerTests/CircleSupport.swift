@@ -69,6 +69,21 @@ extension Device {
         for _ in 0..<3 { try await relay.settle() }
     }
 
+    /// Deletes an item, and writes to "b" until its log doesn't have the deletion any more.
+    /// - Returns: A new machine of the circle. Without this one, no machine has the tombstone.
+    func deleteForGood(_ account: String, on server: MemoryStore) async throws -> Device {
+        try delete(account)
+        for number in 0..<200 {
+            try set("b", "\(number)")
+            try await settle()
+        }
+        let successor = try Device("four", server)
+        successor.clock.now = clock.now
+        try await add(successor)
+        try await converge(self, successor)
+        return successor
+    }
+
     /// A new process, some minutes later.
     func beginAgain() throws {
         clock.now += 400

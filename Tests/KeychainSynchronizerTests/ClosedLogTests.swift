@@ -309,16 +309,7 @@ import Testing
         try await converge(one, two)
         #expect(try one.values() == ["a": "1"])
         try await one.suspendOthers(through: server)
-        try one.delete("a")
-        for number in 0..<200 {
-            try one.set("b", "\(number)")
-            try await one.settle()
-        }
-        // The machine that has the tombstone is removed.
-        let four = try Device("four", server)
-        four.clock.now = one.clock.now
-        try await one.add(four)
-        try await converge(one, four)
+        let four = try await one.deleteForGood("a", on: server)
         try await four.remove(one)
         two.clock.now = four.clock.now
         try two.restart()
@@ -336,16 +327,7 @@ import Testing
         try await converge(one, two)
         let read = Set(server.records.keys)
         try await one.suspendOthers(through: server)
-        try one.delete("a")
-        for number in 0..<200 {
-            try one.set("b", "\(number)")
-            try await one.settle()
-        }
-        // The machine that has the tombstone leaves.
-        let four = try Device("four", server)
-        four.clock.now = one.clock.now
-        try await one.add(four)
-        try await converge(one, four)
+        let four = try await one.deleteForGood("a", on: server)
         let membership = Set(server.records.keys.filter { $0.contains("/m/") })
         try await four.remove(one)
         two.clock.now = four.clock.now

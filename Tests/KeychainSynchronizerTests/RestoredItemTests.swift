@@ -49,14 +49,8 @@ import Testing
     /// The entry that waits has a later version, which the user has given up.
     @Test func `a restored item counts although an entry with a later version waits`() async throws
     {
-        let server = MemoryStore()
-        let devices = try await server.circle("one", "two", "three")
+        let (server, devices, source) = try await circleWithBackup()
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try two.set("a", "old")
-        try await converge(one, two, three)
-        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let source = try backUp(two, to: path)
         try await one.signRemoval(of: three)
         try two.set("a", "new")
         try await two.settle()
@@ -76,14 +70,8 @@ import Testing
 
     /// The session would begin again, in order to read the version that it doesn't have any more.
     @Test func `a restored item counts although the session lacks a version`() async throws {
-        let server = MemoryStore()
-        let devices = try await server.circle("one", "two", "three")
+        let (server, devices, source) = try await circleWithBackup()
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try two.set("a", "old")
-        try await converge(one, two, three)
-        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let source = try backUp(two, to: path)
         try two.set("a", "new")
         try await two.settle()
         for value in ["1", "2"] {
@@ -105,14 +93,8 @@ import Testing
     }
 
     @Test func `a restored item counts although a log is rejected`() async throws {
-        let server = MemoryStore()
-        let devices = try await server.circle("one", "two", "three")
+        let (server, devices, source) = try await circleWithBackup()
         let (one, two, three) = (devices[0], devices[1], devices[2])
-        try two.set("a", "old")
-        try await converge(one, two, three)
-        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let source = try backUp(two, to: path)
         try two.set("a", "new")
         try await converge(one, two, three)
         let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
@@ -125,6 +107,18 @@ import Testing
         two.clock.now += 400
         try await converge(one, two)
         for device in [one, two] { #expect(try device.values()["a"] == "old") }
+    }
+
+    /// Three machines with the item "a", and a backup of the second machine's.
+    private func circleWithBackup() async throws -> (MemoryStore, [Device], BackupSource) {
+        let server = MemoryStore()
+        let devices = try await server.circle("one", "two", "three")
+        try devices[1].set("a", "old")
+        try await converge(devices[0], devices[1], devices[2])
+        let path = NSTemporaryDirectory() + "backup-" + UUID().uuidString
+        // The backup is read through a descriptor.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return (server, devices, try backUp(devices[1], to: path))
     }
 
     private func backUp(_ device: Device, to path: String) throws -> BackupSource {

@@ -124,16 +124,7 @@ import Testing
         two.clock.now = one.clock.now
         try two.restart()
         _ = try? await two.relay(through: server.losing(creationsOf: "/l/")).settle()
-        try one.delete("a")
-        for number in 0..<200 {
-            try one.set("b", "\(number)")
-            try await one.settle()
-        }
-        // The machine that has the tombstone leaves.
-        let four = try Device("four", server)
-        four.clock.now = one.clock.now
-        try await one.add(four)
-        try await converge(one, four)
+        let four = try await one.deleteForGood("a", on: server)
         try await four.remove(one)
         two.clock.now = four.clock.now
         try two.restart()

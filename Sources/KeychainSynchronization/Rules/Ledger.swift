@@ -101,7 +101,7 @@ package struct Ledger: Hashable, Sendable {
     package internal(set) var items: [Bytes16: Held] = [:]
     var logs: [MachineID: Log] = [:]
     /// Items whose current version no log contains, and that this machine doesn't have to append.
-    /// ``settle(isComplete:hasAllGroups:)`` decides on each of them once the logs are read up to
+    /// ``settle(isComplete:hasAllGroups:claimed:)`` decides on each of them once the logs are read up to
     /// the given indexes: entries up to there may contain the version, or a later one.
     var doubts: [Bytes16: LogIndexes] = [:]
     /// Items whose current version was in an entry that became void while this value existed, each
