@@ -1,7 +1,7 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
 //   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
-//   (2) Once the keychain is current, a round stores no entry and no signed head before the server
-//       has shown the last entry of the machine's own log. An entry of the membership log is
+//   (2) Once the keychain is current, a round stores no entry and no signed head, and deletes no
+//       entry, before the server has shown the last entry of the machine's own log. An entry of the membership log is
 //       written only if the server has the entry before it.
 //   (3) The signed head is stored once there is nothing else to tell the keychain. So a server that
 //       refuses it for lack of space keeps nothing from the keychain.
@@ -25,7 +25,6 @@ struct Round {
     private var hasToldEnd = false
     private var hasOfferedHeads = false
     private var hasFoundOwnLog = false
-    private var hasStoredEntry = false
     private var offeredChange: UInt64 = 0
     /// The indexes at which the server has another entry than this machine's.
     private var conflicts: Set<UInt64> = []
@@ -72,7 +71,6 @@ struct Round {
                 guard conflicts.insert(demand.entryIndex).inserted else { break }
                 delivery.entries.append(Self.data(value))
             }
-            hasStoredEntry = hasStoredEntry || delivery.storedIndex != 0
             hasNews = hasNews || delivery.storedIndex != 0 || !delivery.entries.isEmpty
         }
         let hasRead = try await readLogs(demand, keys, &delivery)
@@ -103,13 +101,14 @@ struct Round {
     }
 
     /// The position of the last entry of the machine's own log, if the session is current and the
-    /// server has lost the entry. The server is asked only if the round writes, or reads the logs
-    /// of all machines, and not again after it has shown the entry.
+    /// server has lost the entry. The server is asked only if the round writes or may delete
+    /// entries, and not again after it has shown the entry.
     private mutating func lostPosition(
         _ demand: Demand, _ keys: RecordKeys
     ) async throws -> LogPosition? {
         let isWriting = demand.entry != nil || demand.change != nil || demand.head != nil
-        guard demand.state == .current, !hasFoundOwnLog, isWriting || changes.machines == nil,
+        guard demand.state == .current, !hasFoundOwnLog,
+            isWriting || changes.machines == nil || changes.isOfCircle,
             let position = demand.logs.first(where: { $0.machine == demand.machine })
         else { return nil }
         let log = keys.log(Hexadecimal.text(position.machine.bytes))
@@ -236,11 +235,10 @@ struct Round {
         Data(entry.prefix(RecordLimits.entryByteCount))
     }
 
-    /// Deletes entries that are no longer needed, in rounds in which that may have changed.
+    /// Deletes entries that are no longer needed, in rounds in which that may have changed. What
+    /// replaces them may be in the last entry of the machine's own log, so the server must have it.
     private mutating func tidy(_ demand: Demand, _ keys: RecordKeys) async throws {
-        guard demand.state == .current,
-            hasStoredEntry || changes.machines == nil || changes.isOfCircle
-        else { return }
+        guard demand.state == .current, hasFoundOwnLog else { return }
         let own = Hexadecimal.text(demand.machine.bytes)
         if demand.firstNeeded > max(firstNeeded, 1) {
             firstNeeded = demand.firstNeeded

@@ -28,7 +28,7 @@ extension `With etcd` {
                 for machine in [one, two] {
                     try await machine.wait(for: "all items") { try machine.values() == all }
                 }
-                #expect(other.isRunning)
+                #expect(other.isRunning, Comment(rawValue: one.relayLog))
                 other.kill()
                 #expect(try one.set("mine", "after it").isDone)
                 all["mine"] = "after it"
