@@ -16,13 +16,16 @@ import Testing
         let subscribed: Recorded<(peer: FakePeer, id: UInt64)>
         let ended: Recorded<Int>
 
-        init() throws {
+        /// - Parameter isHasty: Whether a change is reported before each subscription is answered.
+        /// - Throws: If the socket can't be created.
+        init(isHasty: Bool = false) throws {
             let subscribed = Recorded<(peer: FakePeer, id: UInt64)>()
             let ended = Recorded<Int>()
             service = try FakeService { peer, number in
                 guard peer.greet() else { return }
                 while let request = peer.request() {
                     guard case .subscribe = request.message else { break }
+                    if isHasty { peer.reply(request.id, .changed) }
                     peer.reply(request.id, .answer(Done()))
                     subscribed.append((peer, request.id))
                 }
@@ -54,6 +57,21 @@ import Testing
         // Both subscriptions used one connection.
         #expect(teller.subscribed.values.count == 1)
         one.end()
+    }
+
+    @Test func `a change that is reported before the answer doesn't end the subscription`() throws {
+        let teller = try Teller(isHasty: true)
+        let client = ServiceClient(socketPath: teller.service.path)
+        let seen = Recorded<Int>()
+        let subscription = try client.subscribe { seen.append(1) }
+        #expect(teller.subscribed.waitForNext())
+        teller.tell()
+        #expect(seen.waitForNext())
+        // The subscription is made anew in the same way.
+        teller.subscribed.values.last?.peer.hangUp()
+        #expect(teller.subscribed.waitForNext() && seen.waitForNext())
+        #expect(teller.subscribed.values.count == 2)
+        subscription.end()
     }
 
     @Test func `the connection ends with the last subscription`() throws {

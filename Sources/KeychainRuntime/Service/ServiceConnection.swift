@@ -188,6 +188,8 @@ final class ServiceConnection: @unchecked Sendable {
             case .message(.progress(let made)):
                 guard progress(made) else { return .givenUp }
                 deadline = Deadline(time)
+            // A change can be reported before the answer to the subscription arrives.
+            case .message(.changed): continue
             case .message(.tooLarge): return .tooLarge
             case .message(.other): return .unreadable
             case .closed, .failed: return .broken
@@ -244,6 +246,7 @@ private enum Notice<Answer: MessageCodable> {
     case part
     case tooLarge
     case progress(RequestProgress)
+    case changed
     case other
 
     init(
@@ -260,6 +263,7 @@ private enum Notice<Answer: MessageCodable> {
             self = parts.append(from: &reader) ? .part : .tooLarge
         case .progress where head.id == id:
             self = .progress(try reader.whole())
+        case .changed where head.id == id: self = .changed
         case .answer, .part, .failure, .progress, .changed: self = .other
         }
     }
