@@ -1,8 +1,9 @@
 // Round: serves the demands of a keychain until there is nothing left to read or write.
-//   (1) A log whose next entries the keychain didn't accept is not offered again in this round.
+//   (1) A log whose next entries the keychain didn't accept is offered again in this round only
+//       after the keychain has accepted changes of the members.
 //   (2) Once the keychain is current, a round stores no entry and no signed head, and deletes no
-//       entry, before the server has shown the last entry of the machine's own log. An entry of the membership log is
-//       written only if the server has the entry before it.
+//       entry, before the server has shown the last entry of the machine's own log. An entry of the
+//       membership log is written only if the server has the entry before it.
 //   (3) The signed head is stored once there is nothing else to tell the keychain. So a server that
 //       refuses it for lack of space keeps nothing from the keychain.
 
@@ -19,8 +20,8 @@ struct Round {
     private var offered: Set<LogPosition> = []
     private var ends: Set<LogPosition> = []
     private var endOfMembership: UInt64 = 0
-    /// The greatest index of a demanded entry of the membership log for which logs were read again.
-    private var rereadIndex: UInt64 = 0
+    /// The greatest index of a demanded entry of the membership log so far.
+    private var membershipIndex: UInt64 = 0
     /// Whether the keychain was told of the end of the membership log in the state `comparing`.
     private var hasToldEnd = false
     private var hasOfferedHeads = false
@@ -48,6 +49,12 @@ struct Round {
     mutating func serve(_ demand: Demand) async throws -> Delivery? {
         let keys = RecordKeys(circle: Hexadecimal.text(Array(demand.circle)))
         var delivery = Delivery()
+        if demand.membershipIndex > membershipIndex {
+            // Entries that were passed over may refer to the changes of the members that the
+            // keychain has accepted, and a retirement means that other logs were longer before it.
+            membershipIndex = demand.membershipIndex
+            (offered, ends) = ([], [])
+        }
         if let lost = try await lostPosition(demand, keys) {
             guard offered.insert(lost).inserted else { return nil }
             delivery.ends.append(lost)
@@ -57,10 +64,7 @@ struct Round {
         // has the entries to which these refer.
         let isComparing = demand.state == .comparing
         var hasNews = false
-        if !isComparing {
-            hasNews = try await serveMembership(demand, keys, &delivery)
-            readAgain(after: delivery, demand)
-        }
+        if !isComparing { hasNews = try await serveMembership(demand, keys, &delivery) }
         if let entry = demand.entry {
             let key = keys.entry(demand.entryIndex, of: Hexadecimal.text(demand.machine.bytes))
             switch try await store.create(key, Array(entry)) {
@@ -77,7 +81,6 @@ struct Round {
         hasNews = hasRead || hasNews
         if isComparing {
             hasNews = try await serveMembership(demand, keys, &delivery, again: hasRead) || hasNews
-            readAgain(after: delivery, demand)
         }
         hasNews = try await readHeads(demand, keys, &delivery) || hasNews
         try await tidy(demand, keys)
@@ -88,16 +91,6 @@ struct Round {
             hasNews = true
         }
         return hasNews ? delivery : nil
-    }
-
-    /// Reads the logs again after changes of the members. Entries that were passed over may refer
-    /// to these changes, and a retirement means that other logs were longer before it. If the
-    /// keychain doesn't accept the changes, nothing is read again.
-    private mutating func readAgain(after delivery: Delivery, _ demand: Demand) {
-        guard !delivery.membership.isEmpty, demand.membershipIndex > rereadIndex else { return }
-        rereadIndex = demand.membershipIndex
-        offered = []
-        ends = []
     }
 
     /// The position of the last entry of the machine's own log, if the session is current and the

@@ -73,6 +73,9 @@ package struct Replica: Sendable {
     /// Whether a log couldn't be retired because the keychain lacks a version that no other log
     /// has. A new replica, which reads all logs, gives such versions to the keychain.
     package internal(set) var lacksVersions = false
+    /// Whether a log counts again that was retired while this replica existed: this replica may
+    /// have passed over its entries. A new replica takes them.
+    package private(set) var lacksEntries = false
     var ready: Ready?
 
     // MARK: Beginning
@@ -127,11 +130,13 @@ package struct Replica: Sendable {
 
     /// Takes the next entry of the membership log.
     package mutating func take(_ entry: MembershipEntry) throws(SynchronizationFailure) {
+        let lapseCount = circle.roster.lapseCount
         try noting { (replica: inout Replica) throws(SynchronizationFailure) in
             try replica.circle.append(entry)
             try replica.compare(entry.change.heads)
             replica.claim(entry.change.heads)
         }
+        lacksEntries = lacksEntries || circle.roster.lapseCount != lapseCount
         ledger.revise(circle.roster)
         regrantVoid()
         switch entry.change {
@@ -212,7 +217,7 @@ package struct Replica: Sendable {
     /// that log, to get keys that open versions, or to append what it has yet to append, such as
     /// versions or grants that no other log has.
     package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
-        guard let closed = circle.closed[machine],
+        guard !lacksEntries, let closed = circle.closed[machine],
             (cursors[machine]?.head.index ?? 0) >= closed.index,
             // What earlier sessions have read is in the keychain.
             cursors[machine]?.isWhole ?? true || ledger.reached[machine] ?? 0 >= closed.index,
@@ -330,9 +335,6 @@ package struct Replica: Sendable {
             ledger.hold(name, stamp, until: neededClaims)
         }
     }
-
-    /// See ``Ledger/unreadCopies``.
-    package var unreadCopies: Set<MachineID> { ledger.unreadCopies }
 
     /// See ``Ledger/appendUndecided()``.
     package mutating func appendUndecided() { ledger.appendUndecided() }

@@ -20,6 +20,7 @@ extension Session {
         if isCurrent, replica.circle.roster.machines[replica.id]?.suspended != suspended {
             isOutdated = true
         }
+        isOutdated = isOutdated || replica.lacksEntries
         guard isMember else {
             if state.saved != before { try state.save(in: engine) }
             return Demand(.removed)
@@ -40,7 +41,7 @@ extension Session {
         noteSightings()
         if isCurrent {
             giveUpTokenAddition()
-            try signChangeAgain(after: delivery)
+            try signChangeAgain()
             try apply(replica.settle(isComplete: rejected.isEmpty && !isOutdated))
             try takeRequests(delivery.tokenRequests)
             giveMissingKeys()
@@ -142,9 +143,10 @@ extension Session {
     /// not even with all that the server shows of the membership log. A session that isn't current
     /// yet would wait for them in vain, so these logs count as rejected.
     private mutating func noteObstructedLogs(_ delivery: Delivery) {
-        // The relay reads each position once. So a delivery without entries is what remains after
-        // everything that the server has at the demanded positions was delivered, unless these were
-        // still positions of this machine's own log.
+        // The relay reads a position again only after changes of the members, which it reads to
+        // their end. So a delivery without entries is what remains after everything that the server
+        // has at the demanded positions was delivered, unless these were still positions of this
+        // machine's own log.
         let (ends, own) = (Set(delivery.ends), replica.id.bytes)
         guard isRestored, !isCurrent, hasPassedOver, delivery.isMembershipEnd,
             delivery.entries.isEmpty, !ends.contains(where: { $0.machine == own })
@@ -184,8 +186,6 @@ extension Session {
         {
             try compare()
             isCurrent = true
-            // The logs were read to their ends.
-            (awaitedCopies, vainDeliveries) = (nextCopies, Self.vainDeliveryLimit)
             begun = engine.milliseconds
         }
     }
@@ -228,7 +228,7 @@ extension Session {
         // is current: the server may have lost a part of the membership log, and a change of an
         // earlier session may have to be signed again.
         if let change = state.change, isCurrent || isRestored && change.index == 1,
-            !isLeaving || !hasToAppend(entry), !isChangePostponed
+            !isLeaving || !hasToAppend(entry)
         {
             demand.change = Data(change.bytes)
             demand.changeIndex = change.index
@@ -249,8 +249,9 @@ extension Session {
         if demand.entry == nil, abs(now - lastHead) >= Self.headInterval {
             demand.head = Data(try signedHead(at: now).bytes)
         }
-        let roster = replica.circle.roster
-        demand.retired = roster.machines.keys.filter { roster.isRetired($0) }.map(\.bytes)
+        let (roster, ledger) = (replica.circle.roster, replica.ledger)
+        demand.retired = roster.machines.keys
+            .filter { roster.isRetired($0) && ledger.isCopied($0) }.map(\.bytes)
         return demand
     }
 

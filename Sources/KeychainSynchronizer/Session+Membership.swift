@@ -168,7 +168,7 @@ extension Session {
 
     /// Signs a change again if another change has taken its place in the membership log. The change
     /// is given up if it isn't valid any more, or if this machine decides anew whether to make it.
-    mutating func signChangeAgain(after delivery: Delivery) throws(KeychainFailure) {
+    mutating func signChangeAgain() throws(KeychainFailure) {
         // The machine may be back.
         if case .suspend = state.change?.change { state.change = nil }
         guard let entry = state.change, entry.index <= replica.circle.head.index else { return }
@@ -178,41 +178,8 @@ extension Session {
         case .suspend, .retire: state.change = nil
         case .add: state.change = try signed(entry.change)
         case .remove(let closing):
-            // Entries that this machine has yet to read may have the only copy of what a retired
-            // log had. A member that keeps writing can delay its removal only for a while.
-            guard isReadyToRemove(after: delivery) else { return }
-            exchangesWithoutCopies = 0
             state.change = try signed(.remove(replica.closing(of: closing.machine)))
         }
-    }
-
-    /// Whether this machine has read the copies of retired logs, or waits for them in vain: several
-    /// deliveries in a row had none of the next entries, or there were very many exchanges.
-    private mutating func isReadyToRemove(after delivery: Delivery) -> Bool {
-        let copies = nextCopies
-        if copies.isEmpty { return true }
-        if copies != awaitedCopies {
-            (awaitedCopies, vainDeliveries) = (copies, 0)
-        } else if !delivery.entries.isEmpty || !delivery.ends.isEmpty {
-            vainDeliveries += 1
-        }
-        exchangesWithoutCopies += 1
-        return vainDeliveries >= Self.vainDeliveryLimit
-            || exchangesWithoutCopies > Self.exchangeLimit
-    }
-
-    static let vainDeliveryLimit = 3
-    private static let exchangeLimit = 1000
-
-    /// The next entries of the logs that contain copies of retired logs and aren't read that far.
-    var nextCopies: Set<LogPosition> {
-        Set(replica.unreadCopies.map { LogPosition($0, replica.nextIndex(of: $0)) })
-    }
-
-    /// Whether a signed change waits until it can be signed again.
-    var isChangePostponed: Bool {
-        guard let entry = state.change, case .remove = entry.change else { return false }
-        return entry.index <= replica.circle.head.index
     }
 
     /// The removal of this machine that it has signed itself.
@@ -236,7 +203,7 @@ extension Session {
     /// Once a machine that leaves has appended all its changes, signs its removal again, so that it
     /// includes them.
     mutating func signLeavingAgain(_ entry: LogEntry?) throws(KeychainFailure) {
-        guard isCurrent, let leaving, !isChangePostponed, !hasToAppend(entry),
+        guard isCurrent, let leaving, !hasToAppend(entry),
             leaving.heads[replica.id] != replica.readHeads[replica.id]
         else { return }
         state.change = try signed(.remove(replica.closing(of: replica.id)))

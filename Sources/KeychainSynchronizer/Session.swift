@@ -22,8 +22,8 @@ struct Session: Sendable {
     /// Whether all logs, except those of the machines in ``rejected``, were read to their ends, and
     /// the keychain was compared with them.
     var isCurrent = false
-    /// Whether this machine was suspended since the session became current. Only a session that has
-    /// read all logs again can tell what this machine has missed.
+    /// Whether this machine was suspended since the session became current, or a retired log counts
+    /// again. Only a session that has read all logs again can tell what this machine has missed.
     var isOutdated = false
     /// Whether the server doesn't show entries of this machine's own log that it had before.
     var isOwnLogMissing = false
@@ -59,12 +59,6 @@ struct Session: Sendable {
     /// Entries of the outbox whose changes were given to the replica, with the items' names. The
     /// replica has yet to append these changes.
     var collected: [OutboxEntry: Bytes16] = [:]
-    /// The entries for which a removal waits before it is signed again.
-    var awaitedCopies: Set<LogPosition> = []
-    /// How many deliveries in a row had none of these entries.
-    var vainDeliveries = 0
-    /// How many exchanges there were while a removal waited.
-    var exchangesWithoutCopies = 0
     /// Members without keys, and when this session noticed that, in milliseconds since 1970-01-01
     /// UTC.
     var keyless: [MachineID: Int64] = [:]
@@ -115,8 +109,8 @@ struct Session: Sendable {
 
     var isMember: Bool { replica.circle.member(replica.id) != nil }
 
-    /// Whether another session is to read all logs again: at once if this machine was suspended or
-    /// the server has lost the last entry of its log; after some time if needed entries were
+    /// Whether another session is to read all logs again: at once if this machine was suspended,
+    /// a retired log counts again, or the server has lost the last entry of this machine's log; after some time if needed entries were
     /// missing or entries were rejected, since the server may show them now, or if a log can't be
     /// retired before the keychain has versions that it lacks.
     func isToBeRepeated(after delivery: Delivery) -> Bool {

@@ -118,17 +118,68 @@ import Testing
         #expect(roster.standing(of: other, at: 2, knowing: 3) == .void)
     }
 
-    @Test func `retired entries are void if entries that contain their versions become void`() {
+    @Test func `a retired log counts again if the copies of its entries become void`() {
         let third = MachineID(Bytes16(high: 0, low: 4))
+        let fourth = MachineID(Bytes16(high: 0, low: 5))
         var roster = Roster(founder: me)
-        _ = roster.apply(.add(other), at: 2)
-        _ = roster.apply(.add(third), at: 3)
-        _ = roster.apply(.suspend(other, [other: 1]), at: 4)
-        _ = roster.apply(.retire(other, [other: 1, third: 5], signer: third), at: 5)
-        #expect(roster.standing(of: other, at: 1, knowing: 3) == .retired)
-        // The signer of this removal has not read the last entry to which the retirement refers.
-        _ = roster.apply(.remove(third, [other: 1, third: 4]), at: 6)
-        #expect(roster.standing(of: other, at: 1, knowing: 3) == .void)
+        for (index, machine) in [other, third, fourth].enumerated() {
+            _ = roster.apply(.add(machine), at: UInt64(index) + 2)
+        }
+        // The fourth machine has copies of the third one's copies.
+        _ = roster.apply(.suspend(other, [other: 1]), at: 5)
+        _ = roster.apply(.retire(other, [other: 1, third: 5], signer: third), at: 6)
+        _ = roster.apply(.suspend(third, [third: 5]), at: 7)
+        _ = roster.apply(.retire(third, [third: 5, fourth: 3], signer: fourth), at: 8)
+        for (writer, index) in [(other, 1), (third, 5)] as [(MachineID, UInt64)] {
+            #expect(roster.standing(of: writer, at: index, knowing: 4) == .retired)
+        }
+        // The signer of this removal has read all copies.
+        _ = roster.apply(.suspend(fourth, [fourth: 3]), at: 9)
+        #expect(roster.lapseCount == 0)
+        // The signer of this one has read neither the third machine's copies nor the fourth one's.
+        _ = roster.apply(.remove(fourth, [me: 9, other: 1, third: 4, fourth: 2]), at: 10)
+        #expect(roster.lapseCount == 2)
+        #expect(roster.standing(of: other, at: 1, knowing: 4) == .counts)
+        #expect(roster.standing(of: third, at: 4, knowing: 4) == .counts)
+        #expect(roster.standing(of: third, at: 5, knowing: 4) == .void)
+        #expect(roster.machines[other]?.retired == 0)
+        #expect(roster.machines[other]?.retiredInto == [:])
+        let isRetiredAgain = roster.apply(.retire(other, [other: 1, me: 9], signer: me), at: 11)
+        #expect(isRetiredAgain)
+        #expect(roster.standing(of: other, at: 1, knowing: 4) == .retired)
+    }
+
+    @Test func `a log is copied once every present machine has acknowledged the copies`() {
+        let third = MachineID(Bytes16(high: 0, low: 4))
+        let fourth = MachineID(Bytes16(high: 0, low: 5))
+        var roster = Roster(founder: me)
+        for (index, machine) in [other, third, fourth].enumerated() {
+            _ = roster.apply(.add(machine), at: UInt64(index) + 2)
+        }
+        _ = roster.apply(.remove(other, [other: 1]), at: 5)
+        // The copy is in the second entry of the third machine. The last one only acknowledges.
+        _ = roster.apply(.retire(other, [other: 1, third: 3], signer: third), at: 6)
+        var ledger = Ledger(me: me, roster: roster)
+        #expect(roster.isRetired(other) && !ledger.isCopied(other))
+        _ = ledger.take(entry(third, 1, known: 5))
+        _ = ledger.take(entry(third, 2, known: 5, [name: stamp(1)]))
+        var acknowledging = entry(fourth, 1, known: 6)
+        acknowledging.acknowledged = [third: 1]
+        _ = ledger.take(acknowledging)
+        #expect(!ledger.isCopied(other))
+        _ = ledger.take(entry(third, 3, known: 5))
+        #expect(!ledger.isCopied(other))
+        acknowledging.index = 2
+        acknowledging.acknowledged = [third: 2]
+        _ = ledger.take(acknowledging)
+        #expect(ledger.isCopied(other))
+        // The third machine's log is retired, too.
+        _ = roster.apply(.remove(third, [me: 0, third: 3, fourth: 2]), at: 7)
+        _ = roster.apply(.retire(third, [third: 3, fourth: 3], signer: fourth), at: 8)
+        ledger.revise(roster)
+        #expect(!ledger.isCopied(other) && !ledger.isCopied(third))
+        _ = ledger.take(entry(fourth, 3, known: 7, [name: stamp(1)]))
+        #expect(ledger.isCopied(other) && ledger.isCopied(third))
     }
 
     @Test func `the entries of two machines that retired each other's logs are retired`() {

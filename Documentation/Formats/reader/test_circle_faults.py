@@ -162,6 +162,20 @@ class CircleFaultTests(unittest.TestCase):
         self.assertEqual(said(report), [])
         self.assertEqual(len(report["items"]), 7)
 
+    def test_a_retired_log_counts_again_if_the_copies_are_void(self) -> None:
+        s, circle = self.sample, self.sample.circle.copy()
+        # The tablet has not read the desk's entry with the copies.
+        ends = circle.heads((s.desk, 3), (s.laptop, 3), (s.phone, 1), (s.tablet, 3))
+        circle.close(3, s.phone, s.tablet, ends)
+        report = read(circle, s.desk.keys())
+        found = values(report)
+        # These were in the void entry alone.
+        self.assertEqual(found.keys() & {"frank", "gina"}, set())
+        expected = encoded(alice=b"second", dave=b"dave", erin=b"again", wiki=b"new")
+        self.assertEqual({name: found.get(name) for name in expected}, expected)
+        laptop = next(m for m in report["machines"] if m["name"] == "laptop")
+        self.assertEqual(laptop["log"]["retired_to"], 0)
+
     def test_wrong_entries_of_a_log(self) -> None:
         s = self.sample
         other = bytes([1]) * 32

@@ -35,12 +35,13 @@ extension Ledger {
         let log = logs[me] ?? Log()
         let index = log.head + 1
         let pending = Set(items.filter { $0.value.isPending }.keys)
+        let areAbsentCopied = areAbsentCopied
         var names = pending
         var needed: [Bytes16: UInt64] = [:]
         var end: UInt64 = outdated.values.max() ?? 0
         for name in log.items.values.joined() {
             guard let place = items[name]?.places[me] else { continue }
-            if isDone(name) { end = max(end, place) } else { needed[name] = place }
+            if isDone(name, areAbsentCopied) { end = max(end, place) } else { needed[name] = place }
         }
         let kept = needed.filter { unloadable.contains($0.key) }.values.reduce(kept, min)
         end = min(end, kept)
@@ -101,7 +102,8 @@ extension Ledger {
         if log.settledKnown < roster.lastClosing, !outdated.isEmpty { return true }
         guard log.head - log.first >= Self.spareCount else { return false }
         let length = Int(log.head - log.first) + 1
-        let current = log.items.values.reduce(0) { $0 + $1.count { !isDone($0) } }
+        let areAbsentCopied = areAbsentCopied
+        let current = log.items.values.reduce(0) { $0 + $1.count { !isDone($0, areAbsentCopied) } }
         return length - log.items.count > max(Int(Self.spareCount), current)
     }
 
@@ -168,14 +170,12 @@ extension Ledger {
     }
 
     /// Whether an item is a deletion that no longer has to stay in this machine's log.
-    private func isDone(_ name: Bytes16) -> Bool {
-        guard let held = items[name], held.stamp.isDeletion, !held.isPending,
+    private func isDone(_ name: Bytes16, _ areAbsentCopied: Bool) -> Bool {
+        guard areAbsentCopied, let held = items[name], held.stamp.isDeletion, !held.isPending,
             let place = held.places[me], held.earlier.isEmpty, outdated[name] == nil
         else { return false }
-        return roster.machines.allSatisfy { machine, membership in
-            if machine == me { return true }
-            guard isPresent(machine) else { return membership.retired >= membership.closed }
-            return logs[machine]?.settled[me] ?? 0 >= place
+        return roster.members.allSatisfy {
+            $0 == me || !isPresent($0) || logs[$0]?.settled[me] ?? 0 >= place
         }
     }
 }

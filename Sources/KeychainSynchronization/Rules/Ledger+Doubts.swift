@@ -3,7 +3,9 @@
 //   (1) A deletion stays in its log until every present machine has acknowledged it. So only a
 //       machine that counted as absent, that was added later, or whose keychain is an older copy
 //       can have missed one. All other machines append such an item again.
-//   (2) An item that is appended again by mistake is deleted again by each machine whose keychain
+//   (2) A deletion also stays until no log of an absent machine can count again that contains an
+//       older version.
+//   (3) An item that is appended again by mistake is deleted again by each machine whose keychain
 //       has its tombstone. A lost item can't come back. So if a machine can't tell, it doesn't
 //       delete the item.
 
@@ -27,14 +29,6 @@ extension Ledger {
         reached.merge(ends) { max($0, $1) }
         let suspended = roster.machines[me]?.suspended ?? 0
         if logs[me]?.known ?? 0 >= suspended { decided = absence }
-    }
-
-    /// The logs that contain what retired logs had, and that this machine hasn't read that far.
-    package var unreadCopies: Set<MachineID> {
-        Set(
-            roster.machines.values.flatMap { membership in
-                membership.retiredInto.filter { !isRead([$0.key: $0.value]) }.keys
-            })
     }
 
     /// The index of the entry of the membership log that added or last suspended this machine.
@@ -88,5 +82,34 @@ extension Ledger {
             }
         }
         return true
+    }
+
+    /// Whether all that counted in the log of an absent machine is retired, and every present
+    /// machine has read the copies. Before that, a machine that hasn't can sign a removal that makes
+    /// them void, and the log counts again.
+    package func isCopied(_ machine: MachineID) -> Bool {
+        guard let membership = roster.machines[machine], membership.retired >= membership.closed
+        else { return false }
+        guard var copies = membership.retirements.last else { return true }
+        // The copies may be retired, too.
+        while let later = roster.machines[copies.signer]?.retirements.first(where: {
+            copies.copied <= $0.end && copies.index < $0.index
+        }) {
+            copies = later
+        }
+        guard copies.signer == me || logs[copies.signer]?.head ?? 0 >= copies.copied else {
+            return false
+        }
+        // Machines don't acknowledge entries without versions and grants.
+        let needed = min(copies.copied, logs[copies.signer]?.lastOfInterest ?? 0)
+        return roster.members.allSatisfy {
+            $0 == me || $0 == copies.signer || !isPresent($0)
+                || logs[$0]?.acknowledged[copies.signer] ?? 0 >= needed
+        }
+    }
+
+    /// Whether the logs of all absent machines are retired for good, see ``isCopied(_:)``.
+    var areAbsentCopied: Bool {
+        roster.machines.keys.allSatisfy { isPresent($0) || isCopied($0) }
     }
 }

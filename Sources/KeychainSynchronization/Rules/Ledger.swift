@@ -5,7 +5,7 @@
 //       keychain that has none there is in doubt: this machine decides whether it was deleted.
 //   (2) A deletion stays in its log until no log contains an older version: every present machine
 //       has acknowledged it and declared its own log clean, and the logs of all absent machines are
-//       retired.
+//       retired for good.
 //   (3) The rules use no cryptography, files or clock. `ModelTests` tries all sequences of up to
 //       six events on three machines.
 

@@ -21,7 +21,7 @@ package struct Roster: Hashable, Sendable {
         case suspend(MachineID, LogIndexes)
         /// Retires a machine's log up to the index given for it. The other logs, up to the indexes
         /// given for them, contain what counts of it; the signer has copied into its own log what
-        /// no other log had.
+        /// no other log had. If the last of these copies becomes void, the retired log counts again.
         case retire(MachineID, LogIndexes, signer: MachineID)
     }
 
@@ -42,20 +42,26 @@ package struct Roster: Hashable, Sendable {
         /// The index of the last entry of its log that counted when the machine was last removed or
         /// suspended.
         package fileprivate(set) var closed: UInt64 = 0
+        /// The retirements of its log whose copies count, in the order of the membership log.
+        fileprivate(set) var retirements: [Retirement] = []
+
         /// The index up to which its log is retired.
-        package fileprivate(set) var retired: UInt64 = 0
+        package var retired: UInt64 { retirements.last?.end ?? 0 }
         /// How far the other logs go that contain the retired entries.
-        package fileprivate(set) var retiredInto: LogIndexes = [:]
-        fileprivate var retirements: [Retirement] = []
+        package var retiredInto: LogIndexes { retirements.last?.into ?? [:] }
     }
 
-    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The log
-    /// of `signer`, up to its entry at `copied`, contains what only that log had.
-    fileprivate struct Retirement: Hashable, Sendable {
+    /// The entry at `index` of the membership log retired a log up to its entry at `end`. The other
+    /// logs, up to the entries at `into`, contain what counted in it. The log of `signer` contains
+    /// what only the retired one had.
+    struct Retirement: Hashable, Sendable {
         let index: UInt64
         let end: UInt64
         let signer: MachineID
-        let copied: UInt64
+        let into: LogIndexes
+
+        /// The index of the last entry with copies.
+        var copied: UInt64 { into[signer] ?? 0 }
     }
 
     private struct Closing: Hashable, Sendable {
@@ -69,6 +75,8 @@ package struct Roster: Hashable, Sendable {
     /// The number of removals so far.
     package private(set) var epoch: UInt64 = 0
     private var closings: [Closing] = []
+    /// How many retirements don't count any more.
+    package private(set) var lapseCount = 0
 
     /// The epoch after the entry at an index of the membership log.
     package func epoch(knowing known: UInt64) -> UInt64 {
@@ -115,8 +123,6 @@ package struct Roster: Hashable, Sendable {
     package func standing(
         of writer: MachineID, at index: UInt64, knowing known: UInt64
     ) -> Standing {
-        // A retirement doesn't include what was written with knowledge of it. So each step of the
-        // recursion below leads to a later retirement, and the recursion ends.
         let retirement = machines[writer]?.retirements.first {
             index <= $0.end && known < $0.index
         }
@@ -126,17 +132,11 @@ package struct Roster: Hashable, Sendable {
                 && (closing.machine ?? writer) == writer
                 && index > closing.counted[writer] ?? 0
         }
-        if isVoid { return .void }
-        guard let retirement else { return .counts }
-        // If the copies became void, so does what was copied.
-        let copies = standing(
-            of: retirement.signer, at: retirement.copied, knowing: retirement.index - 1)
-        return copies == .void ? .void : .retired
+        return isVoid ? .void : retirement == nil ? .counts : .retired
     }
 
-    /// Whether a machine was removed and everything that counted in its log is retired, so that the
-    /// log may be deleted from the server. The log may be retired further than the removal closed
-    /// it, if the machine had been suspended before.
+    /// Whether a machine was removed and everything that counted in its log is retired. The log may
+    /// be retired further than the removal closed it, if the machine had been suspended before.
     package func isRetired(_ machine: MachineID) -> Bool {
         guard let membership = machines[machine] else { return false }
         return membership.removed != nil && membership.retired >= membership.closed
@@ -156,23 +156,49 @@ package struct Roster: Hashable, Sendable {
             machines[machine]?.removed = index
             machines[machine]?.closed = counted[machine] ?? 0
             epoch += 1
-            closings.append(Closing(index: index, machine: nil, counted: counted))
+            close(Closing(index: index, machine: nil, counted: counted))
         case .suspend(let machine, let counted):
             guard isMember(machine) else { return false }
             machines[machine]?.suspended = index
             machines[machine]?.closed = counted[machine] ?? 0
-            closings.append(Closing(index: index, machine: machine, counted: counted))
+            close(Closing(index: index, machine: machine, counted: counted))
         case .retire(let machine, let into, let signer):
             guard signer != machine, let membership = machines[machine],
                 membership.removed != nil || membership.suspended != nil,
                 let end = into[machine], end == membership.closed, end >= membership.retired
             else { return false }
-            machines[machine]?.retired = end
             machines[machine]?.retirements.append(
                 Retirement(
-                    index: index, end: end, signer: signer, copied: into[signer] ?? 0))
-            machines[machine]?.retiredInto = into.filter { $0.key != machine }
+                    index: index, end: end, signer: signer,
+                    into: into.filter { $0.key != machine }))
         }
         return true
+    }
+
+    /// Closes logs, and drops the retirements whose copies become void by that.
+    private mutating func close(_ closing: Closing) {
+        closings.append(closing)
+        var left = machines.keys.sorted().flatMap { machine in
+            retirements(of: machine) { $0.copied > closing.counted[$0.signer] ?? 0 }
+        }
+        while let (machine, retirement) = left.popLast() {
+            let copies = standing(
+                of: retirement.signer, at: retirement.copied, knowing: retirement.index - 1)
+            guard copies == .void,
+                let place = machines[machine]?.retirements.firstIndex(of: retirement)
+            else { continue }
+            machines[machine]?.retirements.remove(at: place)
+            lapseCount += 1
+            // Copies in the log that counts again may be void.
+            for other in machines.keys.sorted() {
+                left += retirements(of: other) { $0.signer == machine }
+            }
+        }
+    }
+
+    private func retirements(
+        of machine: MachineID, where isIncluded: (Retirement) -> Bool
+    ) -> [(machine: MachineID, retirement: Retirement)] {
+        (machines[machine]?.retirements ?? []).filter(isIncluded).map { (machine, $0) }
     }
 }

@@ -26,6 +26,17 @@ from .errors import Inauthentic, Malformed
 NO_ENTRIES: Head = (0, ZEROS)
 
 
+@dataclass(frozen=True)
+class Retirement:
+    #: The index of the change.
+    at: int
+    #: Up to which index the log is retired.
+    end: int
+    #: The last entry of the signer's log, which has the copies.
+    signer: bytes
+    copied: int
+
+
 @dataclass
 class Circle:
     identifier: bytes = ZEROS
@@ -40,8 +51,8 @@ class Circle:
     removed: dict[bytes, int] = field(default_factory=dict)
     #: The index of the latest suspension.
     suspended: dict[bytes, int] = field(default_factory=dict)
-    #: Up to which index the log of a machine is retired.
-    retired: dict[bytes, int] = field(default_factory=dict)
+    #: The retirements of each machine's log whose copies count.
+    retirements: dict[bytes, list[Retirement]] = field(default_factory=dict)
     #: How far the logs of absent machines count.
     closed: dict[bytes, int] = field(default_factory=dict)
     #: Changes that closed logs: their index, whose log (None: all), how far.
@@ -136,7 +147,9 @@ class Circle:
                 self.tokens.add(body.token)
         elif entry.kind == RETIRE:
             end = body.heads[body.target][0]
-            self.retired[body.target] = max(end, self.retired.get(body.target, 0))
+            copied = body.heads.get(entry.signer, NO_ENTRIES)[0]
+            retirement = Retirement(entry.index, end, entry.signer, copied)
+            self.retirements.setdefault(body.target, []).append(retirement)
         else:
             self.closed[body.target] = body.heads.get(body.target, NO_ENTRIES)[0]
             if entry.kind == REMOVE:
@@ -145,6 +158,20 @@ class Circle:
             else:
                 self.suspended[body.target] = entry.index
                 self.closings.append((entry.index, body.target, body.heads))
+            self._drop_retirements()
+
+    def _drop_retirements(self) -> None:
+        """A log counts again if the copies of its entries became void."""
+        dropped = True
+        while dropped:
+            dropped = False
+            for target, all_of_it in self.retirements.items():
+                kept = [
+                    one for one in all_of_it
+                    if not self.is_void(one.signer, one.copied, one.at - 1)
+                ]
+                dropped = dropped or len(kept) < len(all_of_it)
+                self.retirements[target] = kept
 
     # What others say of the membership
 
@@ -164,14 +191,24 @@ class Circle:
         return self.machines[machine].added <= index < end
 
     def counts(self, writer: bytes, index: int, known: int) -> bool:
-        return not self.is_retired(writer, index) and not self.is_void(writer, index, known)
+        is_retired = self._retired_at(writer, index, known) is not None
+        return not is_retired and not self.is_void(writer, index, known)
 
-    def is_retired(self, writer: bytes, index: int) -> bool:
-        return index <= self.retired.get(writer, 0)
+    def retired_to(self, machine: bytes) -> int:
+        return max((one.end for one in self.retirements.get(machine, [])), default=0)
+
+    def _retired_at(self, writer: bytes, index: int, known: int) -> int | None:
+        """The index of the change that retired an entry."""
+        found = (
+            one.at for one in self.retirements.get(writer, [])
+            if index <= one.end and known < one.at
+        )
+        return next(found, None)
 
     def is_void(self, writer: bytes, index: int, known: int) -> bool:
+        retired_at = self._retired_at(writer, index, known) or len(self.entries) + 2
         return any(
-            at > known
+            known < at < retired_at
             and target in (None, writer)
             and index > heads.get(writer, NO_ENTRIES)[0]
             for at, target, heads in self.closings

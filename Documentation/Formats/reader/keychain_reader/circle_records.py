@@ -226,7 +226,7 @@ class Examiner:
         """What is needed of the log, and isn't there."""
         log = self.reader.logs.get(machine, Log())
         where = f"l/{machine.hex()}"
-        retired = self.circle.retired.get(machine, 0)
+        retired = self.circle.retired_to(machine)
         for first, last in log.skipped:
             first = max(first, log.first, retired + 1)
             if first <= last:

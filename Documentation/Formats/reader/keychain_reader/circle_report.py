@@ -66,7 +66,7 @@ def _machine(examination: CircleExamination, identifier: bytes) -> dict[str, Any
             "is_clean": log.is_clean,
             "void": log.void,
             "closed_at": circle.closed.get(identifier),
-            "retired_to": circle.retired.get(identifier, 0),
+            "retired_to": circle.retired_to(identifier),
             "knows_membership": log.known,
         },
         "head": None

@@ -1,0 +1,220 @@
+// RetiredLogTests: a machine leaves, another one copies what its log had and retires the log, and is
+// then removed by a machine that has not read the copies. Also when a retired log is deleted.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainRelay
+import KeychainSynchronization
+import SynchronizationTestSupport
+import Testing
+
+@Suite struct `A retired log` {
+    private let server = MemoryStore()
+
+    /// What happens to the removing machine before it has read everything.
+    enum Obstacle: CaseIterable {
+        case none, hourPasses, connectionIsLost, connectionIsLostForAnHour, otherRelay
+    }
+
+    /// The removing machine reads the entry with the copy only after it has read the retirement:
+    /// there is more data in front of the copy than one delivery has.
+    @Test(arguments: Obstacle.allCases)
+    func `the items in it stay although the machine that retired it is removed`(
+        _ obstacle: Obstacle
+    ) async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.signRemoval(of: two)
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        #expect(try await three.status().state == .removed)
+        // The last thing that machine two does is to store the retirement.
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
+        _ = try? await two.relay(through: lost).settle()
+        #expect(server.records.keys.count { $0.contains("/m/") } == 5)
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let count = Counter()
+        let disturbed = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            guard count.value == 2 else { return }
+            switch obstacle {
+            case .none, .hourPasses: break
+            case .connectionIsLost: throw HookedStore.Lost()
+            case .connectionIsLostForAnHour:
+                one.clock.now += 3600
+                throw HookedStore.Lost()
+            case .otherRelay: try await one.settle()
+            }
+        }
+        if obstacle == .hourPasses { one.clock.now += 3600 }
+        _ = try? await one.relay(through: disturbed).settle()
+        #expect(count.value > 1)
+        try await converge(one)
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+        #expect(try one.values()["a"] == "1")
+    }
+
+    /// The removing machine finds no more entries of a log. After that, the log's machine copies
+    /// what another log had, and retires that log. The same relay brings the retirement, or another
+    /// one of the same keychain, which brings none of the logs.
+    @Test(arguments: [false, true])
+    func `the items in it stay although the end of the log with the copies was read before`(
+        hasOtherRelay: Bool
+    ) async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let one = devices[0]
+        var (two, three) = (devices[1], devices[2])
+        // An exchange reads the logs in the order of their machines' identifiers.
+        if MachineID(try await three.id()) < MachineID(try await two.id()) { swap(&two, &three) }
+        try await one.signRemoval(of: two)
+        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let (count, copier, server) = (Counter(), two, server)
+        let racing = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            guard count.value == 1 else { return }
+            for _ in 0..<4 { try await copier.settle() }
+            guard hasOtherRelay else { return }
+            var delivery = Delivery()
+            delivery.membership = try await server.allRecords("")
+                .filter { $0.key.contains("/m/") }.map { Data($0.value) }
+            _ = try await one.relay.send(.exchange(delivery))
+        }
+        try await one.relay(through: racing).settle()
+        try await converge(one)
+        #expect(try one.values() == ["a": "1"])
+    }
+
+    /// The log with the copies can't be read any further.
+    @Test(arguments: [false, true])
+    func `the items in it stay although the copies can't be read when their machine is removed`(
+        isRestarted: Bool
+    ) async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.signRemoval(of: two)
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let before = Set(server.records.keys)
+        for _ in 0..<3 { try await two.settle() }
+        for key in server.records.keys where key.contains(log) && !before.contains(key) {
+            server.records[key] = [0]
+        }
+        for _ in 0..<4 {
+            one.clock.now += 400
+            if isRestarted { try one.restart() }
+            try await one.settle()
+        }
+        #expect(try await !one.status().isChangeWaiting)
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+        #expect(try one.values() == ["a": "1"])
+    }
+
+    @Test func `the items in it stay although another log is longer than what a round reads`()
+        async throws
+    {
+        let (one, three) = (try Device("one", server), try Device("three", server))
+        try await one.found()
+        let pair = [try Device("x", server), try Device("y", server)]
+        var ids: [MachineID] = []
+        for device in pair { ids.append(MachineID(try await device.id())) }
+        // A round reads the logs in the order of their machines' identifiers.
+        let (big, two) = ids[0] < ids[1] ? (pair[0], pair[1]) : (pair[1], pair[0])
+        try await one.add(big, groups: ["other"])
+        for device in [two, three] { try await one.add(device) }
+        try await converge(one, big, two, three)
+        try await one.signRemoval(of: two)
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
+        _ = try? await two.relay(through: lost).settle()
+        for number in 0..<40 {
+            try big.set("item \(number)", String(repeating: "1", count: 600_000), group: "other")
+            try await big.settle()
+        }
+        try await converge(one)
+        #expect(try one.values()["a"] == "1")
+    }
+
+    /// The removal is signed after the retirement was read and before the copies are.
+    @Test func `the items in it stay although the removal is signed before the copies are read`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        for number in 0..<30 {
+            try two.set("item \(number)", String(repeating: "1", count: 200_000))
+            try await two.settle()
+        }
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
+        _ = try? await two.relay(through: lost).settle()
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let count = Counter()
+        let interrupted = HookedStore(server) { request in
+            guard case .read(let prefix) = request, prefix.contains(log) else { return }
+            count.increment()
+            if count.value == 2 { throw HookedStore.Lost() }
+        }
+        _ = try? await one.relay(through: interrupted).settle()
+        try await one.signRemoval(of: two)
+        try await converge(one)
+        #expect(try one.values()["a"] == "1")
+    }
+
+    @Test func `the items in it stay although the server hides the copies for a while`()
+        async throws
+    {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        try await one.signRemoval(of: two)
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let log = "/l/\(Hexadecimal.text(try await two.id().bytes))/"
+        let before = Set(server.records.keys)
+        let lost = HookedStore.lost(after: 1, creationsOf: "/m/", server)
+        _ = try? await two.relay(through: lost).settle()
+        server.hide { $0.contains(log) && !before.contains($0) }
+        for _ in 0..<5 { try await one.settle() }
+        server.hide { _ in false }
+        for _ in 0..<3 {
+            try one.beginAgain()
+            try await converge(one)
+        }
+        #expect(try one.values()["a"] == "1")
+        #expect(try await one.status().machines.map(\.name) == ["one"])
+    }
+
+    @Test func `it is deleted once every machine has acknowledged the copies`() async throws {
+        let devices = try await server.circle("one", "two", "three")
+        let (one, two, three) = (devices[0], devices[1], devices[2])
+        let log = "/l/\(Hexadecimal.text(try await three.id().bytes))/"
+        try three.set("a", "1")
+        try await three.signRemoval(of: three)
+        for _ in 0..<3 { try await three.settle() }
+        let (first, server) = (Set(server.records.keys), server)
+        for _ in 0..<5 { try await two.settle() }
+        // Machine two has retired the log, and machine one hasn't read that.
+        #expect(server.records.keys.contains { $0.contains(log) })
+        #expect(server.records.keys.contains { $0.contains("/m/") && !first.contains($0) })
+        try await converge(one, two)
+        #expect(!server.records.keys.contains { $0.contains(log) })
+        #expect(try one.values() == ["a": "1"] && two.values() == ["a": "1"])
+    }
+}
