@@ -1,4 +1,4 @@
-// AuthenticationEnvironment: the authenticator in use, and its recent proofs.
+// AuthenticationEnvironment: the authenticator in use, its clock, and its recent proofs.
 //   (1) A task-local environment has precedence over all others, followed by that of the keychain
 //       in use. Test keychains provide their own environment, so no prompt for them appears on a
 //       real terminal.
@@ -72,7 +72,7 @@ package final class RecentProofs: Sendable {
         proofs.withLock { $0.remember(proof) }
     }
 
-    /// Removes a grant that the keychain no longer accepts.
+    /// Removes the proofs with a grant that the keychain rejected.
     func forget(_ grant: AuthenticationGrant) {
         proofs.withLock { $0.removeAll { $0.grant == grant } }
     }

@@ -52,8 +52,9 @@ package struct HistoryPolicy: Hashable, Sendable {
 }
 
 /// Finds the versions of items, the most recently replaced first. Throws `itemNotFound` if there
-/// are none, and `interactionNotAllowed` if one that may match is locked. Damaged versions are
-/// skipped.
+/// are none, and `interactionNotAllowed` if one that may match is locked. Versions whose attributes
+/// are damaged or bound to another machine are skipped. If secrets are opened, a damaged one throws
+/// `decode`.
 package struct FindVersions: Request {
     package static let code = RequestCode.findVersions
     package var query: ItemQuery
@@ -126,7 +127,7 @@ package struct RestoreVersion: Request {
 }
 
 /// Deletes versions permanently. The answer is the number of versions, at least 1. Throws
-/// `itemNotFound` if there are none.
+/// `itemNotFound` if there are none, and `interactionNotAllowed` if one that may match is locked.
 package struct PurgeVersions: UnauthorizedRequest {
     package static let code = RequestCode.purgeVersions
     package var query: ItemQuery
