@@ -70,7 +70,7 @@ struct EditCommand: ParsableCommand {
 }
 
 extension KeychainSession {
-    /// Replaces a secret, unless it was changed since it was read.
+    /// Replaces an item's secret, unless the item was changed or deleted since it was read.
     fileprivate func replaceSecret(of item: ItemSnapshot, with data: Data) throws {
         var attributes: Attributes = [:]
         // Each change gets a unique modification date.
