@@ -83,6 +83,7 @@ struct BackupFile: ~Copyable {
             }
             if errno == EEXIST { throw Self.exists(path) }
             // Linking can fail for other reasons, above all in a file system without hard links.
+            // The file is then renamed, which replaces a file that is created after this check.
             guard Files.status(ofLink: path) == nil else { throw Self.exists(path) }
         }
         guard Files.rename(part, path) else { throw failed() }

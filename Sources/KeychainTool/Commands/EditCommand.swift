@@ -136,7 +136,7 @@ struct Editor {
         }
         var result = Array(content)
         let newline = UInt8(ascii: "\n")
-        // Editors append a newline to a file that doesn't end in one.
+        // Most editors append a newline to a text that doesn't end in one.
         if text.last != newline, result.last == newline { result.removeLast() }
         return result
     }
