@@ -4,6 +4,8 @@
 //   (1) The attributes for a key's permitted uses and extractability are stored and returned but
 //       not enforced, as for Apple's software keys: a program that can use such a key also has its
 //       bytes.
+//   (2) The parameters of password-derived keys exist so that existing code compiles. No function
+//       here uses them.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.

@@ -85,10 +85,11 @@ public func SecItemAdd(
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that must all be equal (strings and data with the same
 ///     bytes are equal; comparison is case-sensitive), or `kSecValuePersistentRef` without
-///     attributes, or a key, certificate or identity as `kSecValueRef`, whose primary key must
-///     match. Without `kSecAttrSynchronizable` or a persistent reference, only local items are
-///     found. Without `kSecAttrAccessGroup`, items of all the caller's groups are found. The
-///     default of `kSecMatchLimit` is one.
+///     attributes, or a key, certificate or identity as `kSecValueRef`: certificates match by type,
+///     issuer and serial number, keys by class, application label, type and size. Without
+///     `kSecAttrSynchronizable` or a persistent reference, only local items are found. Without
+///     `kSecAttrAccessGroup`, items of all the caller's groups are found. The default of
+///     `kSecMatchLimit` is one.
 ///
 ///     Certificates and identities can be filtered with `kSecMatchIssuers`, `kSecMatchPolicy`,
 ///     `kSecMatchValidOnDate`, `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`,
@@ -98,8 +99,9 @@ public func SecItemAdd(
 ///     `kSecReturnPersistentRef` is set; the key, certificate or identity, if only `kSecReturnRef`
 ///     is set; a dictionary, if `kSecReturnAttributes` or more than one key is set; `nil`, if
 ///     nothing is requested, the item has no data, or the item has no object. The attributes
-///     include those of the primary key that are not set, with empty values. With a limit other
-///     than one, receives an array of these, without the `nil`s.
+///     include those of the primary key that are not set, with empty values, except
+///     `kSecAttrSyncViewHint` and `kSecAttrTokenID`. With a limit other than one, receives an array
+///     of these, without the `nil`s.
 ///
 ///     For an identity in `kSecValueRef`, the result is the persistent reference if only that is
 ///     requested and the limit is one, and otherwise `nil`. Unchanged after a failure. May be
