@@ -23,7 +23,7 @@ package final class StoreTier: Sendable {
 
 package struct StoreTiers: Sendable {
     package let open: StoreTier
-    /// `nil` before the first unlock and for version 1.
+    /// `nil` while the keys aren't available, as before the first unlock, and for version 1.
     package let guarded: StoreTier?
     package let isVersion1: Bool
 

@@ -207,7 +207,7 @@ extension StoreTransaction {
         try execute("DELETE FROM versions WHERE at < ?", [.real(moment)])
     }
 
-    /// Sets the policy, and deletes the versions that it doesn't permit.
+    /// Sets the policy, and deletes the versions that exceed its limits of age and number.
     package mutating func setHistory(
         _ policy: HistoryPolicy, at moment: Double
     ) throws(KeychainFailure) {
@@ -239,7 +239,8 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Deletes all versions of items of a protection class.
+    /// Deletes all versions with a protection class, even if their items have another one
+    /// meanwhile.
     package mutating func deleteVersions(
         of protection: ProtectionClass
     ) throws(KeychainFailure) {

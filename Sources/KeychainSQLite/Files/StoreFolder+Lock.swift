@@ -19,9 +19,9 @@ extension StoreFolder {
         return result
     }
 
-    /// Runs `body` with the lock, unless another process holds it. Doesn't wait for that process,
-    /// which may hold it for long.
-    /// - Returns: `nil` if another process holds the lock.
+    /// Runs `body` with the lock, unless it is held. Doesn't wait for the holder, another process
+    /// or another thread of this one, which may hold it for long.
+    /// - Returns: `nil` if the lock is held.
     @discardableResult
     package func withLockIfFree<Result>(
         _ body: (Lock) throws(KeychainFailure) -> Result
