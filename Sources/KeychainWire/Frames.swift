@@ -1,4 +1,4 @@
-// Frames: the framing of messages on a connection, and the limits that both ends enforce.
+// Frames: the framing of messages on a connection, and the limits that one or both ends enforce.
 //   (1) A handshake precedes the first frame. The service sends it over the socket that the client
 //       created, together with the descriptor of a new socket; the client sends it back over the
 //       new socket. The kernel attaches the credentials of the sending process, which proves that

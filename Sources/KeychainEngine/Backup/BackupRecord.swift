@@ -223,9 +223,10 @@ struct RestoredItem {
         if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
     }
 
-    /// Whether a backup may contain the item, apart from the validity of its attributes: it has
-    /// both dates and a valid group, it is not a key in hardware or an item of a token, and it is
-    /// not both synchronizable and under constraints that require authentication.
+    /// Whether a backup may contain the item, apart from its protection class and the validity of
+    /// its attributes: it has both dates and a valid group, it is not a key in hardware or an item
+    /// of a token, and it is not both synchronizable and under constraints that require
+    /// authentication.
     var isStorable: Bool {
         guard case .date = record.attributes[.creationDate],
             case .date = record.attributes[.modificationDate]

@@ -74,7 +74,8 @@ extension KeychainEngine {
     }
 
     /// Binds the *this device only* items to this machine. With a recovery code as proof this also
-    /// works if they are bound to another machine; this machine's chip then replaces the other's.
+    /// works if they are bound to another machine; this machine's chip or identity then takes the
+    /// place of the other's.
     package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             let before = try presentRing()

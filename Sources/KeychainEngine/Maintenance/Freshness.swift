@@ -61,7 +61,8 @@ extension KeychainEngine {
         if let problem = state.problem { log.error("The keychain is damaged: \(problem).") }
     }
 
-    /// Verifies the database, unless a recorded verification is still valid.
+    /// Verifies the database, unless a recorded verification is still valid or damage is known.
+    /// Does nothing before the first unlock.
     ///
     /// - Parameter isWanted: Called now and then. Return `false` to cancel the verification.
     /// - Returns: The state of verification afterwards.

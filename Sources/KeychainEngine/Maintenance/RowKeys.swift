@@ -110,7 +110,8 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open.
+    /// Opens a row with these keys and seals it under other keys; `nil` if it doesn't open, or if
+    /// one of the other keys is not available.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)

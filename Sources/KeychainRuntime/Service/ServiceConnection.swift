@@ -210,7 +210,8 @@ final class ServiceConnection: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// A message that isn't an answer, or the end of the connection.
+    /// What arrives on the connection of a subscription: a change, another message, or the end of
+    /// the connection.
     enum Event {
         case changed
         case other
