@@ -9,8 +9,8 @@
 //       Each folder has a note of its own.
 //   (4) Its generation is that of the last recorded commit or the end of an epoch, and counts
 //       whether the rest is valid or not.
-//   (5) When SQLite recovers a log that was left behind, the note becomes invalid: frames of a
-//       failed transaction may have been put back into the log, in place of committed frames.
+//   (5) When SQLite recovers a log that was left behind, the database counts as unverified: frames
+//       of a failed transaction may have been put back into the log, in place of committed frames.
 //   (6) A failure to read or write it is not reported. It causes another verification, and an older
 //       copy of the database may go undetected.
 

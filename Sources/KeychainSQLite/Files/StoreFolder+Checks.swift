@@ -1,4 +1,5 @@
-// StoreFolder+Checks: checks for files in a keychain's folder that don't belong to the keychain.
+// StoreFolder+Checks: checks of the files in a keychain's folder, which another program may have
+// put there or made accessible to others.
 //   (1) Nothing outside the folder is read, written or removed through a link in the folder.
 //   (2) Opening a file that isn't regular, such as a pipe, never blocks.
 //   (3) A file with a second hard link isn't written in place, because the other name may belong to
