@@ -262,7 +262,7 @@ package final class KeychainServer: Sendable {
 
     /// Starts the periodic tasks: following the registry, logging counts of refusals, closing idle
     /// connections, locking and closing unused keychains, and verifying keychains that aren't
-    /// recorded as verified.
+    /// recorded as verified. A user's service also opens its keychain, so that it is verified.
     private func watch() {
         let limits = configuration.limits
         let workers = workers
