@@ -15,7 +15,8 @@ package struct AuthenticationEnvironment: Sendable {
     /// An environment that replaces all others for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
-    /// The environment for a call to a keychain; `nil` is for a call that involves no keychain.
+    /// The environment for a call to a keychain. `nil` stands for the keychain of this process, or
+    /// for a call that involves no keychain.
     package static func inUse(for keychain: KeychainHandler?) -> AuthenticationEnvironment {
         if let current { return current }
         guard case .substitute(let handler) = keychain,

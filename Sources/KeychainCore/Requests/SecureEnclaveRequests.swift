@@ -12,7 +12,8 @@ package struct NewSecureEnclaveKey: Hashable, Sendable {
     package var protection: ProtectionClass
     /// The conditions for each use of the key, such as presence.
     package var constraints: AccessConstraints
-    /// Contains the application password, if the constraints require one.
+    /// Contains the application password and the biometric enrollment, if the constraints require
+    /// them.
     package var authorization: Authorization
 
     package init(
