@@ -1,5 +1,5 @@
 // AttributeConstants: the attribute keys of items, except those specific to cryptographic keys, and
-// the values of `kSecAttrAccessible`.
+// the values of `kSecAttrAccessible` and of some other attributes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.

@@ -45,8 +45,9 @@ internal import KeychainCore
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or two
 ///     items of the item list have the same primary key;
-///   - `errSecInteractionNotAllowed`: the protection class is locked, retry after unlocking; or an
-///     application password is required and the request forbids prompting for one;
+///   - `errSecInteractionNotAllowed`: the protection class is locked, or the keychain hasn't been
+///     unlocked since it was opened, retry after unlocking; or an application password is required
+///     and the request forbids prompting for one;
 ///   - `errSecAuthFailed`: the protection class or access control requires a passcode and none is
 ///     set, or it requires an application password and none was provided, or the context is
 ///     invalid;
@@ -164,8 +165,8 @@ public func SecItemCopyMatching(
 ///   - `errSecItemNotFound`: no item matches;
 ///   - `errSecDuplicateItem`: an item would get the primary key of another item;
 ///   - `errSecNoSuchAttr`: a key in the changes or the query is not an attribute of the class;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, retry after unlocking; or user
-///     interaction is required, as for reading the data, and not allowed or not possible;
+///   - `errSecInteractionNotAllowed`: an item that may match is locked, retry after unlocking; or
+///     user interaction is required, as for reading the data, and not allowed or not possible;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the user canceled, or entered a wrong passcode or
 ///     password, the context is invalid, or no passcode is set;
 ///   - `errSecDecode`: the secret of a matching item is damaged, or no item matches and items that
@@ -176,7 +177,8 @@ public func SecItemCopyMatching(
 ///   - -26276, an internal error: the persistent reference is to an identity;
 ///   - `errSecDataNotAvailable`: as for ``SecItemCopyMatching(_:_:)``;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`, `errSecReadOnly`: the keychain can't be
-///     used or changed.
+///     used or changed; or, for `errSecNotAvailable`, one of the other reasons that it has for
+///     ``SecItemCopyMatching(_:_:)``.
 ///
 /// It corresponds to the function of the same name in Apple's Security framework.
 @discardableResult

@@ -95,8 +95,9 @@ public func SecKeyGeneratePair(
 /// Creates a key from its external representation.
 ///
 /// - Parameters:
-///   - keyData: PKCS #1 for RSA keys of at least 1024 bits; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖
-///     K for private keys on P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
+///   - keyData: PKCS #1 for RSA keys of at least 1024 bits, also PKCS #8 (private) and
+///     SubjectPublicKeyInfo (public); 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on
+///     P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size is derived from the data.
 ///     Other attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key later;
 ///     this function stores nothing.

@@ -109,8 +109,9 @@ public func SecKeyEncrypt(
 ///   - cipherTextLen: The size of the block in bytes.
 ///   - plainText: Receives the message.
 ///   - plainTextLen: The size of the buffer in bytes. Receives the size of the message.
-/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding, the block
-///   was not encrypted to this key or the buffer is too small. Nothing is written then.
+/// - Returns: `errSecSuccess`, or `errSecParam` if the key doesn't support the padding or, with
+///   padding, is public, if the block was not encrypted to this key, or if the buffer is too small.
+///   Nothing is written then.
 ///
 /// It corresponds to Apple's function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")
