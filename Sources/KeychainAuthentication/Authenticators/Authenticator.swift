@@ -74,7 +74,7 @@ package struct Question: Hashable, Sendable {
 /// The result of a prompt for text input.
 package enum Answer: Sendable {
     case entered(SecretBytes)
-    /// The user canceled.
+    /// The user canceled or closed the terminal, or the prompter's time ran out.
     case cancelled
     /// The prompt was canceled by the program.
     case interrupted
