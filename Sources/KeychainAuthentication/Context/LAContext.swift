@@ -56,8 +56,8 @@ open class LAContext: NSObject, @unchecked Sendable {
     // MARK: Settings
 
     /// The reason that is shown to the user when a call to the keychain has to ask, unless the call
-    /// specifies one with `kSecUseOperationPrompt`. If empty, which is the default, only the
-    /// program's name is shown.
+    /// specifies another one, for example with `kSecUseOperationPrompt`. If empty, which is the
+    /// default, only the program's name is shown.
     open var localizedReason: String {
         get { state.withLock { $0.reason } }
         set { state.withLock { $0.reason = newValue } }
