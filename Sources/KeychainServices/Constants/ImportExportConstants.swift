@@ -1,5 +1,5 @@
-// ImportExportConstants: the keys of import and export options and results, and the types of
-// formats, item types and flags.
+// ImportExportConstants: the keys of import and export options and results, and the types for
+// formats, kinds of items and flags.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` spares callers from repeating this promise.
