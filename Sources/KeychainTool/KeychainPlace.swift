@@ -23,8 +23,8 @@ enum KeychainPlace {
             groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
-    /// Runs `opening`. If the keychain has an earlier format version, shows the progress of its
-    /// conversion.
+    /// Runs `opening`. If it makes this process convert a keychain from an earlier format version,
+    /// shows the progress at a terminal.
     static func showingConversion<Result>(
         _ opening: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {

@@ -1,6 +1,7 @@
-// RunManifest: a file of environment variables that names secrets without containing them.
-//   (1) A line is NAME=VALUE, with or without `export` before it. Empty lines and lines that begin
-//       with `#` are ignored. `.env` files of other programs have the same form.
+// RunManifest: a file of environment variables, which can name secrets instead of containing them.
+//   (1) A line is NAME=VALUE, with or without `export` before it. Blank lines and comment lines,
+//       which begin with `#`, are ignored. Simple `.env` files of other programs have the same
+//       form.
 //   (2) A value `keychain:ITEM` stands for the secret of an item, `keychain-file:ITEM` for the path
 //       of a file in memory that contains it. Any other value is literal: nothing in it is
 //       expanded.
