@@ -19,7 +19,7 @@ package final class Store: Sendable {
     package let file: StoreFile
     package let keychainID: [UInt8]
     /// The keys of the open tier are always present; those of the guarded tier from the first
-    /// unlock on, unless ``setGuarded(_:)`` erases them.
+    /// unlock until ``setGuarded(_:)`` erases them.
     private let keys: Mutex<StoreTiers>
     /// The last header that was verified or written, so that an unchanged header isn't verified
     /// again.
