@@ -152,7 +152,8 @@ extension StoreTransaction {
     /// Whether versions are kept because the request asks for them.
     package var keepsRequestedVersions: Bool { keeping?.isRequested ?? false }
 
-    /// Keeps a version of a row that is about to be changed or deleted.
+    /// Keeps a version of a row that is about to be changed or deleted, after a call of
+    /// ``keepVersions(isRequested:at:)`` that permits it.
     func keepVersion(
         _ row: SealedRow, _ change: ItemVersion.Change
     ) throws(KeychainFailure) {
