@@ -1,7 +1,7 @@
 // KeychainEngine: one keychain, opened in this process with the given options.
 //   (1) A request about items is authorized before it reads or changes any. Its changes are one
 //       transaction.
-//   (2) Every response about an item is made only from a row whose tags were checked.
+//   (2) Every item in an answer comes from a row whose tags were checked.
 //   (3) The keys in memory are protected by the lock of the key ring, which is never held during
 //       input or output.
 //   (4) A request uses the same database and the same keys from start to end. If a rotation
@@ -30,7 +30,8 @@ package final class KeychainEngine: RequestHandler {
     /// Receives requests about items and hardware keys, with the names of the items' attributes,
     /// and messages about the keychain, such as warnings; never attribute values.
     let log: Logger
-    /// The number of attempts to open a secret since the engine was opened. Tests compare it with
+    /// The number of items' secrets that were opened, or found damaged, since the engine was
+    /// opened, without those of rows that were only sealed again or put back. Tests compare it with
     /// the number of secrets that were requested.
     let openedSecrets = Atomic<Int>(0)
 

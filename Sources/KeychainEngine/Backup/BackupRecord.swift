@@ -16,9 +16,10 @@ package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
     case hardware
     /// The item is marked as bound to its system, or is in the group `lockdown-identities`.
     case systemBound
-    /// The item is *this device only*, and the device has no permanent identity.
+    /// The item is *this device only*, and the device has neither a chip nor a permanent identity.
     case unidentifiedMachine
-    /// The item is *this device only*, and the item or the keychain is bound to another device.
+    /// The item is *this device only*, and the item or the keychain is bound to another device, or
+    /// to a chip that can't be used now.
     case otherMachine
     /// The item is sealed with an application password, for another keychain or reference.
     case applicationPassword

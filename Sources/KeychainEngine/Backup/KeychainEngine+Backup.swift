@@ -25,7 +25,8 @@ package struct BackupSummary: Sendable {
 }
 
 extension KeychainEngine {
-    /// Writes every item that can be backed up to an age file.
+    /// Writes a backup to an age file: every item that a backup may contain, and which items are
+    /// left out.
     ///
     /// - Parameters:
     ///   - writer: The file, begun and not finished. This function finishes it.

@@ -1,7 +1,8 @@
 // KeyRing: the class keys in memory, which determine the items that can be read.
 //   (1) Keys of the *always* classes are in memory for the lifetime of the engine. If the keychain
-//       is bound to another machine, the keys of `alwaysThisDeviceOnly` are in memory only from an
-//       unlock with a recovery code until `lockAll`.
+//       is bound to another machine, or to a chip that can't be used, the keys of
+//       `alwaysThisDeviceOnly` are in memory only from an unlock with a recovery code until
+//       `lockAll`.
 //   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
 //   (3) Keys of the when-unlocked classes and of the when-passcode-set class are in memory from an
 //       unlock until `lock` or `lockAll`.

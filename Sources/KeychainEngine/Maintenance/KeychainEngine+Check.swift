@@ -19,7 +19,7 @@ extension KeychainEngine {
     ///     used again. Nothing is set aside if the database as a whole or a page is damaged, and a
     ///     row with columns of the wrong types never is.
     ///   - progress: Called now and then with the number of rows checked and the total number.
-    ///     Return `false` to cancel the check.
+    ///     Return `false` to cancel the check, unless all rows are checked.
     /// - Returns: The problems found, if any.
     /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading the database,
     ///   also because of damage, if no problem was found before.

@@ -1,4 +1,4 @@
-// Recovery: a new database with every item of a damaged one that can still be authenticated.
+// Recovery: a new database with the items of a damaged one that can still be authenticated.
 //   (1) The damaged database and its log are neither deleted nor changed, but moved to a folder
 //       inside the keychain's folder. The keybag file, and a device key file of which one copy is
 //       damaged, are written again.

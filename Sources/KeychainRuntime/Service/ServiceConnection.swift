@@ -4,7 +4,8 @@
 //   (2) Nothing is sent before the user that runs the service is known.
 //   (3) After any outcome except an answer or a failure of the request, it must not be used again.
 //   (4) A process that protects its memory lifts this protection while it connects, so that the
-//       service can identify it. It holds no secrets during that time: see `ProcessProtection`.
+//       service can identify it, but only as long as it has not held a secret: see
+//       `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainCore
