@@ -11,7 +11,7 @@ struct ItemSaving {
     let keys: Attributes
     var remarks: Attributes = [:]
     /// The access group. With `nil`, an existing item of any group is changed, and a new item goes
-    /// into the first group of the entitlements.
+    /// into the first group of the entitlements or, without entitlements, into the group "default".
     var group: String?
     /// With `nil`, an existing item of either kind is changed, and a new item is not
     /// synchronizable.

@@ -1,7 +1,7 @@
 // KeychainSession: an opened keychain, and the user or descriptor that can unlock it.
 //   (1) The tool acts for the keychain's owner: it requests every access group. A service may grant
-//       it only some. New items go into the first group of the entitlements, or into the group
-//       "default".
+//       it only some. New items go into the first group of the entitlements or, without
+//       entitlements, into the group "default".
 //   (2) `unlocking` prompts the user only after a request failed because something is locked. If
 //       the request fails again after a correct passcode, the user is not prompted again. `unlock`
 //       prompts whenever it is called, and `givenPasscode` unless the passcode is known. With a
@@ -172,7 +172,8 @@ struct KeychainSession {
         }
     }
 
-    /// Whether a search with these queries has skipped damaged items.
+    /// Whether a search with these queries has skipped damaged items. Without a service, all damage
+    /// that was reported in this process counts.
     ///
     /// The engine of a service reports them only in the service's log. But a search without a match
     /// fails if it reaches a damaged item. So each query is repeated for a creation date that no

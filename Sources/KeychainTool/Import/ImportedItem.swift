@@ -96,11 +96,12 @@ struct ImportedItem {
     }
 }
 
-/// A problem with a source, and its line. It never contains part of a secret.
+/// A problem with a source, and its line. The text never contains part of a secret.
 struct ImportProblem: Error, Equatable {
     let line: Int
     let text: String
-    /// An error of another parser, which is thrown instead of this problem.
+    /// An error of `RunManifest`, which is thrown instead of this problem. It can contain the text
+    /// before the first `=` of a line.
     var failure: ControlFailure?
 }
 

@@ -7,8 +7,8 @@
 //       expanded.
 //   (3) In single quotes there are no escapes; in double quotes \n, \r, \t, \", \\ and \$ are
 //       escapes. Without quotes, white space around the value is ignored, and so is a comment: a
-//       `#` that begins the value or follows white space, and everything after it. Quotes don't
-//       prevent (2).
+//       `#` that begins the value or follows white space, and everything after it. After a closing
+//       quote, only white space and a comment may follow. Quotes don't prevent (2).
 //   (4) A line that can't be parsed is an error with its line number. Of the line, the error
 //       contains at most the text before the first `=`.
 
