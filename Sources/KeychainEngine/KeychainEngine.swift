@@ -211,7 +211,7 @@ package struct EngineOptions: Sendable {
     }
     /// `nil` to use the cost measured on this machine.
     private var chosenPasscodeCost: PasscodeCost?
-    /// The minimum strength of new passcodes.
+    /// The minimum length of new passcodes, unless a request allows weak ones.
     package var passcodePolicy: PasscodePolicy
     /// The cost of application passwords, which is paid each time a secret is opened or sealed with
     /// one. Stored secrets keep the cost they were sealed with.
@@ -268,7 +268,7 @@ package struct EngineOptions: Sendable {
     }
 
     /// Options for tests: key derivations that cost almost nothing and protect nothing, no minimum
-    /// strength of passcodes, and verification only on request.
+    /// length of passcodes, and verification only on request.
     package static let testing = EngineOptions(
         passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), passcodePolicy: .weak,
         applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),

@@ -55,8 +55,9 @@ package struct KeychainChoice: Hashable, Sendable {
     ) throws(KeychainFailure) -> String {
         guard let folder = context.runtimeFolder.path else {
             throw .param(
-                "This user has no runtime folder: XDG_RUNTIME_DIR isn't an absolute path, or it isn't "
-                    + "set and there is no folder in /run/user that only this user can enter.")
+                "This user has no runtime folder: XDG_RUNTIME_DIR isn't an absolute path, or it "
+                    + "isn't set and there is no folder in /run/user that only this user can "
+                    + "enter.")
         }
         return ownSocket(name, beside: RuntimeFolder.socket(in: folder))
     }
