@@ -29,8 +29,8 @@ package struct BackupRestoration: Sendable {
     /// The number of items whose version in the keychain was kept: it has the same date as in the
     /// backup or a later one, is a hardware key, or can be read only on another machine.
     package internal(set) var keptCount = 0
-    /// Items that were deleted and not restored. Most are not in the backup; the others are listed
-    /// among those left out.
+    /// Items that were deleted and not restored. Those that are in the backup are also listed among
+    /// the items left out.
     package internal(set) var deleted: [BackupName] = []
 
     package var isWithoutChange: Bool { added.isEmpty && updated.isEmpty && deleted.isEmpty }
