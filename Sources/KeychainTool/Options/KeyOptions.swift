@@ -67,7 +67,7 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Whether options, not ``item``, name a password.
+    /// Whether options name a password, regardless of ``item``.
     var isNamedByOptions: Bool {
         service != nil || account != nil || !internetAttributes.isEmpty
     }
