@@ -49,8 +49,8 @@ enum KeychainPlace {
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether a keychain exists. This doesn't create one. A service creates its keychain when it
-    /// starts.
+    /// Whether a keychain exists. This doesn't create one. With a service, the result is `true`,
+    /// because the service creates a missing keychain at the first request.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
         return try holdsKeychain(folder().directory)

@@ -23,7 +23,8 @@ struct KeychainSession {
         self.init(passcode, try KeychainPlace.opened())
     }
 
-    /// Opens the existing keychain. Returns `nil` if there is none.
+    /// Opens the existing keychain. Returns `nil` if there is none. With a service, there always is
+    /// one, see ``KeychainPlace/holdsKeychain()``.
     init?(existing passcode: PasscodeSource) throws {
         guard try KeychainPlace.holdsKeychain() else { return nil }
         self.init(passcode, try KeychainPlace.opened())
